@@ -1,4 +1,4 @@
-// Adds a licence header to source files, or brings the one that is there up to date.
+// Adds a licence header to source files, or updates an existing header.
 
 import { write } from './files.js';
 import { plan } from './request.js';

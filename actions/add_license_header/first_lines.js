@@ -1,17 +1,17 @@
-// What has to stay at the beginning of a file, before any header.
+// Finds the part at the start of a file that must stay above the header, such as a `#!` line.
 
 import { Skip } from './skip.js';
 
 const BOM = '\xEF\xBB\xBF';
 
-/** How many of the bytes of `content` (latin1) have to stay first. */
+/** Returns the number of bytes at the start of `content` (latin1) that must stay above the header. */
 export function keptLength(content, style) {
   const cursor = { content, at: content.startsWith(BOM) ? BOM.length : 0 };
-  // `#![` at the beginning is an attribute of Rust.
+  // In Rust, `#![` at the start of a file begins an attribute and not a `#!` line.
   skip(cursor, /#!(?![ \t]*\[)[^\n]*(?:\n|$)/y);
   if (style.keep === 'php') keepPhp(cursor);
   else if (style.keep === 'prolog') keepProlog(cursor);
-  else if (content.startsWith('<?xml', cursor.at)) throw new Skip('it is XML, whatever its name says');
+  else if (content.startsWith('<?xml', cursor.at)) throw new Skip('it is XML, although its name suggests another language');
   if (style.keep === 'charset') {
     skip(cursor, /@charset[^\n;]*;/iy) && requireLineEnd(cursor, '`@charset`');
   }
@@ -19,7 +19,7 @@ export function keptLength(content, style) {
   return cursor.at;
 }
 
-/** Lines for editors and for those who read the file: its encoding, its kind, its parser. */
+/** Skips comment lines with instructions for editors, interpreters and parsers, such as the encoding of the file. */
 function keepMagicLines(cursor, style) {
   const patterns = [/[^\n]*-\*-[^\n]*(?:\n|$)/y];
   if (style.line === '#') {
@@ -34,9 +34,9 @@ function keepMagicLines(cursor, style) {
   }
 }
 
-/** A comment is one from the line after `<?php` on, if nothing begins there that it could be in. */
+/** Skips the `<?php` line. The line must not contain other code, because the header must not end up inside of it. */
 function keepPhp(cursor) {
-  if (!skip(cursor, /<\?php(?=\s|$)/iy)) throw new Skip('it does not begin with `<?php`');
+  if (!skip(cursor, /<\?php(?=\s|$)/iy)) throw new Skip('it does not start with `<?php`');
   skip(cursor, /[ \t]*declare\(strict_types ?= ?1\);/y);
   requireLineEnd(cursor, '`<?php`');
 }
@@ -48,7 +48,7 @@ function keepProlog(cursor) {
     const fence = cursor.content.slice(at, at + 3);
     const end = new RegExp(`(?:^|\\n)${fence.replaceAll('+', '\\+')}[ \\t]*(?:\\r?\\n|$)`, 'g');
     end.lastIndex = cursor.at - 1;
-    if (!end.exec(cursor.content)) throw new Skip(`its front matter has no second \`${fence}\``);
+    if (!end.exec(cursor.content)) throw new Skip(`its front matter is not closed with a second \`${fence}\``);
     cursor.at = end.lastIndex;
     return;
   }
@@ -60,12 +60,12 @@ function keepProlog(cursor) {
     return;
   }
   const doctype = /\s*<!doctype(?:[^[>"']|"[^"]*"|'[^']*'|\[[^\]]*\])*>/iy;
-  if (!skip(cursor, doctype)) throw new Skip('its `<!DOCTYPE` has no end');
+  if (!skip(cursor, doctype)) throw new Skip('its `<!DOCTYPE` is not closed');
   requireLineEnd(cursor, '`<!DOCTYPE`');
 }
 
 function requireLineEnd(cursor, what) {
-  if (!skip(cursor, /[ \t]*\r?(?:\n|$)/y)) throw new Skip(`it has more on the line of ${what}`);
+  if (!skip(cursor, /[ \t]*\r?(?:\n|$)/y)) throw new Skip(`the line with ${what} contains other content`);
 }
 
 function skip(cursor, pattern) {

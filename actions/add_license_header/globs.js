@@ -1,30 +1,30 @@
-// Files by patterns: `*` and `?` within a name, `**` for any directories. There are no braces, classes
-// or exclamation marks: `[id].js` is a name.
+// Finds files by patterns. `*` and `?` match within a name, and `**` matches any number of directories. Braces, character
+// classes and negation are not supported, so `[id].js` matches only the file of that name.
 
 import fs from 'node:fs';
 import path from 'node:path';
 import { isReserved } from './files.js';
 
 const PATTERN_CHARS_MAX = 256;
-/** How many files and directories are looked at. */
+/** Maximum number of files and directories to search. */
 const ENTRIES_MAX = 200_000;
-/** Never what somebody wrote for this project. */
+/** Directories of generated or third-party files, which patterns never search. */
 const PASSED_OVER = ['node_modules', '__pycache__'];
 
-/** A pattern as the list of its parts. */
+/** Parses a pattern into a list of its path components. */
 export function parsePattern(text) {
   const bad = (problem) => new Error(`the pattern ${JSON.stringify(text).slice(0, PATTERN_CHARS_MAX)} ${problem}`);
-  if (typeof text !== 'string' || text === '') throw bad('is no text with something in it');
-  if (text.length > PATTERN_CHARS_MAX) throw bad(`has over ${PATTERN_CHARS_MAX} characters`);
-  if (text.startsWith('/')) throw bad('is absolute; give it relative to the workspace root');
-  if (/[{}\\]/.test(text)) throw bad('has `{`, `}` or `\\`, which mean nothing; give a list of patterns');
+  if (typeof text !== 'string' || text === '') throw bad('is not a non-empty string');
+  if (text.length > PATTERN_CHARS_MAX) throw bad(`is longer than ${PATTERN_CHARS_MAX} characters`);
+  if (text.startsWith('/')) throw bad('is absolute; make it relative to the workspace root');
+  if (/[{}\\]/.test(text)) throw bad('contains `{`, `}` or `\\`, which are not supported; pass a list of patterns instead');
   const parts = text.split('/');
-  if (parts.some((part) => ['', '.', '..'].includes(part))) throw bad('has a part that is empty, `.` or `..`');
-  if (parts.some((part) => part.includes('**') && part !== '**')) throw bad('has `**` beside something else');
+  if (parts.some((part) => ['', '.', '..'].includes(part))) throw bad('has a component that is empty, `.` or `..`');
+  if (parts.some((part) => part.includes('**') && part !== '**')) throw bad('has a component that combines `**` with other characters');
   return parts;
 }
 
-/** Whether the names of a path match the parts of a pattern. */
+/** Returns whether a path, given as a list of names, matches the components of a pattern. */
 export function matches(parts, names) {
   const isHidden = (name) => name.startsWith('.');
   return matchList(parts, names, '**', (part, name) => {
@@ -34,8 +34,8 @@ export function matches(parts, names) {
   });
 }
 
-/** Matches a list with parts that stand for any number of things. Each such part takes as few as it can,
-    and one more each time the rest does not fit; only the last one is tried again, which is enough. */
+/** Matches a list against parts, of which `many` matches any number of items. Each `many` first matches as few items as
+    possible, and one more whenever the rest does not match. Only the last `many` needs to be retried. */
 function matchList(parts, things, many, fits) {
   let [part, thing] = [0, 0];
   let again;
@@ -57,8 +57,8 @@ function matchList(parts, things, many, fits) {
   return true;
 }
 
-/** The paths below `root` that match one of `patterns` and none of `excluded`, in order. Links are
-    listed where they match, and never followed. */
+/** Returns the sorted paths below `root` that match one of `patterns` and none of `excluded`. The result can contain symbolic
+    links, but the search does not follow them. */
 export function find(root, patterns, excluded) {
   const found = [];
   let entries = 0;
@@ -66,7 +66,7 @@ export function find(root, patterns, excluded) {
     for (const item of fs.readdirSync(path.join(root, ...names), { withFileTypes: true })) {
       if (isReserved(item.name)) continue;
       entries += 1;
-      if (entries > ENTRIES_MAX) throw new Error(`over ${ENTRIES_MAX} files are below the root of the workspace`);
+      if (entries > ENTRIES_MAX) throw new Error(`the workspace contains more than ${ENTRIES_MAX} files and directories`);
       const here = [...names, item.name];
       if (item.isDirectory()) {
         if (!PASSED_OVER.includes(item.name)) look(here);

@@ -1,24 +1,24 @@
-// The header of one file: finds it, adds it, or brings it up to date. Contents are latin1, one
-// character for each byte, so that what is not touched stays as it is in any encoding.
+// Finds, adds or updates the header of a single file. Contents are read as latin1, one character per byte, so that all other
+// bytes stay unchanged in any encoding.
 
 import { keptLength } from './first_lines.js';
 import { Skip } from './skip.js';
 
-/** How far down from the top a header is looked for. */
+/** Maximum number of lines at the start of a file in which a header is searched. */
 const HEAD_LINES_MAX = 60;
 
 const TAG = /^(.*?)(SPDX-FileCopyrightText|SPDX-License-Identifier):[ \t]*(.*?)([ \t]*(?:\*\/|-->)?[ \t]*\r?\n?)$/;
 const YEARS = /^(?:(?:Copyright|\([cC]\)|©)[ \t]*)*(\d{4}(?:[ \t]*[-–,][ \t]*\d{4})*)?,?[ \t]*/;
-/** A header in words, which only a person can bring up to date. */
+/** Matches a header in prose, which the action cannot update. */
 const OTHER_HEADER = /copyright[ \t]+(?:\(c\)|\xC2?\xA9|\d{4})|\xC2\xA9|licensed under|all rights reserved|permission is hereby granted|SPDX-/i;
 
-/** What `content` becomes, and how: `added`, `updated` or `unchanged`. What a header cannot be put
-    into is a `Skip`. */
+/** Returns the new content, and whether the header was `added`, `updated` or left `unchanged`. Throws a `Skip` if the file
+    cannot have a header. */
 export function withHeader(content, style, wanted) {
-  if (content.includes('\0')) throw new Skip('it has NUL bytes, so it is no text');
-  if (content.includes('\r') && !content.includes('\n')) throw new Skip('its lines end with CR alone');
+  if (content.includes('\0')) throw new Skip('it contains NUL bytes, so it is not a text file');
+  if (content.includes('\r') && !content.includes('\n')) throw new Skip('its lines end with CR instead of LF');
   if (/[^\0-\x7F]/.test(wanted.holder) && !isUtf8(content)) {
-    throw new Skip('it is not UTF-8, and the name of the holder is not ASCII');
+    throw new Skip('it is not UTF-8, but the name of the holder is not ASCII');
   }
   const start = keptLength(content, style);
   const head = headOf(content.slice(start), style);
@@ -32,11 +32,11 @@ export function withHeader(content, style, wanted) {
     const result = content.slice(0, start) + lines + rest;
     return { content: result, change: result === content ? 'unchanged' : 'updated' };
   }
-  if (head.some((line) => OTHER_HEADER.test(line))) throw new Skip('it has a licence header of another form');
+  if (head.some((line) => OTHER_HEADER.test(line))) throw new Skip('it has a licence header in another format');
   return { content: added(content, start, style, wanted), change: 'added' };
 }
 
-/** The tags of a header, as they are read: what it says of copyright and licence. */
+/** Returns the two tags of a header, which state the copyright and the licence. */
 export function tagLines({ license, holder, year }) {
   return [`SPDX-FileCopyrightText: ${year} ${holder}`, `SPDX-License-Identifier: ${license}`];
 }
@@ -57,7 +57,7 @@ function lineEndOf(content) {
   return end > 0 && content[end - 1] === '\r' ? '\r\n' : '\n';
 }
 
-/** The lines at the top that are comments or empty. */
+/** Returns the lines at the start of a file that are comments or empty. */
 function headOf(content, { line, block }) {
   const head = [];
   let isInBlock = false;
@@ -69,7 +69,7 @@ function headOf(content, { line, block }) {
     if (isInBlock || begins) {
       const end = plain.indexOf(block[1], begins ? block[0].length : 0);
       isInBlock = end < 0;
-      // Code behind the end of a comment is no line of the head.
+      // A line with code after the end of a comment is not part of the head.
       if (!isInBlock && plain.length > end + block[1].length) break;
     }
     head.push(text);
@@ -82,15 +82,15 @@ function updated(head, tags, style, wanted) {
   const holders = tags
     .filter(({ tag }) => tag === 'SPDX-FileCopyrightText')
     .map((tag) => ({ ...tag, holder: tag.value.replace(YEARS, '') }));
-  if (licenses.length > 1) throw new Skip('it names a licence more than once');
+  if (licenses.length > 1) throw new Skip('its header contains more than one licence');
   const own = holders.filter(({ holder }) => holder === wanted.holder);
-  if (own.length > 1) throw new Skip('it names the holder more than once');
+  if (own.length > 1) throw new Skip('its header contains the holder more than once');
   const [license] = licenses;
   if (license && license.value !== wanted.license && (own.length === 0 || holders.length > own.length)) {
-    throw new Skip(`it is under ${license.value}, and not of this holder alone`);
+    throw new Skip(`it is under ${license.value}, and the requested holder is not its only holder`);
   }
   const lines = [...head];
-  // What is put behind the last line of a file needs an end before it.
+  // A line that is inserted after an unterminated last line needs a line end before it.
   const ended = (line) => (line.endsWith('\n') ? line : line + lineEndOf(head.join('')));
   const insert = (at, line) => {
     if (at > 0) lines[at - 1] = ended(lines[at - 1]);
@@ -116,15 +116,15 @@ function updated(head, tags, style, wanted) {
   return lines;
 }
 
-/** A line with `tag` in the form of the line `beside`. */
+/** Returns a line with `tag` that is formatted like the line `beside`. */
 function lineLike({ before, after }, { block }, tag) {
   const opens = block !== undefined && before.includes(block[0]);
   const closes = block !== undefined && after.includes(block[1]);
-  if (opens !== closes) throw new Skip('its header has no line of its own for each tag');
+  if (opens !== closes) throw new Skip('a multi-line comment starts or ends on the same line as a tag of its header');
   return before + tag + after;
 }
 
-/** The span of both, or undefined where `has` covers `wanted` already. */
+/** Returns the range that covers the years in both texts, or undefined if `has` already covers `wanted`. */
 function joined(has, wanted) {
   const numbers = (text) => (text?.match(/\d{4}/g) ?? []).map(Number);
   const [hasFirst, hasLast] = [Math.min(...numbers(has)), Math.max(...numbers(has))];

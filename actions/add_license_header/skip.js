@@ -1,3 +1,3 @@
-// A file that is left as it is, with the reason.
+// Error for a file that the action skips. The message is the reason.
 
 export class Skip extends Error {}

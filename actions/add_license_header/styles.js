@@ -1,8 +1,8 @@
-// How comments are written in a file, by its name.
+// Determines the comment style of a file from its name.
 
-/** `line` begins a comment of one line, `block` begins and ends one of several. `write` is the form of
-    a new header: its first line, what stands before each tag, its last line. `keep` names what has to
-    stay first in such files, beside what does everywhere. */
+/** Comment styles. `line` begins a line comment, and `block` begins and ends a block comment. `write` is the format of a new
+    header: its first line, the prefix of each tag, and its last line. `keep` names the content that must stay at the start of
+    files with this style, in addition to what every file keeps there. */
 const SLASH = { line: '//', block: ['/*', '*/'], write: { prefix: '// ' } };
 const HASH = { line: '#', write: { prefix: '# ' } };
 const DASH = { line: '--', write: { prefix: '-- ' } };
@@ -11,7 +11,7 @@ const PERCENT = { line: '%', write: { prefix: '% ' } };
 const CSS = { block: ['/*', '*/'], write: { open: '/*', prefix: ' * ', close: ' */' }, keep: 'charset' };
 const XML = { block: ['<!--', '-->'], write: { open: '<!--', prefix: '', close: '-->' }, keep: 'prolog' };
 
-/** Endings that stand for two languages with different comments (`.m`, `.pl`, `.v`) are left out. */
+/** Styles by file extension. Extensions that are shared by languages with different comments (`.m`, `.pl`, `.v`) are missing. */
 const BY_ENDING = new Map();
 const add = (style, endings) => endings.split(' ').forEach((ending) => BY_ENDING.set(ending, style));
 add(SLASH, 'c cc cpp cxx h hh hpp hxx cs cu cuh dart glsl go gradle groovy hlsl java js cjs mjs jsx jsonc kt kts');
@@ -33,7 +33,7 @@ for (const name of ['BUILD', 'CMakeLists.txt', 'Containerfile', 'Dockerfile', 'G
 }
 BY_NAME.set('Jenkinsfile', SLASH);
 
-/** The style of the file at `path`, or undefined where none is known. */
+/** Returns the comment style of the file at `path`, or undefined if it is unknown. */
 export function styleOf(path) {
   const name = path.slice(path.lastIndexOf('/') + 1);
   const dot = name.lastIndexOf('.');

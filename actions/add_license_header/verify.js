@@ -1,5 +1,5 @@
-// Checks that the headers are there, and that nothing else was changed. What is added is told from
-// what was there line by line, without the code that execute.js finds and writes headers with.
+// Checks that the files have the requested headers, and that nothing else was changed. It compares the files line by line,
+// without the code with which execute.js finds and writes headers.
 
 import { differences, read } from './files.js';
 import { fileWithHeader, requireHeader, targets } from './request.js';
@@ -9,7 +9,7 @@ const SHOWN_MAX = 5;
 const MESSAGE_CHARS_MAX = 1000;
 const BYTES_MAX = 8 * 1024 * 1024;
 const HEAD_LINES_MAX = 80;
-/** The first and the last line of a comment, one for each tag, an empty one. */
+/** Maximum number of lines that a header adds: two for the comment delimiters, two for the tags, and an empty one. */
 const ADDED_LINES_MAX = 5;
 
 const TAG = /SPDX-(?:FileCopyrightText|License-Identifier):/;
@@ -21,7 +21,7 @@ const FRONT_MATTER = /^(?:---|\+\+\+)[ \t]*$/;
 export default async function verify({ input, context }) {
   const { workspace, before, output } = context;
   if (before === undefined) {
-    const message = 'there is nothing to compare with: the files as they were are not there';
+    const message = 'cannot compare the files because their original content is not available';
     return { checks: [{ name: 'only_headers_changed', ok: false, message }] };
   }
   const wanted = requireHeader(input);
@@ -41,7 +41,7 @@ export default async function verify({ input, context }) {
       })),
       check('modes_are_kept', each(changed, (path) => {
         const [is, was] = both(path).map(({ mode }) => mode.toString(8));
-        return is === was ? undefined : `\`${path}\` had the mode ${was} and has ${is}`;
+        return is === was ? undefined : `\`${path}\` had the mode ${was}, but now has ${is}`;
       })),
       check('no_other_file_changed', () => {
         const told = new Set(changed);
@@ -67,12 +67,12 @@ function check(name, find) {
 function otherTargets(before, input, { changed, unchanged, skipped }) {
   const told = [...changed.map(({ path }) => path), ...unchanged, ...skipped.map(({ path }) => path)].sort();
   const asked = targets(before, input);
-  const missing = asked.filter((path) => !told.includes(path)).map((path) => `\`${path}\` is not told`);
+  const missing = asked.filter((path) => !told.includes(path)).map((path) => `\`${path}\` is missing in the output`);
   if (missing.length > 0 || told.length === asked.length) return missing;
-  return ['files are told that were not asked for, or twice'];
+  return ['the output contains a file that was not requested, or a file more than once'];
 }
 
-/** That lines were only added and removed which belong to a header, and no other holder's was lost. */
+/** Checks that only header lines were added or removed, and that no line of another holder was lost. */
 function otherLines(path, is, was, { holder }) {
   const [newLines, oldLines] = [is, was].map(({ content }) => {
     return content.replace(BOM, '').match(/[^\n]*\n|[^\n]+$/g) ?? [];
@@ -90,18 +90,18 @@ function otherLines(path, is, was, { holder }) {
       added.push(newLines[at]);
       at += 1;
     } else {
-      return `\`${path}\` is changed at line ${at + 1}, where there is no header`;
+      return `\`${path}\` was changed at line ${at + 1}, which is not part of a header`;
     }
   }
   const name = Buffer.from(holder, 'utf8').toString('latin1');
   const isOthers = (line) => line.includes('SPDX-FileCopyrightText') && !line.includes(name);
   const lost = removed.some((line) => isOthers(line) && !added.includes(line));
-  if (lost) return `\`${path}\` has lost the line of another holder`;
+  if (lost) return `\`${path}\` lost the line of another holder`;
   const grown = added.length - removed.length;
-  return grown >= 0 && grown <= ADDED_LINES_MAX ? undefined : `\`${path}\` has ${grown} more lines`;
+  return grown >= 0 && grown <= ADDED_LINES_MAX ? undefined : `\`${path}\` has ${grown} more lines than before`;
 }
 
-/** A last line without an end gets one when a header comes behind it. */
+/** Compares two lines. An unterminated last line may have gained a line end, because a header was added after it. */
 function isSame(is, was) {
   if (is === undefined || was === undefined) return false;
   return is === was || (!was.endsWith('\n') && [`${was}\n`, `${was}\r\n`].includes(is));
@@ -119,15 +119,15 @@ function missingTags(path, content, { license, holder, year }) {
     return lines.map((line) => line.split(`${tag}:`)[1].replace(/(?:\*\/|-->)?\s*$/, '').trim());
   };
   const licenses = values('SPDX-License-Identifier');
-  if (licenses.length !== 1 || licenses[0] !== license) return `\`${path}\` is not under ${license} alone`;
+  if (licenses.length !== 1 || licenses[0] !== license) return `\`${path}\` does not have ${license} as its only licence`;
   const own = values('SPDX-FileCopyrightText').find((value) => value.endsWith(holder));
   const years = (own?.slice(0, -holder.length).match(/\d{4}/g) ?? []).map(Number);
   const covers = year.split('-').every((one) => Math.min(...years) <= one && one <= Math.max(...years));
-  return covers ? undefined : `\`${path}\` does not name the holder with ${year}`;
+  return covers ? undefined : `\`${path}\` does not name the holder for ${year}`;
 }
 
 function otherFirstLine(path, is, was) {
-  const problem = `\`${path}\` began with other bytes`;
+  const problem = `\`${path}\` has a different first line than before`;
   if (BOM.test(is.content) !== BOM.test(was.content)) return problem;
   const [first, old] = [is, was].map(({ content }) => content.replace(BOM, '').split('\n', 1)[0].trimEnd());
   const stays = FIRST_LINE.test(old) || (styleOf(path)?.keep === 'prolog' && FRONT_MATTER.test(old));

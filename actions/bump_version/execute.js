@@ -1,4 +1,4 @@
-// Changes the version of a project in all manifests that hold it.
+// Changes the version of a project in every manifest that contains it.
 
 import { write } from './files.js';
 import { plan } from './manifests.js';

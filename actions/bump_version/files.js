@@ -1,20 +1,20 @@
-// Files of the workspace: reached by plain relative paths alone, and through no symbolic link.
+// Accesses files of the workspace by plain relative paths, without following symbolic links.
 //
-// Each package that needs this file has its own copy, since a package is all that its code can read.
+// Each package has its own copy of this file, because the code of a package can only import files of that package.
 
 import fs from 'node:fs';
 import path from 'node:path';
 
 const PATH_BYTES_MAX = 4095;
 const NAME_BYTES_MAX = 255;
-/** How much of a path that cannot be used an error shows. */
+/** Maximum number of characters of an invalid path that an error message quotes. */
 const SHOWN_CHARS_MAX = 200;
-/** How many files and directories `differences` looks at. */
+/** Maximum number of files and directories that `differences` compares. */
 const ENTRIES_MAX = 1_000_000;
-/** In any case and at any depth. They are no part of what an action may change. */
+/** Names that are reserved in any case and at any depth. An action must not change these paths or anything below them. */
 const RESERVED = ['.git', '.actum'];
 
-/** Refuses a path that is not plain and relative, with the problem. */
+/** Throws an error that describes the problem, unless the path is a plain relative path. */
 export function requirePath(given) {
   const problem = pathProblem(given);
   if (!problem) return;
@@ -23,22 +23,22 @@ export function requirePath(given) {
 }
 
 function pathProblem(given) {
-  if (typeof given !== 'string') return 'it is no text';
+  if (typeof given !== 'string') return 'it is not a string';
   if (given === '') return 'it is empty';
   if (given.startsWith('/') || /^[A-Za-z]:/.test(given)) {
-    return 'it is absolute; give it relative to the workspace root';
+    return 'it is absolute; make it relative to the workspace root';
   }
-  if (given.includes('\\')) return 'it contains `\\`; write `/`';
+  if (given.includes('\\')) return 'it contains `\\`; use `/` instead';
   if (/[\p{Cc}\p{Surrogate}]/u.test(given)) return 'it contains a control character';
   const names = given.split('/');
   if (names.includes('..')) return 'it contains `..`';
   if (names.includes('.') || names.includes('')) {
-    return 'it contains `.`, `//` or a trailing `/`; write it plainly';
+    return 'it contains a `.` component, `//` or a trailing `/`, which are not allowed';
   }
   if (Buffer.byteLength(given) > PATH_BYTES_MAX || names.some(isTooLong)) {
-    return `it is longer than the file system allows (${NAME_BYTES_MAX} bytes a name, ${PATH_BYTES_MAX} in all)`;
+    return `it is longer than the file system allows (${NAME_BYTES_MAX} bytes per name, ${PATH_BYTES_MAX} in total)`;
   }
-  if (names.some(isReserved)) return 'it lies in `.git` or `.actum`, which no change may touch';
+  if (names.some(isReserved)) return 'it is part of `.git` or `.actum`, which must not be changed';
   return undefined;
 }
 
@@ -50,7 +50,8 @@ export function isReserved(name) {
   return RESERVED.includes(name.toLowerCase());
 }
 
-/** What is at a path below `root`, or undefined. No link is followed, on the way or at the end. */
+/** Returns the metadata of a path below `root`, or undefined if it does not exist. Throws an error if the path or one of its
+    parent directories is a symbolic link. */
 export function lookAt(root, given) {
   requirePath(given);
   const names = given.split('/');
@@ -59,22 +60,22 @@ export function lookAt(root, given) {
     const reached = names.slice(0, count).join('/');
     about = fs.lstatSync(path.join(root, reached), { throwIfNoEntry: false });
     if (!about) return undefined;
-    if (about.isSymbolicLink()) throw new Error(`\`${reached}\` is a symbolic link, which is not followed`);
-    if (count < names.length && !about.isDirectory()) throw new Error(`\`${reached}\` is no directory`);
+    if (about.isSymbolicLink()) throw new Error(`\`${reached}\` is a symbolic link, and links are not followed`);
+    if (count < names.length && !about.isDirectory()) throw new Error(`\`${reached}\` is not a directory`);
   }
   return about;
 }
 
-/** The bytes of a file, one character for each (latin1), and its mode. */
+/** Reads a file as latin1, so that each character is one byte. Returns its content and its mode. */
 export function read(root, given, bytesMax) {
   const about = lookAt(root, given);
   if (!about) throw new Error(`\`${given}\` does not exist`);
-  if (!about.isFile()) throw new Error(`\`${given}\` is no file`);
-  if (about.size > bytesMax) throw new Error(`\`${given}\` has over ${bytesMax} bytes`);
+  if (!about.isFile()) throw new Error(`\`${given}\` is not a file`);
+  if (about.size > bytesMax) throw new Error(`\`${given}\` is larger than ${bytesMax} bytes`);
   return { content: fs.readFileSync(path.join(root, given), 'latin1'), mode: about.mode & 0o7777 };
 }
 
-/** Writes `content` (latin1) into the file that is there, which keeps its mode. */
+/** Overwrites an existing file with `content` (latin1). The file keeps its mode. */
 export function write(root, given, content) {
   lookAt(root, given);
   const { O_WRONLY, O_TRUNC, O_NOFOLLOW } = fs.constants;
@@ -86,7 +87,7 @@ export function write(root, given, content) {
   }
 }
 
-/** Gives each of `paths` the bytes and the mode it has in `before`, and touches nothing else. */
+/** Restores the content and the mode that each of `paths` has in `before`, and does not change any other path. */
 export function restore(root, before, paths, bytesMax) {
   const told = { restored: [], unchanged: [] };
   for (const given of paths) {
@@ -112,8 +113,8 @@ export function restore(root, before, paths, bytesMax) {
   return told;
 }
 
-/** Every path that is not in `root` as it is in `before`. A file counts as the same where its size,
-    mode and time of change are; where only the time is another, its bytes are compared. */
+/** Returns every path that differs between `root` and `before`. Two files are equal if their mode, size and modification time
+    are equal. If only the modification time differs, their contents are compared. */
 export function differences(root, before) {
   const found = [];
   const spent = { entries: 0 };
@@ -125,7 +126,7 @@ function compareDirectories(root, before, below, found, spent) {
   const names = (top) => fs.readdirSync(path.join(top, below)).filter((name) => !isReserved(name));
   for (const name of new Set([...names(before), ...names(root)])) {
     spent.entries += 1;
-    if (spent.entries > ENTRIES_MAX) throw new Error(`the workspace has over ${ENTRIES_MAX} files`);
+    if (spent.entries > ENTRIES_MAX) throw new Error(`the workspace contains more than ${ENTRIES_MAX} files and directories`);
     const given = below === '' ? name : `${below}/${name}`;
     const [is, was] = [root, before].map((top) => {
       return fs.lstatSync(path.join(top, given), { throwIfNoEntry: false });

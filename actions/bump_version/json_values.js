@@ -1,9 +1,10 @@
-// Where the texts of a JSON document stand in its bytes.
+// Locates the string values of a JSON document in its bytes.
 
-/** Every text that is a value: `{path, value, start, end}`, without the quotes. `content` is latin1. */
+/** Returns every string value of a document as `{path, value, start, end}`. The range excludes the quotes, and `content` is
+    latin1. */
 export function jsonTexts(content) {
   const start = content.startsWith('\xEF\xBB\xBF') ? 3 : 0;
-  // The parser of the language says what is wrong; what follows can rely on the form.
+  // `JSON.parse` reports syntax errors, so the code below can assume that the document is valid.
   JSON.parse(Buffer.from(content.slice(start), 'latin1').toString('utf8'));
   const texts = [];
   readValue({ content, at: start }, [], texts);

@@ -1,4 +1,4 @@
-// Which files hold the version of a project, and where in their bytes.
+// Finds the manifests that contain the version of a project, and where in their bytes it is.
 
 import { lookAt, read } from './files.js';
 import { jsonTexts } from './json_values.js';
@@ -8,7 +8,8 @@ import { compare, next, parse, PARTS } from './version.js';
 const FILES_MAX = 100;
 export const FILE_BYTES_MAX = 32 * 1024 * 1024;
 
-/** How a file of each name is read. Those in the root are looked for where no files are named. */
+/** Functions that find the versions in a manifest, by file name. Without `files` in the input, the manifests with these names
+    in the workspace root are used. */
 const READERS = {
   'package.json': (content) => chosen(jsonTexts(content), [['version']]),
   'package-lock.json': npmLock,
@@ -19,7 +20,7 @@ const READERS = {
   'VERSION': wholeFile,
 };
 
-/** What the input asks for: `{from, to, files: [{path, edited}], left}`. Nothing is written. */
+/** Computes the requested changes without writing anything: `{from, to, files: [{path, edited}], left}`. */
 export function plan(root, input) {
   const given = requireInput(input);
   const manifests = given.files
@@ -27,11 +28,11 @@ export function plan(root, input) {
     : Object.keys(READERS).map((name) => manifest(root, name)).filter(Boolean);
   if (manifests.length === 0) {
     const names = Object.keys(READERS).join(', ');
-    throw new Error(`no version was found in the root of the workspace (${names}); name the files in \`files\``);
+    throw new Error(`found no version in the workspace root (${names}); list the manifests in \`files\``);
   }
   const from = given.from ?? onlyVersion(manifests);
   const to = given.version ?? next(from, given.part);
-  if (compare(to, from) <= 0) throw new Error(`\`${to}\` does not come after \`${from}\``);
+  if (compare(to, from) <= 0) throw new Error(`\`${to}\` is not higher than \`${from}\``);
   const files = [];
   const left = [];
   for (const { path, content, places } of manifests) {
@@ -40,17 +41,17 @@ export function plan(root, input) {
     for (const { value } of places) if (value !== from) left.push({ path, version: value });
   }
   if (files.length === 0) {
-    throw new Error(`no manifest holds \`${from}\`: ${listed(manifests)}`);
+    throw new Error(`no manifest contains \`${from}\`: ${listed(manifests)}`);
   }
   return { from, to, files, left };
 }
 
-/** The paths that could be changed by the input, of those that are in `root`. */
+/** Returns the existing files below `root` that an action with this input may change. */
 export function candidates(root, input) {
   return (input.files ?? Object.keys(READERS)).filter((path) => lookAt(root, path)?.isFile());
 }
 
-/** The places of a manifest that hold a version, or undefined where there is none. */
+/** Reads a manifest and finds the places that contain a version. Returns undefined if it contains no version. */
 export function manifest(root, path) {
   const about = lookAt(root, path);
   if (!about?.isFile()) return undefined;
@@ -59,7 +60,7 @@ export function manifest(root, path) {
   try {
     places = READERS[nameOf(path)](content, root, path);
   } catch (error) {
-    throw new Error(`\`${path}\` cannot be read: ${error.message}`);
+    throw new Error(`\`${path}\` cannot be parsed: ${error.message}`);
   }
   return places.length === 0 ? undefined : { path, content, mode, places };
 }
@@ -67,22 +68,22 @@ export function manifest(root, path) {
 function requireInput(input) {
   const { part, version, from, files, ...others } = input ?? {};
   const [unknown] = Object.keys(others);
-  if (unknown !== undefined) throw new Error(`the input has a field \`${unknown}\` that is not known`);
+  if (unknown !== undefined) throw new Error(`the input has an unknown field \`${unknown}\``);
   if ((part === undefined) === (version === undefined)) {
-    throw new Error('the input has to have either `part` or `version`');
+    throw new Error('the input must have either `part` or `version`');
   }
   if (part !== undefined && !PARTS.includes(part)) {
-    throw new Error(`\`part\` is ${JSON.stringify(part)}, and not one of ${PARTS.join(', ')}`);
+    throw new Error(`\`part\` is ${JSON.stringify(part)}, expected one of ${PARTS.join(', ')}`);
   }
   for (const [field, value] of [['version', version], ['from', from]]) {
     if (value !== undefined && !parse(value)) {
-      throw new Error(`\`${field}\` is ${JSON.stringify(value)}, which is no version like 1.2.3`);
+      throw new Error(`\`${field}\` is ${JSON.stringify(value)}, which is not a version like 1.2.3`);
     }
   }
   if (files !== undefined) {
-    if (!Array.isArray(files) || files.length === 0) throw new Error('`files` is no list with a path in it');
-    if (files.length > FILES_MAX) throw new Error(`\`files\` has over ${FILES_MAX} paths`);
-    if (new Set(files).size !== files.length) throw new Error('`files` has a path twice');
+    if (!Array.isArray(files) || files.length === 0) throw new Error('`files` is not a non-empty list of paths');
+    if (files.length > FILES_MAX) throw new Error(`\`files\` has more than ${FILES_MAX} paths`);
+    if (new Set(files).size !== files.length) throw new Error('`files` contains a path more than once');
   }
   return { part, version, from, files };
 }
@@ -90,30 +91,30 @@ function requireInput(input) {
 function requireManifest(root, path) {
   const about = lookAt(root, path);
   if (!about) throw new Error(`\`${path}\` does not exist`);
-  if (!about.isFile()) throw new Error(`\`${path}\` is no file`);
+  if (!about.isFile()) throw new Error(`\`${path}\` is not a file`);
   if (!Object.hasOwn(READERS, nameOf(path))) {
-    throw new Error(`\`${path}\` is of no known kind: ${Object.keys(READERS).join(', ')}`);
+    throw new Error(`\`${path}\` is not a supported manifest: expected one of ${Object.keys(READERS).join(', ')}`);
   }
   const found = manifest(root, path);
-  if (!found) throw new Error(`\`${path}\` holds no version of its own`);
+  if (!found) throw new Error(`\`${path}\` does not contain its own version`);
   return found;
 }
 
 function onlyVersion(manifests) {
   for (const { path, places } of manifests) {
     for (const { value } of places) {
-      if (!parse(value)) throw new Error(`\`${path}\` holds ${JSON.stringify(value)}, which is no version like 1.2.3`);
+      if (!parse(value)) throw new Error(`\`${path}\` contains ${JSON.stringify(value)}, which is not a version like 1.2.3`);
     }
   }
   const versions = new Set(manifests.flatMap(({ places }) => places.map(({ value }) => value)));
   if (versions.size === 1) return [...versions][0];
-  throw new Error(`the manifests disagree: ${listed(manifests)}; say in \`from\` which version is to be changed`);
+  throw new Error(`the manifests contain different versions: ${listed(manifests)}; set \`from\` to the version to change`);
 }
 
 function listed(manifests) {
   const texts = manifests.map(({ path, places }) => {
     const versions = new Set(places.map(({ value }) => value));
-    return `\`${path}\` holds ${[...versions].map((version) => `\`${version}\``).join(' and ')}`;
+    return `\`${path}\` contains ${[...versions].map((version) => `\`${version}\``).join(' and ')}`;
   });
   return texts.join(', ');
 }
@@ -126,17 +127,17 @@ function edited(path, content, places, to) {
     at = end;
   }
   text += content.slice(at);
-  if (text.length > FILE_BYTES_MAX) throw new Error(`\`${path}\` would have over ${FILE_BYTES_MAX} bytes`);
+  if (text.length > FILE_BYTES_MAX) throw new Error(`\`${path}\` would be larger than ${FILE_BYTES_MAX} bytes`);
   return text;
 }
 
-/** Those of `texts` that stand at one of `paths`. A key that is there twice could mean either. */
+/** Returns the texts at the given paths. Throws an error if a key occurs twice, because either could be the version. */
 function chosen(texts, paths) {
   const found = [];
   for (const path of paths) {
     const name = JSON.stringify(path);
     const matching = texts.filter((text) => text.path.length === path.length && JSON.stringify(text.path) === name);
-    if (matching.length > 1) throw new Error(`\`${path.join('.')}\` is there twice`);
+    if (matching.length > 1) throw new Error(`\`${path.join('.')}\` occurs more than once`);
     found.push(...matching);
   }
   return found;
@@ -146,7 +147,7 @@ function npmLock(content) {
   return chosen(jsonTexts(content), [['version'], ['packages', '', 'version']]);
 }
 
-/** The entry of the package whose manifest lies beside it. What has a source came from elsewhere. */
+/** Finds the entry of the package whose `Cargo.toml` is in the same directory. Entries with a source are dependencies. */
 function cargoLock(content, root, path) {
   const beside = `${path.slice(0, -'Cargo.lock'.length)}Cargo.toml`;
   if (!lookAt(root, beside)?.isFile()) return [];
@@ -165,7 +166,7 @@ function cargoLock(content, root, path) {
 
 function wholeFile(content) {
   const { index, 0: value } = /\S+/.exec(content.replace(/^\xEF\xBB\xBF/, '   ')) ?? { 0: '' };
-  if (content.trim().split(/\s+/).length > 1) throw new Error('it holds more than a version');
+  if (content.trim().split(/\s+/).length > 1) throw new Error('it contains more than a version');
   return value === '' ? [] : [{ value, start: index, end: index + value.length }];
 }
 

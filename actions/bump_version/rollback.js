@@ -1,4 +1,4 @@
-// Puts the manifests back as they were, byte for byte.
+// Restores the manifests byte for byte.
 
 import { restore } from './files.js';
 import { candidates, FILE_BYTES_MAX } from './manifests.js';
@@ -6,9 +6,9 @@ import { candidates, FILE_BYTES_MAX } from './manifests.js';
 export default async function rollback({ input, context }) {
   const { workspace, before, output } = context;
   if (before === undefined) {
-    throw new Error('there is nothing to restore from: the files as they were are not there; nothing was changed');
+    throw new Error('cannot restore the files because their original content is not available; nothing was changed');
   }
-  // Where execute.js did not come to its end, any file that it looks at can have been written.
+  // If execute.js did not finish, there is no output, and any of the candidates may have been written.
   const paths = output?.files?.map(({ path }) => path) ?? candidates(before, input);
   return restore(workspace, before, paths, FILE_BYTES_MAX);
 }

@@ -1,5 +1,5 @@
-// Where the texts of a TOML document stand in its bytes. Of TOML this reads what it takes to know
-// where a value begins and ends and which key it has; what it cannot read it refuses by line.
+// Locates the string values of a TOML document in its bytes. It parses only as much of TOML as is necessary to find the key,
+// the start and the end of each value. If it cannot parse a line, it throws an error with the line number.
 
 const SPACE = /[ \t]*/y;
 const SPACE_AND_LINES = /(?:[ \t\r\n]|#[^\n]*)*/y;
@@ -11,8 +11,8 @@ const LONG_LITERAL = /'''[^']*(?:'{1,2}(?!')[^']*)*'{3,5}/y;
 const OTHER = /[^\s,#\]}][^,#\]}\n]*/y;
 const NESTING_MAX = 100;
 
-/** Every text of one line that is a value: `{path, value, start, end}`, without the quotes. The
-    tables of an array have their index in the path. `content` is latin1. */
+/** Returns every single-line string value as `{path, value, start, end}`. The range excludes the quotes. The path of a value in
+    an array of tables contains the index of its table. `content` is latin1. */
 export function tomlTexts(content) {
   const cursor = { content, at: content.startsWith('\xEF\xBB\xBF') ? 3 : 0, texts: [] };
   const counts = new Map();
@@ -58,7 +58,7 @@ function readKey(cursor) {
 }
 
 function readValue(cursor, path, depth) {
-  if (depth > NESTING_MAX) throw new Error(`values lie over ${NESTING_MAX} levels deep`);
+  if (depth > NESTING_MAX) throw new Error(`values are nested more than ${NESTING_MAX} levels deep`);
   const { content, at } = cursor;
   if (content.startsWith('"""', at)) require(cursor, LONG_BASIC);
   else if (content.startsWith("'''", at)) require(cursor, LONG_LITERAL);
@@ -95,5 +95,5 @@ function require(cursor, pattern) {
   const taken = take(cursor, pattern);
   if (taken !== undefined) return taken;
   const line = cursor.content.slice(0, cursor.at).split('\n').length;
-  throw new Error(`line ${line} is not TOML`);
+  throw new Error(`line ${line} is not valid TOML`);
 }

@@ -1,5 +1,5 @@
-// Checks that the version was changed everywhere, and that nothing else was. What execute.js
-// counts on to find a version is not trusted alone: the bytes are compared without it.
+// Checks that the version was changed everywhere, and that nothing else was changed. It compares the bytes of the files
+// independently of the code with which execute.js finds versions.
 
 import { differences, read } from './files.js';
 import { FILE_BYTES_MAX, manifest } from './manifests.js';
@@ -11,7 +11,7 @@ const MESSAGE_CHARS_MAX = 1000;
 export default async function verify({ input, context }) {
   const { workspace, before, output } = context;
   if (before === undefined) {
-    const message = 'there is nothing to compare with: the files as they were are not there';
+    const message = 'cannot compare the files because their original content is not available';
     return { checks: [{ name: 'only_the_version_changed', ok: false, message }] };
   }
   const each = (problemOf) => () => output.files.flatMap((file) => problemOf(file) ?? []);
@@ -42,12 +42,12 @@ function check(name, find) {
 
 function wrongVersion(input, { from, to, files }) {
   const problems = [];
-  if (input.from !== undefined && input.from !== from) problems.push(`\`${from}\` was changed, not \`${input.from}\``);
+  if (input.from !== undefined && input.from !== from) problems.push(`changed \`${from}\` instead of \`${input.from}\``);
   const asked = input.version ?? next(from, input.part);
-  if (asked !== to) problems.push(`\`${asked}\` was asked for, not \`${to}\``);
+  if (asked !== to) problems.push(`the new version is \`${to}\` instead of \`${asked}\``);
   if (files.length === 0) problems.push('no file was changed');
   for (const file of files) {
-    if (file.from !== from || file.to !== to) problems.push(`\`${file.path}\` is told with other versions`);
+    if (file.from !== from || file.to !== to) problems.push(`\`${file.path}\` has different versions in the output`);
   }
   return problems;
 }
@@ -57,18 +57,18 @@ function wrongPlaces(workspace, before, { path, from, to }) {
   const expected = versions(before).map((version) => (version === from ? to : version));
   const found = versions(workspace);
   if (JSON.stringify(expected) === JSON.stringify(found)) return undefined;
-  return `\`${path}\` holds ${JSON.stringify(found)}, not ${JSON.stringify(expected)}`;
+  return `\`${path}\` contains ${JSON.stringify(found)}, expected ${JSON.stringify(expected)}`;
 }
 
-/** That the new bytes are the old ones with `to` for `from` in as many places as there were. */
+/** Checks that the new content is the old content with `from` replaced by `to` in exactly the expected number of places. */
 function otherBytes(workspace, before, { path, from, to }) {
   const [is, was] = [workspace, before].map((root) => read(root, path, FILE_BYTES_MAX).content);
   const places = manifest(before, path)?.places.filter(({ value }) => value === from).length ?? 0;
   if (places > 0 && replacements(was, is, from, to).has(places)) return undefined;
-  return `\`${path}\` has changes besides \`${from}\` to \`${to}\` in ${places} places`;
+  return `\`${path}\` has changes other than \`${from}\` to \`${to}\` in ${places} places`;
 }
 
-/** How many times `from` can have been replaced by `to` so that `was` became `is`. */
+/** Returns all possible numbers of replacements of `from` by `to` that turn `was` into `is`. */
 function replacements(was, is, from, to) {
   const grown = to.length - from.length;
   const pieces = was.split(from);
@@ -96,12 +96,12 @@ function otherValues(workspace, before, { path, from, to }) {
   for (const holder of [was, was.packages?.['']]) {
     if (holder?.version === from) holder.version = to;
   }
-  return JSON.stringify(is) === JSON.stringify(was) ? undefined : `\`${path}\` says something else besides`;
+  return JSON.stringify(is) === JSON.stringify(was) ? undefined : `\`${path}\` has other changed values`;
 }
 
 function otherMode(workspace, before, { path }) {
   const [is, was] = [workspace, before].map((root) => read(root, path, FILE_BYTES_MAX).mode.toString(8));
-  return is === was ? undefined : `\`${path}\` had the mode ${was} and has ${is}`;
+  return is === was ? undefined : `\`${path}\` had the mode ${was}, but now has ${is}`;
 }
 
 function otherFiles(workspace, before, output) {

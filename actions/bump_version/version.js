@@ -1,4 +1,4 @@
-// Versions after Semantic Versioning 2.0.0.
+// Parses, increases and compares versions according to Semantic Versioning 2.0.0.
 
 export const PARTS = ['major', 'minor', 'patch'];
 const VERSION_CHARS_MAX = 256;
@@ -10,7 +10,7 @@ const SEMVER = new RegExp(
     `(?:-(${LABEL}(?:\\.${LABEL})*))?(?:\\+[0-9A-Za-z-]+(?:\\.[0-9A-Za-z-]+)*)?$`,
 );
 
-/** The three numbers and the labels of a pre-release, or undefined where it is no version. */
+/** Returns the three numbers and the pre-release labels of a version, or undefined if the text is not a version. */
 export function parse(text) {
   if (typeof text !== 'string' || text.length > VERSION_CHARS_MAX) return undefined;
   const match = SEMVER.exec(text);
@@ -19,7 +19,7 @@ export function parse(text) {
   return { numbers: [major, minor, patch].map(BigInt), labels: pre ? pre.split('.') : [] };
 }
 
-/** The version after `text`. A pre-release leads up to a version, which is the next one. */
+/** Returns the next version after `text`. A pre-release precedes its release, so the release can be the next version. */
 export function next(text, part) {
   const { numbers, labels } = parse(text);
   const index = PARTS.indexOf(part);
@@ -32,7 +32,7 @@ export function next(text, part) {
     .join('.');
 }
 
-/** Below 0 where `a` comes before `b`, 0 where neither comes first (build metadata does not count). */
+/** Compares two versions and returns a negative number, 0 or a positive number. Build metadata is ignored. */
 export function compare(a, b) {
   const [left, right] = [parse(a), parse(b)];
   for (let at = 0; at < 3; at += 1) {

@@ -1,4 +1,4 @@
-// Which files add_license_header takes, and what it refuses.
+// Tests which files add_license_header selects, and which inputs it rejects.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -23,7 +23,7 @@ async function requireRefusal(t, files, input, message, prepare = () => {}) {
 }
 
 // AA-8
-test('patterns find files as they say', async (t) => {
+test('patterns match the documented files', async (t) => {
   const names = ['a.js', 'b.ts', 'src/a.js', 'src/x/a.js', 'src/x/y/b.js', 'src/[id].js', '.hidden.js', '.github/a.js',
     'node_modules/a/a.js', '.git/hooks/a.js', 'src/.ACTUM/a.js', 'src/aab.js', 'sub/__pycache__/a.js'];
   const files = Object.fromEntries(names.map((name) => [name, 'x']));
@@ -51,7 +51,7 @@ test('patterns find files as they say', async (t) => {
 });
 
 // AA-8
-test('a pattern of many stars is decided at once', async (t) => {
+test('a pattern with many stars is matched quickly', async (t) => {
   const name = `${'a'.repeat(200)}.js`;
   const deep = `${'d/'.repeat(60)}${name}`;
   const globs = [`${'*a'.repeat(120)}b`, `${'**/d/'.repeat(50)}*b`, '**/*.js'];
@@ -60,7 +60,7 @@ test('a pattern of many stars is decided at once', async (t) => {
 });
 
 // FO-7
-test('a link is followed neither by a pattern nor by name', async (t) => {
+test('links are not followed, whether matched by a pattern or listed by name', async (t) => {
   const prepare = (root) => {
     fs.symlinkSync('../outside', path.join(root, 'dir'));
     fs.symlinkSync('a.js', path.join(root, 'link.js'));
@@ -75,61 +75,61 @@ test('a link is followed neither by a pattern nor by name', async (t) => {
 });
 
 // D-4
-test('an input that is not as agreed is refused', async (t) => {
+test('an invalid input is rejected', async (t) => {
   const good = { ...HEADER, files: ['a.js'] };
   const long = (count) => Array.from({ length: count }, () => 'a.js');
   const cases = [
     [null, /`license` is undefined/],
-    [{ ...good, more: 1 }, /a field `more` that is not known/],
-    [HEADER, /has neither `files` nor `globs`/],
+    [{ ...good, more: 1 }, /an unknown field `more`/],
+    [HEADER, /must have `files`, `globs` or both/],
     ...['', 'MIT License', 'MIT OR', 'OR MIT', '(MIT', 'MIT)', 'MIT  OR ISC', 'MIT WITH', 'MIT*/', 'a--b', 'MIT AND AND ISC',
-      'MIT\nISC', ' MIT', '()', 'LicenseRef-', 'A'.repeat(201), 7].map((license) => [{ ...good, license }, /`license` is .*, which is no SPDX expression/]),
-    ...['', ' Ann', 'Ann ', null, 5].map((holder) => [{ ...good, holder }, /`holder` is .*, which is no name/]),
+      'MIT\nISC', ' MIT', '()', 'LicenseRef-', 'A'.repeat(201), 7].map((license) => [{ ...good, license }, /`license` is .*, which is not an SPDX expression/]),
+    ...['', ' Ann', 'Ann ', null, 5].map((holder) => [{ ...good, holder }, /`holder` is .*, which is not a name/]),
     ...['A\nB', 'A\rB', 'A\u2028B', 'A\u202eB', 'A\0B', 'A\u0085B', 'A\u200bB'].map((holder) => {
-      return [{ ...good, holder }, /`holder` has a character that nobody sees, or that ends a line/];
+      return [{ ...good, holder }, /`holder` contains an invisible character or a line break/];
     }),
     ...['A*/', '/*A', 'A--B', 'A-->', 'A?>', 'A%>', 'A\\', 'A??/', '-*- mode'].map((holder) => {
-      return [{ ...good, holder }, /`holder` has `.*`, which cannot stand in every comment/];
+      return [{ ...good, holder }, /`holder` contains `.*`, which is not safe inside a comment/];
     }),
-    [{ ...good, holder: 'A'.repeat(201) }, /`holder` has over 200 characters/],
+    [{ ...good, holder: 'A'.repeat(201) }, /`holder` is longer than 200 characters/],
     ...['', '25', '20255', '2025-', '2025-2024', '2025 - 2026', '2025-2026\n', 2025, ['2025'], '1899'].map((year) => {
-      return [{ ...good, year }, /`year` is .*, and not like 2025 or 2020-2025/];
+      return [{ ...good, year }, /`year` is .*, expected a year like 2025 or a range like 2020-2025/];
     }),
-    [{ ...good, files: [] }, /`files` is no list with something in it/],
-    [{ ...good, files: 'a.js' }, /`files` is no list/],
-    [{ ...good, files: long(5001) }, /`files` has over 5000 entries/],
-    [{ ...HEADER, globs: [] }, /`globs` is no list/],
-    [{ ...HEADER, globs: Array(101).fill('*') }, /`globs` has over 100 entries/],
-    [{ ...HEADER, globs: ['*'], exclude: {} }, /`exclude` is no list/],
+    [{ ...good, files: [] }, /`files` is not a non-empty list/],
+    [{ ...good, files: 'a.js' }, /`files` is not a non-empty list/],
+    [{ ...good, files: long(5001) }, /`files` has more than 5000 entries/],
+    [{ ...HEADER, globs: [] }, /`globs` is not a non-empty list/],
+    [{ ...HEADER, globs: Array(101).fill('*') }, /`globs` has more than 100 entries/],
+    [{ ...HEADER, globs: ['*'], exclude: {} }, /`exclude` is not a non-empty list/],
     [{ ...HEADER, globs: ['*.none'] }, /no file matches the patterns in `globs`/],
-    ...[['/a.js', /is absolute/], ['../*', /has a part that is empty/], ['a//b', /has a part/], ['./*', /has a part/], ['', /is no text/],
-      [5, /is no text/], ['*.{js,ts}', /mean nothing; give a list/], ['a\\*', /mean nothing/], ['a**', /has `\*\*` beside something/],
-      ['a'.repeat(257), /has over 256 characters/]].map(([glob, message]) => [{ ...HEADER, globs: [glob] }, message]),
-    ...[['/a.js', /it is absolute/], ['../a.js', /it contains `\.\.`/], ['.git/a.js', /it lies in `\.git`/], ['b.js', /`b.js` does not exist/],
-      ['d', /`d` is no file/], [null, /it is no text/]].map(([file, message]) => [{ ...HEADER, files: ['a.js', file] }, message]),
+    ...[['/a.js', /is absolute/], ['../*', /has a component that is empty/], ['a//b', /has a component that is/], ['./*', /has a component that is/], ['', /is not a non-empty string/],
+      [5, /is not a non-empty string/], ['*.{js,ts}', /are not supported; pass a list/], ['a\\*', /are not supported/], ['a**', /combines `\*\*` with other characters/],
+      ['a'.repeat(257), /is longer than 256 characters/]].map(([glob, message]) => [{ ...HEADER, globs: [glob] }, message]),
+    ...[['/a.js', /it is absolute/], ['../a.js', /it contains `\.\.`/], ['.git/a.js', /it is part of `\.git`/], ['b.js', /`b.js` does not exist/],
+      ['d', /`d` is not a file/], [null, /it is not a string/]].map(([file, message]) => [{ ...HEADER, files: ['a.js', file] }, message]),
   ];
   await Promise.all(cases.map(([input, message]) => requireRefusal(t, { 'a.js': 'x', 'd/e.js': 'x' }, input, message)));
 });
 
 // FO-4
-test('the number of files and their bytes hold on both sides of their limits', (t) => {
+test('the limits for the number and the total size of files are exact', (t) => {
   const input = { ...HEADER, globs: ['*.js'] };
-  // One file under many names, which takes no time to make.
+  // Hard links to a single file, because they are fast to create.
   const many = (count, content) => {
     const root = write(directory(t), { first: content });
     for (let at = 0; at < count; at += 1) fs.linkSync(path.join(root, 'first'), path.join(root, `${at}.js`));
     return () => plan(root, input).changed.length;
   };
   assert.equal(many(5000, '')(), 5000);
-  assert.throws(many(5001, ''), /^Error: over 5000 files are meant; name fewer at a time$/);
+  assert.throws(many(5001, ''), /^Error: the input selects more than 5000 files; select fewer files$/);
   const header = '// SPDX-FileCopyrightText: 2025 Ann\n// SPDX-License-Identifier: MIT\n\n'.length;
   const quarter = 'x'.repeat(4 * 1024 * 1024 - header);
   assert.equal(many(32, quarter)(), 32);
-  assert.throws(many(33, quarter), /^Error: the files that change have over 134217728 bytes; name fewer at a time$/);
+  assert.throws(many(33, quarter), /^Error: the files that would change are larger than 134217728 bytes in total; select fewer files$/);
 });
 
 // AA-8
-test('both packages have the same file for files of the workspace', () => {
+test('both packages have identical copies of files.js', () => {
   const [own, other] = ['../files.js', '../../bump_version/files.js'].map((name) => fs.readFileSync(new URL(name, import.meta.url), 'utf8'));
   assert.equal(own, other);
 });

@@ -1,4 +1,4 @@
-// What add_license_header writes, and where.
+// Tests the headers that add_license_header writes, and their positions.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -16,7 +16,7 @@ const HASH = `# ${COPYRIGHT}\n# ${LICENSE}\n`;
 const CSS = `/*\n * ${COPYRIGHT}\n * ${LICENSE}\n */\n`;
 const XML = `<!--\n${COPYRIGHT}\n${LICENSE}\n-->\n`;
 
-/** Runs execute and verify over all files, and tells what became of them. */
+/** Runs execute and verify on all files. Returns the output and the resulting contents. */
 async function head(t, files, header = {}, by = 'run') {
   const made = groundsOf(t, 'add_license_header', files);
   const ground = { ...made, run: made[by] };
@@ -31,7 +31,7 @@ async function head(t, files, header = {}, by = 'run') {
   return { ...ground, input, output, contents };
 }
 
-/** That each file becomes what is said, and that a second time changes nothing. */
+/** Checks that each file gets the expected content, and that a second run changes nothing. */
 async function requireHeads(t, cases, header) {
   const files = Object.fromEntries(cases.map(([name, before], at) => [`${at}/${name}`, before]));
   const expected = Object.fromEntries(cases.map(([name, before, after], at) => [`${at}/${name}`, after ?? before]));
@@ -45,7 +45,7 @@ async function requireHeads(t, cases, header) {
 }
 
 // AA-8
-test('the manifest has the fields of the contract, and closed schemas', () => {
+test('the manifest has the fields of the contract and rejects unknown fields', () => {
   requireManifest(MANIFEST, 'add_license_header');
   const good = { ...HEADER, globs: ['**/*.js'] };
   assert.deepEqual(problems(MANIFEST.inputSchema, good), []);
@@ -55,7 +55,7 @@ test('the manifest has the fields of the contract, and closed schemas', () => {
 });
 
 // AA-8
-test('a header is written in the comments of the language', async (t) => {
+test('a header uses the comment syntax of the language', async (t) => {
   const output = await requireHeads(t, [
     ['a.js', 'code();\n', `${SLASH}\ncode();\n`],
     ['a.rs', '#![no_std]\n', `${SLASH}\n#![no_std]\n`],
@@ -77,7 +77,7 @@ test('a header is written in the comments of the language', async (t) => {
 });
 
 // AA-8
-test('what has to stay first stays first', async (t) => {
+test('the header goes below the lines that must come first', async (t) => {
   const coding = '# -*- coding: utf-8 -*-\n';
   await requireHeads(t, [
     ['a.sh', '#!/bin/sh\nx\n', `#!/bin/sh\n${HASH}\nx\n`],
@@ -105,7 +105,7 @@ test('what has to stay first stays first', async (t) => {
 });
 
 // AA-8
-test('a byte order mark and the ends of lines stay', async (t) => {
+test('the byte order mark and the line ends are kept', async (t) => {
   const crlf = (text) => text.replaceAll('\n', '\r\n');
   await requireHeads(t, [
     ['a.js', '\uFEFFcode\n', `\uFEFF${SLASH}\ncode\n`],
@@ -121,7 +121,7 @@ test('a byte order mark and the ends of lines stay', async (t) => {
 });
 
 // AA-8
-test('a header that is there is brought up to date, and nothing else in it', async (t) => {
+test('an existing header is updated without other changes', async (t) => {
   const other = 'SPDX-FileCopyrightText: 2019 Other';
   const output = await requireHeads(t, [
     ['same.js', `${SLASH}\nx\n`],
@@ -151,32 +151,32 @@ test('a header that is there is brought up to date, and nothing else in it', asy
 });
 
 // AA-8
-test('a file that no header fits into is left with the reason', async (t) => {
+test('a file that cannot have a header is skipped with the reason', async (t) => {
   const cases = [
-    ['nul.js', 'a\0b', 'it has NUL bytes, so it is no text'],
-    ['wide.js', Buffer.from('code', 'utf16le'), 'it has NUL bytes, so it is no text'],
-    ['a.json', '{}', 'how comments are written in it is not known'],
-    ['README', 'x', 'how comments are written in it is not known'],
-    ['.js', 'x', 'how comments are written in it is not known'],
-    ['cr.js', 'a\rb\r', 'its lines end with CR alone'],
-    ['tr.ts', '<?xml version="1.0"?>\n', 'it is XML, whatever its name says'],
-    ['a.php', '<html>\n', 'it does not begin with `<?php`'],
-    ['b.php', '<?php echo 1; ?>\n', 'it has more on the line of `<?php`'],
-    ['a.xml', '<?xml version="1.0"?><a/>\n', 'it has more on the line of `<?xml`'],
-    ['a.html', '<!doctype html\n', 'its `<!DOCTYPE` has no end'],
-    ['b.html', '<!doctype html><p>\n', 'it has more on the line of `<!DOCTYPE`'],
-    ['a.md', '---\nx\n', 'its front matter has no second `---`'],
-    ['a.css', '@charset "utf-8"; a {}\n', 'it has more on the line of `@charset`'],
-    ['text.c', '/*\n * Copyright (c) 2001 Someone\n */\n', 'it has a licence header of another form'],
-    ['text.js', '// © Someone\n', 'it has a licence header of another form'],
-    ['text.py', '# Licensed under the terms of\n', 'it has a licence header of another form'],
-    ['foreign.js', '// SPDX-FileCopyrightText: 2001 Other\n// SPDX-License-Identifier: ISC\n', 'it is under ISC, and not of this holder alone'],
-    ['nobody.js', '// SPDX-License-Identifier: ISC\n', 'it is under ISC, and not of this holder alone'],
-    ['shared.js', `${SLASH.replace('MIT', 'ISC')}// SPDX-FileCopyrightText: 2001 Other\n`, 'it is under ISC, and not of this holder alone'],
-    ['two.js', `${SLASH}// ${LICENSE}\n`, 'it names a licence more than once'],
-    ['twice.js', `${SLASH}// ${COPYRIGHT}\n`, 'it names the holder more than once'],
-    ['open.c', `/* ${LICENSE}\n */\n`, 'its header has no line of its own for each tag'],
-    ['large.js', 'x'.repeat(4 * 1024 * 1024 + 1), 'it has over 4194304 bytes'],
+    ['nul.js', 'a\0b', 'it contains NUL bytes, so it is not a text file'],
+    ['wide.js', Buffer.from('code', 'utf16le'), 'it contains NUL bytes, so it is not a text file'],
+    ['a.json', '{}', 'its comment syntax is unknown'],
+    ['README', 'x', 'its comment syntax is unknown'],
+    ['.js', 'x', 'its comment syntax is unknown'],
+    ['cr.js', 'a\rb\r', 'its lines end with CR instead of LF'],
+    ['tr.ts', '<?xml version="1.0"?>\n', 'it is XML, although its name suggests another language'],
+    ['a.php', '<html>\n', 'it does not start with `<?php`'],
+    ['b.php', '<?php echo 1; ?>\n', 'the line with `<?php` contains other content'],
+    ['a.xml', '<?xml version="1.0"?><a/>\n', 'the line with `<?xml` contains other content'],
+    ['a.html', '<!doctype html\n', 'its `<!DOCTYPE` is not closed'],
+    ['b.html', '<!doctype html><p>\n', 'the line with `<!DOCTYPE` contains other content'],
+    ['a.md', '---\nx\n', 'its front matter is not closed with a second `---`'],
+    ['a.css', '@charset "utf-8"; a {}\n', 'the line with `@charset` contains other content'],
+    ['text.c', '/*\n * Copyright (c) 2001 Someone\n */\n', 'it has a licence header in another format'],
+    ['text.js', '// © Someone\n', 'it has a licence header in another format'],
+    ['text.py', '# Licensed under the terms of\n', 'it has a licence header in another format'],
+    ['foreign.js', '// SPDX-FileCopyrightText: 2001 Other\n// SPDX-License-Identifier: ISC\n', 'it is under ISC, and the requested holder is not its only holder'],
+    ['nobody.js', '// SPDX-License-Identifier: ISC\n', 'it is under ISC, and the requested holder is not its only holder'],
+    ['shared.js', `${SLASH.replace('MIT', 'ISC')}// SPDX-FileCopyrightText: 2001 Other\n`, 'it is under ISC, and the requested holder is not its only holder'],
+    ['two.js', `${SLASH}// ${LICENSE}\n`, 'its header contains more than one licence'],
+    ['twice.js', `${SLASH}// ${COPYRIGHT}\n`, 'its header contains the holder more than once'],
+    ['open.c', `/* ${LICENSE}\n */\n`, 'a multi-line comment starts or ends on the same line as a tag of its header'],
+    ['large.js', 'x'.repeat(4 * 1024 * 1024 + 1), 'it is larger than 4194304 bytes'],
   ];
   const files = Object.fromEntries(cases.map(([name, content]) => [name, content]));
   const { output, workspace, before } = await head(t, files);
@@ -184,11 +184,11 @@ test('a file that no header fits into is left with the reason', async (t) => {
   assert.deepEqual(output, { changed: [], unchanged: [], skipped: expected });
   assert.deepEqual(tree(workspace), tree(before));
   const latin = await head(t, { 'a.js': Buffer.from([0xe9, 10]) }, { holder: 'Ünï' });
-  assert.deepEqual(latin.output.skipped, [{ path: 'a.js', reason: 'it is not UTF-8, and the name of the holder is not ASCII' }]);
+  assert.deepEqual(latin.output.skipped, [{ path: 'a.js', reason: 'it is not UTF-8, but the name of the holder is not ASCII' }]);
   const room = 4 * 1024 * 1024 - SLASH.length - 1;
   const fits = await head(t, { 'a.js': Buffer.from([0xe9, 10]), 'b.js': 'x'.repeat(room), 'c.js': 'x'.repeat(room + 1) });
   assert.deepEqual(fits.output.changed.map((file) => file.path), ['a.js', 'b.js']);
-  assert.deepEqual(fits.output.skipped, [{ path: 'c.js', reason: 'it would have over 4194304 bytes' }]);
+  assert.deepEqual(fits.output.skipped, [{ path: 'c.js', reason: 'it would be larger than 4194304 bytes' }]);
 });
 
 // AA-8, AA-10
@@ -198,14 +198,14 @@ test('the driver runs all three steps', async (t) => {
   assert.deepEqual(output, {
     changed: [{ path: 'a.js', change: 'added' }],
     unchanged: ['b.py'],
-    skipped: [{ path: 'c.bin', reason: 'how comments are written in it is not known' }],
+    skipped: [{ path: 'c.bin', reason: 'its comment syntax is unknown' }],
   });
   assert.deepEqual((await run('rollback', input, { output })).output, { restored: ['a.js'], unchanged: [] });
   assert.deepEqual(tree(workspace), tree(before));
 });
 
 // AA-11
-test('a rollback gives back bytes and mode, and removes nothing', async (t) => {
+test('a rollback restores content and mode and removes no file', async (t) => {
   const files = { 'a.js': 'x', 'b/c.py': '#!/bin/sh\r\n', 'd.txt': 'd', 'large.js': 'x'.repeat(4 * 1024 * 1024 + 1) };
   const { workspace, before, run, input, output } = await head(t, files);
   fs.chmodSync(path.join(workspace, 'a.js'), 0o755);
@@ -217,11 +217,11 @@ test('a rollback gives back bytes and mode, and removes nothing', async (t) => {
   const half = await run('rollback', input);
   assert.deepEqual(half.output, { restored: ['a.js'], unchanged: ['b/c.py', 'd.txt'] });
   const none = await run('rollback', input, { before: undefined });
-  assert.match(none.error.message, /^there is nothing to restore from/);
+  assert.match(none.error.message, /^cannot restore the files/);
 });
 
 // AA-3
-test('verify finds each thing that should not be', async (t) => {
+test('verify detects every kind of wrong change', async (t) => {
   const files = { 'a.js': '#!/bin/node\ncode();\n', 'b.js': `// SPDX-FileCopyrightText: 1999 Other\n// ${LICENSE}\n`, 'c.js': `${SLASH}`, 'd.txt': 'd' };
   const cases = [
     ['only_headers_changed', 'a.js', (text) => text.replace('code', 'evil')],

@@ -1,4 +1,4 @@
-// What bump_version changes, and what it leaves.
+// Tests what bump_version changes, and what it leaves unchanged.
 
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
@@ -15,7 +15,7 @@ const CARGO = '[package]\r\nname = "x" # 1.2.3\r\nversion = "1.2.3" # now\r\n[de
 const CARGO_LOCK = 'version = 4\n\n[[package]]\nname = "a"\nversion = "1.2.3"\nsource = "registry"\n\n[[package]]\nname = "x"\nversion = "1.2.3"\ndependencies = [\n "a",\n]\n\n[[package]]\nname = "x"\nversion = "1.2.3"\nsource = "git"\n';
 const PYPROJECT = '[build-system]\nrequires = ["x==1.2.3"]\n[project]\nversion = \'1.2.3\'\nreadme = """\n[project]\nversion = "9.9.9"\n"""\n';
 
-/** Runs execute and verify, and tells what became of the files. */
+/** Runs execute and verify. Returns the output and the resulting contents of the files. */
 async function bump(t, files, input, by = 'run') {
   const made = grounds(t, files);
   const ground = { ...made, run: made[by] };
@@ -29,7 +29,7 @@ async function bump(t, files, input, by = 'run') {
 }
 
 // AA-8
-test('the manifest has the fields of the contract, and closed schemas', () => {
+test('the manifest has the fields of the contract and rejects unknown fields', () => {
   requireManifest(MANIFEST, 'bump_version');
   for (const input of [{ part: 'minor' }, { version: '2.0.0', from: '1.0.0', files: ['a/VERSION'] }]) {
     assert.deepEqual(problems(MANIFEST.inputSchema, input), []);
@@ -40,7 +40,7 @@ test('the manifest has the fields of the contract, and closed schemas', () => {
 });
 
 // AA-8
-test('all manifests in the root change, and only the bytes of their version', async (t) => {
+test('only the bytes of the version change in all manifests of the root', async (t) => {
   const files = {
     'package.json': PACKAGE,
     'package-lock.json': LOCK,
@@ -73,7 +73,7 @@ test('all manifests in the root change, and only the bytes of their version', as
 });
 
 // AA-8
-test('the next version is that of semantic versioning', async (t) => {
+test('the next version follows Semantic Versioning', async (t) => {
   const cases = [
     ['1.2.3', 'major', '2.0.0'],
     ['1.2.3', 'minor', '1.3.0'],
@@ -95,7 +95,7 @@ test('the next version is that of semantic versioning', async (t) => {
 });
 
 // AA-8
-test('the form of a file stays, whatever it is', async (t) => {
+test('the format of a manifest is kept', async (t) => {
   const cases = [
     ['package.json', '\uFEFF{"version": "0.1.0"}\r\n'],
     ['package.json', '{"a":[[{}, "version", "0.1.0", -1.5e3, true, null, "é\\"\\\\"]], "\\u0076ersion" : "0.1.0" , "z": {}}'],
@@ -122,7 +122,7 @@ test('the form of a file stays, whatever it is', async (t) => {
 });
 
 // AA-8
-test('files that are named are changed wherever they are, and no others', async (t) => {
+test('only the files in the input are changed, in any directory', async (t) => {
   const files = { 'package.json': PACKAGE, 'apps/web/package.json': PACKAGE, 'crates/a/Cargo.toml': CARGO };
   const input = { version: '2.0.0-beta.1', files: ['crates/a/Cargo.toml', 'apps/web/package.json'] };
   const { output, contents } = await bump(t, files, input);
@@ -132,7 +132,7 @@ test('files that are named are changed wherever they are, and no others', async 
 });
 
 // AA-8
-test('with `from` only what holds that version is changed, and the rest is told', async (t) => {
+test('with `from` only that version is changed and other versions are listed', async (t) => {
   const files = { 'package.json': PACKAGE, 'VERSION': '1.0.0', 'pyproject.toml': '[project]\nversion = "1.2.3rc1"\n', 'Cargo.toml': '[package]\nversion = "1.2.3"\n[workspace.package]\nversion = "0.9.0"' };
   const { output, contents } = await bump(t, files, { part: 'patch', from: '1.2.3' });
   assert.deepEqual(output.files.map((file) => file.path), ['package.json', 'Cargo.toml']);
@@ -145,7 +145,7 @@ test('with `from` only what holds that version is changed, and the rest is told'
 });
 
 // AA-11
-test('a rollback gives back bytes and mode, and removes nothing', async (t) => {
+test('a rollback restores content and mode and removes no file', async (t) => {
   const files = { 'package.json': PACKAGE, 'VERSION': '1.2.3' };
   const { workspace, before, run, output } = await bump(t, files, { part: 'major' });
   fs.chmodSync(path.join(workspace, 'VERSION'), 0o600);
@@ -155,18 +155,18 @@ test('a rollback gives back bytes and mode, and removes nothing', async (t) => {
   assert.deepEqual(tree(workspace), { ...tree(before), 'later.txt': tree(workspace)['later.txt'] });
   const again = await run('rollback', { part: 'major' }, { output });
   assert.deepEqual(again.output, { restored: [], unchanged: ['package.json', 'VERSION'] });
-  // execute.js ended half-way, so that there is no output.
+  // Simulates that execute.js stopped half-way, so there is no output.
   fs.writeFileSync(path.join(workspace, 'VERSION'), '');
   fs.rmSync(path.join(workspace, 'package.json'));
   const half = await run('rollback', { part: 'major' });
   assert.deepEqual(half.output, { restored: ['package.json', 'VERSION'], unchanged: [] });
   assert.deepEqual(tree(workspace)['package.json'], tree(before)['package.json']);
   const none = await run('rollback', { part: 'major' }, { before: undefined });
-  assert.match(none.error.message, /^there is nothing to restore from/);
+  assert.match(none.error.message, /^cannot restore the files/);
 });
 
 // AA-3
-test('verify finds each thing that should not be', async (t) => {
+test('verify detects every kind of wrong change', async (t) => {
   const input = { part: 'minor' };
   const files = { 'package.json': PACKAGE, 'VERSION': '1.2.3', 'src/a.js': 'a' };
   const cases = [

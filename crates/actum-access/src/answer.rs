@@ -1,33 +1,34 @@
-//! Answer of the access policies to a request, with its grounds.
+//! Answer of the access policies to a request, with the grounds for it.
 
 use actum_gate::ground::AccessGround;
 
-/// Most grounds of an answer.
+/// Maximum number of grounds listed in an answer.
 pub const GROUNDS_MAX: usize = 100;
 
-/// Decision on a request.
+/// Decision of the access policies on a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
-    /// The request is allowed.
+    /// The request is allowed without approvals beyond those it already has.
     Allowed,
-    /// The request is allowed after this number of approvals.
+    /// The request is allowed once it has the given number of approvals.
     NeedsApproval {
-        /// Least number of approvals that is enough, 1 to 4.
+        /// Smallest sufficient number of approvals, from 1 to 4.
         approvals: u32,
     },
-    /// The request is denied, also with approvals.
+    /// The request is denied, no matter how many approvals it gets.
     Denied,
 }
 
-/// Answer to a request (AEC-6).
+/// Answer of the access policies to a request, with the policies that decided (AEC-6).
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub struct AccessAnswer {
-    /// Decision.
+    /// Decision on the request.
     pub access: Access,
-    /// Policies that decided, or the reason why they could not: sorted, at least one, at most [`GROUNDS_MAX`].
+    /// Policies that led to the decision, or the reason why they could not be evaluated. Sorted, with at least one and
+    /// at most [`GROUNDS_MAX`] elements.
     pub grounds: Vec<AccessGround>,
-    /// Number of further grounds.
+    /// Number of grounds that were left out because of [`GROUNDS_MAX`].
     pub more: usize,
 }
 

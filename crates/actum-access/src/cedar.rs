@@ -1,4 +1,4 @@
-//! Cedar evaluator for the access gate.
+//! Implements the access gate's interface with the Cedar policy engine.
 
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,14 +15,14 @@ use crate::policies::AccessPolicies;
 use crate::problem::AccessFileError;
 use crate::request::{AccessRequest, ChangeKind};
 
-/// Most policies that one ground names.
+/// Maximum number of policies that a single ground names.
 const NAMED_MAX: usize = 3;
 
-/// Most approvals that a change can get: the first one lets it go.
+/// Maximum number of approvals that a change can collect, because the first approval already releases it.
 const PEOPLE_MAX: u32 = 1;
 
-/// Reader and evaluator of access policies. Reading a thousand takes tens of milliseconds, so it caches the last
-/// ones; clones share the cache.
+/// Reads and evaluates access policies. Parsing a thousand policies takes tens of milliseconds, so the most recently
+/// read set is cached. Clones share the cache.
 #[derive(Clone, Default)]
 pub struct Cedar(Arc<Mutex<Option<Last>>>);
 
@@ -32,12 +32,13 @@ struct Last {
 }
 
 impl Cedar {
-    /// Returns the policies of these files.
+    /// Parses the policies of these files, or returns them from the cache if the texts have not changed.
     ///
     /// # Errors
-    /// As [`AccessPolicies::read_files`].
+    /// Same as [`AccessPolicies::read_files`].
     pub fn read(&self, texts: &[AccessText]) -> Result<Arc<AccessPolicies>, AccessFileError> {
-        // A panicked thread left either the old value or a complete new one.
+        // It is safe to continue after a panic in another thread, because the cache holds either the old or a complete
+        // new value.
         let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(last) = last.as_ref().filter(|last| last.texts == texts) {
             return Ok(Arc::clone(&last.policies));
@@ -68,7 +69,7 @@ impl AccessJudge for Cedar {
         })?;
         let request = AccessRequest::new(bundle, tier).map_err(|error| AccessUnknown {
             kind: AccessUnknownKind::PathTooLong,
-            message: format!("a path cannot be seen from a root around the workspace: {error}"),
+            message: format!("cannot express a path relative to an enclosing root: {error}"),
         })?;
         let AccessAnswer { access, mut grounds, more } = policies.answer(&request);
         let more = more + grounds.len().saturating_sub(NAMED_MAX);
@@ -84,16 +85,17 @@ impl AccessJudge for Cedar {
 }
 
 impl AccessRequest {
-    /// Creates the request for the change of a bundle, without approvals.
+    /// Builds the access request for the change in a bundle, without any approvals.
     ///
     /// # Errors
-    /// `PathError` if a path is too long as seen from a root around the workspace.
+    /// Returns `PathError` if a path is too long when expressed relative to the root of an enclosing workspace or
+    /// repository.
     pub fn new(bundle: &Bundle, tier: RiskTier) -> Result<Self, PathError> {
         let actor = bundle.actor();
         let is_deleted = |effect: &&PathEffect| effect.effect == EffectKind::Deleted;
         let count = |files: usize| u64::try_from(files).unwrap_or(u64::MAX);
         let lines = bundle.files().map(|effect| effect.added.saturating_add(effect.removed));
-        // Commands and actions are not judged as such yet; existing kinds of work change files.
+        // Commands and actions are not judged separately yet, because all existing kinds of work change files.
         let (action, kind) = match bundle.work() {
             WorkKind::Apply | WorkKind::Redo => (AccessAction::ChangeFiles, ChangeKind::New),
             WorkKind::Undo => (AccessAction::ChangeFiles, ChangeKind::Undo),

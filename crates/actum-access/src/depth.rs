@@ -1,10 +1,11 @@
-//! Limit on the depth of policies, and a test that the validator reaches that depth.
+//! Limits the depth of policies, and tests that the validator can handle this depth.
 //!
-//! Cedar 4.14 recurses through the syntax tree of a policy. Some hundred brackets overflow the stack of its parser,
-//! which ends the program. If the stack runs short in the validator, the validator reports no error, and the policy
-//! counts as valid although it was not checked.
+//! Cedar 4.14 recurses through the syntax tree of a policy. A few hundred nested brackets overflow the stack of its
+//! parser, which aborts the process. If the validator runs out of stack instead, it reports no error, so a policy
+//! passes although it was not checked.
 //!
-//! So the text is measured before Cedar reads it. The validator is tried on a policy of the largest allowed depth.
+//! To prevent both, the depth of a text is measured before Cedar parses it, and the validator is tested with a policy
+//! of the maximum depth.
 
 use std::str::FromStr;
 
@@ -13,16 +14,16 @@ use cedar_policy::{PolicySet, ValidationMode, Validator};
 use crate::limits::{POLICY_NESTING_MAX, POLICY_OPERATORS_MAX};
 use crate::problem::AccessError;
 
-/// Words that add a level.
+/// Keywords that add a level to the syntax tree.
 const WORD_OPERATORS: [&str; 5] = ["if", "in", "has", "like", "is"];
 
-/// Rejects a text with a policy that is too deep.
+/// Returns an error if a policy in the text exceeds the limits on nesting or operators.
 pub(crate) fn check(text: &str) -> Result<(), AccessError> {
     let mut scan = Scan { line: 1, nesting: 0, operators: 0 };
     let mut chars = text.chars().peekable();
     let mut word = String::new();
     while let Some(char) = chars.next() {
-        // A letter ends a number, so the number begins no word.
+        // A keyword directly after a number, as in `1if`, still counts, because digits do not begin a word.
         let continues =
             char == '_' || char.is_alphabetic() || !word.is_empty() && char.is_numeric();
         if continues {
@@ -34,7 +35,7 @@ pub(crate) fn check(text: &str) -> Result<(), AccessError> {
         match char {
             '\n' => scan.line += 1,
             '"' => {
-                // A string ends at the next quote without a backslash before it.
+                // A string ends at the next quote that is not escaped with a backslash.
                 while let Some(char) = chars.next() {
                     match char {
                         '"' => break,
@@ -44,7 +45,7 @@ pub(crate) fn check(text: &str) -> Result<(), AccessError> {
                 }
             }
             '/' if chars.peek() == Some(&'/') => {
-                // Either character ends a comment, and the rest is read.
+                // Cedar ends a comment at a line feed or a carriage return, and parses the text after it.
                 while chars.next_if(|char| !matches!(char, '\n' | '\r')).is_some() {}
             }
             '(' | '[' | '{' => scan.nesting += 1,
@@ -52,7 +53,7 @@ pub(crate) fn check(text: &str) -> Result<(), AccessError> {
             ';' if scan.nesting == 0 => scan.operators = 0,
             '.' | '+' | '-' | '*' | '/' | '%' | '!' | '=' | '<' | '>' | '&' | '|' => {
                 scan.operators += 1;
-                // The second character of an operator adds no level.
+                // Skip the second character of an operator, because it does not add another level.
                 chars.next_if(|&next| next == '=' || next == char && "&|".contains(char));
             }
             _ => {}
@@ -81,9 +82,10 @@ impl Scan {
     }
 }
 
-/// Validates a policy of the largest allowed depth whose only error is at the bottom.
+/// Validates a policy of the maximum depth whose only error is at the innermost level, and checks that the error is
+/// found.
 ///
-/// Some systems report a wrong size of the stack, and then nothing at all would be checked.
+/// Some systems report a wrong stack size, and the validator would then accept every policy unchecked.
 pub(crate) fn try_validator(validator: &Validator) -> Result<(), AccessError> {
     let levels = POLICY_OPERATORS_MAX / 2;
     let above = "if context.undo then true else ".repeat(levels);
@@ -92,7 +94,7 @@ pub(crate) fn try_validator(validator: &Validator) -> Result<(), AccessError> {
     let result = validator.validate(&set, ValidationMode::Strict);
     if result.validation_passed() {
         return Err(AccessError::built_in(
-            "the stack is too small, or its size is unknown, so that nothing would be checked",
+            "the thread's stack is too small or of unknown size, so policies would not be validated",
         ));
     }
     Ok(())
@@ -106,8 +108,7 @@ mod tests {
         check(text).map_or_else(|error| error.to_string(), |()| String::new())
     }
 
-    const TOO_DEEP: &str = "line 2 of the access policies has brackets that are nested more than \
-                            20 deep";
+    const TOO_DEEP: &str = "line 2 of the access policies nests brackets more than 20 levels deep";
 
     #[test]
     fn brackets_are_counted_outside_strings_and_comments() {
@@ -138,11 +139,11 @@ mod tests {
             let over = chain(POLICY_OPERATORS_MAX + 1);
             assert_eq!(
                 found(&format!("{over};")),
-                "line 1 of the access policies is in a policy with more than 250 operators; write \
-                 it as several policies, or its alternatives as a set",
+                "line 1 of the access policies is in a policy with more than 250 operators; split \
+                 the policy, or write its alternatives as a set",
                 "{operator}"
             );
-            // The count restarts only at the end of a policy.
+            // The operator count restarts only at the end of a policy.
             assert_ne!(found(&format!("({most};{most};")), "", "{operator}");
         }
         assert_eq!(found(&"iffy inner \"a.b\", ".repeat(1000)), "");

@@ -1,4 +1,4 @@
-//! Diagnostics of Cedar as problems: with their lines, and with the names that exist instead of an unknown one.
+//! Converts Cedar's diagnostics to problems with line numbers. Lists the known names if a policy uses an unknown one.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use miette::Diagnostic;
 use crate::names::{AccessAction, CONTEXT, USER, WORKSPACE};
 use crate::problem::{PolicyProblem, Problems};
 
-/// Returns the problems of a text that is not Cedar.
+/// Returns the problems of a text that Cedar cannot parse.
 pub(crate) fn syntax_problems<'a>(
     text: &str,
     errors: impl IntoIterator<Item = &'a (dyn Diagnostic + 'a)>,
@@ -22,8 +22,9 @@ pub(crate) fn syntax_problems<'a>(
     sorted(problems.collect())
 }
 
-/// Returns the problems of policies that are not valid against the schema; `None` for valid ones. `name` returns the
-/// name of a policy in messages. Each place in the text is reported once, though it is checked for every action.
+/// Returns the problems of policies that are not valid against the schema, or `None` if all of them are valid. `name`
+/// maps the id of a policy to the name shown in messages. Cedar checks each policy once per action, but each position
+/// in the text is reported only once.
 pub(crate) fn validation_problems(
     text: &str,
     result: &ValidationResult,
@@ -32,7 +33,7 @@ pub(crate) fn validation_problems(
     let errors = result
         .validation_errors()
         .map(|error| (error.policy_id(), error as &dyn Diagnostic, known(error)));
-    // A wrong condition has no value, so it does not count as impossible.
+    // A policy with a type error is also reported as impossible, so ignore the warnings about such policies.
     let wrong: BTreeSet<&PolicyId> =
         result.validation_errors().map(ValidationError::policy_id).collect();
     let warnings = result
@@ -50,7 +51,8 @@ pub(crate) fn validation_problems(
                 Some(known) => format!("{error}; {known}"),
                 None => with_help(error),
             };
-            // The message already begins with the policy, under its name here.
+            // Cedar's message starts with its own id of the policy. Remove it, because the problem already has the
+            // policy's name.
             let message = message.replace(&format!("for policy `{id}`, "), "");
             let policy = name(id);
             let offset = offset(error);
@@ -70,7 +72,7 @@ fn sorted(mut problems: Vec<PolicyProblem>) -> Problems {
     Problems(problems)
 }
 
-/// Lists the names that exist instead of an unknown one.
+/// Lists the names that are defined in the schema, for an error about an unknown name.
 fn known(error: &ValidationError) -> Option<String> {
     let list = |names: &[&str]| names.join("`, `");
     if let ValidationError::UnsafeAttributeAccess(access) = error {
@@ -87,19 +89,19 @@ fn known(error: &ValidationError) -> Option<String> {
         Some(format!("{of} has `{}`", list(known)))
     } else if let ValidationError::UnrecognizedActionId(_) = error {
         let actions = AccessAction::ALL.map(|action| format!("`Action::\"{}\"`", action.as_str()));
-        Some(format!("there are {}", actions.join(", ")))
+        Some(format!("known actions are {}", actions.join(", ")))
     } else if let ValidationError::UnrecognizedEntityType(_) = error {
-        Some(format!("there are `{}`", list(&["User", "Workspace", "Action"])))
+        Some(format!("known entity types are `{}`", list(&["User", "Workspace", "Action"])))
     } else {
         None
     }
 }
 
-/// Returns true for warnings that reject a policy.
+/// Checks whether a warning is serious enough to reject the policy.
 ///
-/// A policy that can never hold is a mistake; a `forbid` of that kind would protect nothing. Marks that turn the
-/// direction of text make it look like another one. Letters of several scripts in one string are accepted, as
-/// file names have them.
+/// A policy that can never match is a mistake, because a `forbid` of this kind would protect nothing. Bidirectional
+/// control characters can disguise a policy as a different one. Mixed scripts in one string are accepted, because they
+/// occur in file names.
 fn is_refused(warning: &ValidationWarning) -> bool {
     !matches!(
         warning,
@@ -120,7 +122,7 @@ fn offset(error: &dyn Diagnostic) -> Option<usize> {
     error.labels()?.map(|label| label.offset()).min()
 }
 
-/// Ends of the lines of a text.
+/// Byte offsets of the line ends in a text.
 struct Lines(Vec<usize>);
 
 impl Lines {

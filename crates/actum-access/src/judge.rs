@@ -1,4 +1,4 @@
-//! Answer with three values, from evaluations with two.
+//! Derives an answer with three values (allowed, needs approval, denied) from Cedar evaluations, which have only two.
 
 use actum_gate::ground::{AccessGround, AccessPolicyName, EvaluationProblem, RequestProblem};
 use cedar_policy::{
@@ -9,20 +9,20 @@ use crate::answer::{Access, AccessAnswer};
 use crate::policies::AccessPolicies;
 use crate::request::{AccessRequest, Asked};
 
-/// Largest number of approvals that a policy may require.
+/// Maximum number of approvals that a policy may require.
 const APPROVALS_MAX: u32 = 4;
 
-/// Combined result of policies: a `forbid` that holds wins, and otherwise a `permit` is needed.
+/// Combined result of a set of policies: a matching `forbid` always wins; otherwise at least one `permit` must match.
 enum Combined {
-    /// Forbidden by these policies.
+    /// At least one `forbid` policy matched. Contains these policies.
     Forbidden(Vec<PolicyId>),
-    /// Permitted by these policies.
+    /// No `forbid` policy matched, but at least one `permit` did. Contains the matching `permit` policies.
     Permitted(Vec<PolicyId>),
     Nothing,
 }
 
 impl Combined {
-    /// Combines the result with that of other policies.
+    /// Combines the results of two disjoint sets of policies.
     fn and(&self, others: &Self) -> Self {
         let both = |some: &[PolicyId], more: &[PolicyId]| [some, more].concat();
         match (self, others) {
@@ -40,10 +40,10 @@ impl Combined {
     }
 }
 
-/// Reason why there is no result, so the request is denied.
+/// Reason why the policies have no result, so that the request is denied.
 enum Failed {
     Request(RequestProblem),
-    /// Policies whose evaluation failed, with the problem.
+    /// Evaluating some policies failed. Contains these policies and their problems.
     Policies(Vec<AccessGround>),
 }
 
@@ -54,10 +54,11 @@ impl From<RequestProblem> for Failed {
 }
 
 impl AccessPolicies {
-    /// Decides on a change, and names the deciding policies (AEC-6).
+    /// Decides on a change and names the policies that led to the decision (AEC-6).
     ///
-    /// The policies are evaluated with the existing approvals and, if these are not enough, with more. If any policy
-    /// cannot be evaluated, the change is denied.
+    /// The policies are first evaluated with the approvals that the change already has. If these are not enough, they
+    /// are evaluated again with more approvals, up to the maximum. The change is denied if any policy cannot be
+    /// evaluated.
     pub fn answer(&self, request: &AccessRequest) -> AccessAnswer {
         let grounds = match self.try_answer(request) {
             Ok(answer) => return answer,
@@ -87,7 +88,7 @@ impl AccessPolicies {
             Combined::Forbidden(by) => self.grounds(&by, None),
             Combined::Nothing => vec![AccessGround::NotPermitted],
         };
-        // The settled policies have the same result again, so only the others are evaluated.
+        // Policies that do not depend on approvals would give the same result again, so evaluate only the others.
         let can_change = !matches!(settled, Combined::Forbidden(_));
         let first = request.approvals.saturating_add(1);
         for approvals in (first..=APPROVALS_MAX).filter(|_| can_change) {
@@ -101,7 +102,8 @@ impl AccessPolicies {
         Ok(AccessAnswer::new(Access::Denied, grounds))
     }
 
-    /// Evaluates these policies. If any evaluation fails, returns those policies and their problems.
+    /// Evaluates a set of policies. If the evaluation of any policy fails, returns the failed policies with their
+    /// problems.
     fn evaluate(
         &self,
         policies: &PolicySet,
@@ -128,7 +130,7 @@ impl AccessPolicies {
         })
     }
 
-    /// Returns grounds from these policies, which need this number of approvals.
+    /// Returns grounds that name these policies, together with the number of approvals that they require.
     fn grounds(&self, policies: &[PolicyId], approvals: Option<u32>) -> Vec<AccessGround> {
         let grounds = policies.iter().map(|id| {
             let named = self.named.get(id);
@@ -147,14 +149,14 @@ impl AccessPolicies {
     }
 }
 
-/// Returns the problem of an evaluation, in words that no version of Cedar changes.
+/// Maps a Cedar evaluation error to a problem whose wording does not change with the version of Cedar.
 fn problem(error: &EvaluationError) -> EvaluationProblem {
     match error {
         EvaluationError::IntegerOverflow(_) => EvaluationProblem::Overflow,
         EvaluationError::EntityDoesNotExist(_) => EvaluationProblem::OtherEntity,
         EvaluationError::FailedExtensionFunctionExecution(_) => EvaluationProblem::Function,
         EvaluationError::RecursionLimit(_) => EvaluationProblem::TooDeep,
-        // A valid policy causes no other errors.
+        // Validation rules out the remaining errors.
         EvaluationError::EntityAttrDoesNotExist(_)
         | EvaluationError::RecordAttrDoesNotExist(_)
         | EvaluationError::FailedExtensionFunctionLookup(_)

@@ -1,15 +1,17 @@
-//! Access control by the operator's Cedar policies, read strictly and evaluated once for each change (AEC-6).
+//! Access control with the operator's Cedar policies, which are parsed strictly and evaluated once for each change
+//! (AEC-6).
 //!
-//! Policies are written in [Cedar](https://docs.cedarpolicy.com) against `schema.cedarschema`, which is beside this
-//! file. A policy that is not valid against it is not loaded. So a mistake is an error when the policy is read, and
-//! not a rule that never holds. No policy permits what `always.cedar` forbids.
+//! Policies are written in [Cedar](https://docs.cedarpolicy.com) and validated against `schema.cedarschema`, which is
+//! stored next to this file. A policy that fails validation is not loaded, so that a mistake is reported as an error
+//! when the policy is read, instead of becoming a rule that never matches. No policy can permit a change that
+//! `always.cedar` forbids.
 //!
-//! The access gate calls [`Cedar`]. Another version of the library may read or judge a policy in another way. So the
-//! version is pinned, and a new one is a new version of the rules (`actum_gate::DECISION_SEMANTICS`). No ground quotes
-//! the library.
+//! The access gate calls this crate through [`Cedar`]. A different version of the Cedar library could parse or evaluate
+//! a policy differently. The version is therefore pinned, and changing it requires a new version of the rules
+//! (`actum_gate::DECISION_SEMANTICS`). No ground quotes messages of the library.
 //!
-//! This crate has no clock, environment or I/O, and no answer depends on the order of policies or paths. It is
-//! separate because Cedar takes minutes to compile.
+//! This crate uses no clock, environment or I/O, and its answers do not depend on the order of policies or paths. It is
+//! a separate crate because Cedar takes minutes to compile.
 
 mod answer;
 mod cedar;

@@ -1,4 +1,4 @@
-//! Names in policies: actions, attributes and types of the schema.
+//! Names that policies can use: the actions, attributes and types of the Cedar schema.
 
 use std::str::FromStr;
 
@@ -6,35 +6,35 @@ use cedar_policy::{EntityId, EntityTypeName, EntityUid, Schema};
 
 use crate::problem::AccessError;
 
-/// Schema of the policies.
+/// Cedar schema that all policies are validated against.
 pub(crate) const SCHEMA: &str = include_str!("schema.cedarschema");
 
-/// Attributes of `context`, sorted.
+/// Attributes of `context`, in alphabetical order.
 pub(crate) const CONTEXT: &[&str] =
     &["approvals", "deletes", "directories", "door", "files", "lines", "paths", "tier", "undo"];
 
-/// Attributes of `principal`, sorted.
+/// Attributes of `principal`, in alphabetical order.
 pub(crate) const USER: &[&str] = &["agent", "uid"];
 
 /// Attributes of `resource`.
 pub(crate) const WORKSPACE: &[&str] = &["tenant"];
 
-/// Requested action.
+/// Action that a request asks to perform.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum AccessAction {
-    /// Change files.
+    /// Change files in the workspace.
     ChangeFiles,
-    /// Run a command, whose changes are captured.
+    /// Run a command and capture its changes.
     RunCommand,
-    /// Run an action of a catalog or a package.
+    /// Run an action from a catalog or a package.
     RunAction,
 }
 
 impl AccessAction {
-    /// All actions.
+    /// All actions that policies can name.
     pub const ALL: [Self; 3] = [Self::ChangeFiles, Self::RunCommand, Self::RunAction];
 
-    /// Returns the name in policies: `Action::"change_files"`.
+    /// Returns the name of the action in policies, for example `change_files` in `Action::"change_files"`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::ChangeFiles => "change_files",
@@ -44,7 +44,7 @@ impl AccessAction {
     }
 }
 
-/// Schema and its names, read once.
+/// Cedar schema and the names of its entity types, parsed once.
 #[derive(Debug, Clone)]
 pub(crate) struct Types {
     pub(crate) schema: Schema,
@@ -76,7 +76,7 @@ mod tests {
 
     use super::*;
 
-    /// AEC-6: the names in error messages are the names of the schema.
+    /// AEC-6: error messages list exactly the names that the schema defines.
     #[test]
     fn the_names_that_are_told_are_those_of_the_schema() {
         let (fragment, _) = SchemaFragment::from_cedarschema_str(SCHEMA).unwrap();

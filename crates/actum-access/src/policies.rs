@@ -1,4 +1,4 @@
-//! Access policies: parsed, validated and named.
+//! Parses and validates access policies, and assigns the names that grounds use for them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,36 +18,36 @@ use crate::names::{AccessAction, Types};
 use crate::problem::{AccessError, AccessFileError};
 use crate::{depth, diagnosis};
 
-/// Built-in policies, which an operator's policy cannot override.
+/// Built-in policies, which the operator's policies cannot override.
 const ALWAYS: &str = include_str!("always.cedar");
 
-/// Prefix of the names of built-in policies.
+/// Prefix reserved for the names of built-in policies.
 const BUILT_IN: &str = "actum.";
 
-/// Operator's policies and the built-in ones (AEC-6).
+/// Validated set of the operator's policies and the built-in policies (AEC-6).
 pub struct AccessPolicies {
     pub(crate) types: Types,
-    /// Policies that may match each action; no action contains others.
+    /// Policies that can match each action. No action in the schema is a group of other actions.
     sorted: BTreeMap<AccessAction, Sorted>,
     pub(crate) named: BTreeMap<PolicyId, Named>,
     pub(crate) authorizer: Authorizer,
 }
 
-/// Policies, split by the effect of more approvals.
+/// Policies divided by whether their result depends on the number of approvals.
 #[derive(Default)]
 pub(crate) struct Sorted {
-    /// Policies with the same result for any number of approvals.
+    /// Policies whose result is the same for any number of approvals.
     pub(crate) settled: PolicySet,
-    /// Policies whose result may depend on the approvals.
+    /// Policies whose result may depend on the number of approvals.
     pub(crate) varying: PolicySet,
 }
 
-/// Name of a policy in grounds, with its reason.
+/// Name that grounds use for a policy, with the policy's reason and effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Named {
-    /// File that has the policy, if it is in one.
+    /// Name of the file that contains the policy, if it was read from a file.
     file: Option<Arc<str>>,
-    /// Position, counted from 1; built-in policies have none.
+    /// Position of the policy in its text, starting at 1. Built-in policies have none.
     position: Option<usize>,
     id: Option<String>,
     pub(crate) reason: Option<String>,
@@ -68,19 +68,21 @@ impl fmt::Display for Named {
 }
 
 impl AccessPolicies {
-    /// Reads the policies of one text. An empty text has none, and permits nothing.
+    /// Parses and validates the policies in a text. An empty text contains no policies and therefore permits nothing.
     ///
     /// # Errors
-    /// [`AccessError`] with the policy, its line, and the known names.
+    /// Returns an [`AccessError`] that identifies the policy and its line, and lists the known names if a name is
+    /// unknown.
     pub fn read(text: &str) -> Result<Self, AccessError> {
         Self::new(&[(None, text)]).map_err(|error| error.problem)
     }
 
-    /// Reads the policies of an operator's files together. Each file is parsed separately, so that no policy extends
-    /// into another file.
+    /// Parses and validates the policies in several files of an operator. Each file is parsed separately, so that a
+    /// policy cannot extend into the next file.
     ///
     /// # Errors
-    /// [`AccessFileError`] with the file, if the problem is in one, and the facts of [`read`](Self::read).
+    /// Returns an [`AccessFileError`] that names the file, if only one is affected, and contains the same details as
+    /// the error of [`read`](Self::read).
     pub fn read_files(files: &[AccessText]) -> Result<Self, AccessFileError> {
         let texts: Vec<_> = files.iter().map(|file| (Some(&*file.name), &*file.text)).collect();
         Self::new(&texts)
@@ -104,7 +106,7 @@ impl AccessPolicies {
             }
             let file: Option<Arc<str>> = file.map(Arc::from);
             for policy in set.policies() {
-                // Each text has a `policy0`.
+                // Cedar numbers the policies of each text from `policy0`, so make the ids unique across texts.
                 let id = PolicyId::new(format!("{number}.{}", policy.id()));
                 if let Some(name) = names.get(policy.id()) {
                     named.insert(id.clone(), Named { file: file.clone(), ..name.clone() });
@@ -124,18 +126,18 @@ impl AccessPolicies {
         self.sorted.get(&action)
     }
 
-    /// Returns the number of the operator's policies.
+    /// Returns the number of policies that the operator defined, without the built-in ones.
     pub fn count(&self) -> usize {
         self.named.values().filter(|named| named.position.is_some()).count()
     }
 
-    /// Returns the number of policies in the file of this name.
+    /// Returns the number of policies that were read from the file with this name.
     pub fn count_in(&self, file: &str) -> usize {
         self.named.values().filter(|named| named.file.as_deref() == Some(file)).count()
     }
 }
 
-/// Reads one text, and the names of its policies.
+/// Parses and validates a single text, and collects the names of its policies.
 fn read_one(
     text: &str,
     validator: &Validator,
@@ -171,7 +173,8 @@ impl fmt::Debug for AccessPolicies {
 }
 
 impl Named {
-    /// Creates the name from all annotations at once: Cedar parses a name to look up a single annotation.
+    /// Creates the name from all annotations of a policy. Iterating over them avoids single lookups, for which Cedar
+    /// has to parse the key each time.
     fn new<'a>(
         position: Option<usize>,
         effect: Effect,
@@ -199,18 +202,18 @@ impl Named {
 
 fn check_id(position: usize, id: &str) -> Result<(), AccessError> {
     let why = if id.trim().is_empty() {
-        "is no name"
+        "is blank"
     } else if id.starts_with(BUILT_IN) {
-        "is for what is part of actum"
+        "is reserved for built-in policies"
     } else if id.contains(char::is_control) {
-        "holds a control character"
+        "contains a control character"
     } else {
         return Ok(());
     };
     Err(AccessError::Id { position, id: id.escape_debug().to_string(), why })
 }
 
-/// Returns the built-in policies, with ids that no policy of a text has.
+/// Returns the built-in policies, with ids that differ from those of all other policies.
 fn built_in(validator: &Validator) -> Result<Vec<(Policy, Named)>, AccessError> {
     let always = PolicySet::from_str(ALWAYS).map_err(AccessError::built_in)?;
     let result = validator.validate(&always, ValidationMode::Strict);
@@ -226,8 +229,8 @@ fn built_in(validator: &Validator) -> Result<Vec<(Policy, Named)>, AccessError> 
     Ok(named.collect())
 }
 
-/// Sorts the policies by the actions that they may match. Evaluation time grows with the number of policies, and a
-/// policy whose head names another action never holds and never fails.
+/// Groups the policies by the actions that they can match. Evaluation time grows with the number of policies, and a
+/// policy whose head names a different action can neither match nor fail.
 fn sorted(
     policies: &[Policy],
     types: &Types,
@@ -253,14 +256,15 @@ fn sorted(
     Ok(sorted)
 }
 
-/// Returns true if a policy of this text may read the approvals. It names them or uses `context` in another way than
-/// `context.name`, since a name can be a string with escapes. A false match costs only time.
+/// Checks whether a policy may read the number of approvals. This is assumed if the policy contains `approvals`, or
+/// uses `context` other than as `context.name`, because an attribute can also be named by a string with escapes. A
+/// false positive only costs time.
 fn varies(policy: &str) -> bool {
     policy.contains("approvals")
         || policy.split("context").skip(1).any(|behind| !behind.starts_with('.'))
 }
 
-/// Returns the names of all policies, each at most once.
+/// Returns the names of all policies in a set. Returns an error if two policies have the same `@id`.
 fn names(set: &PolicySet) -> Result<BTreeMap<PolicyId, Named>, AccessError> {
     let mut policies: Vec<&Policy> = set.policies().collect();
     policies.sort_by_key(|policy| position(policy.id()));
@@ -279,7 +283,8 @@ fn names(set: &PolicySet) -> Result<BTreeMap<PolicyId, Named>, AccessError> {
     Ok(named)
 }
 
-/// Returns the position of a policy: Cedar names the policies of a text `policy0`, `policy1`, in their order.
+/// Returns the position of a policy in its text, starting at 1. Cedar names the policies `policy0`, `policy1`, and so
+/// on, in their order.
 fn position(id: &PolicyId) -> Option<usize> {
     let id: &str = id.as_ref();
     id.strip_prefix("policy")?.parse::<usize>().ok()?.checked_add(1)

@@ -1,4 +1,4 @@
-//! Reasons for policies that are not loaded, with their place in the text.
+//! Reasons why access policies are not loaded, with the affected lines.
 
 use std::fmt;
 
@@ -6,105 +6,105 @@ use crate::limits::{
     ANNOTATION_BYTES_MAX, POLICIES_MAX, POLICY_BYTES_MAX, POLICY_NESTING_MAX, POLICY_OPERATORS_MAX,
 };
 
-/// Most problems that a message lists.
+/// Maximum number of problems that an error message lists.
 const PROBLEMS_TOLD_MAX: usize = 10;
 
-/// Reason why policies are not loaded. Lines are counted from 1.
+/// Reason why access policies are not loaded. Line numbers start at 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AccessError {
-    /// The text is longer than [`POLICY_BYTES_MAX`].
-    #[error("the access policies have {bytes} bytes, and at most {POLICY_BYTES_MAX} are read")]
+    /// The policies together are larger than [`POLICY_BYTES_MAX`].
+    #[error("the access policies have {bytes} bytes, but the limit is {POLICY_BYTES_MAX}")]
     Bytes {
-        /// Size of the text.
+        /// Total size of the policies, in bytes.
         bytes: usize,
     },
     /// There are more policies than [`POLICIES_MAX`].
-    #[error("there are {count} access policies, and at most {POLICIES_MAX} are read")]
+    #[error("there are {count} access policies, but the limit is {POLICIES_MAX}")]
     TooMany {
-        /// Number of policies.
+        /// Number of policies that were found.
         count: usize,
     },
-    /// Brackets are nested deeper than [`POLICY_NESTING_MAX`].
+    /// A policy nests brackets deeper than [`POLICY_NESTING_MAX`].
     #[error(
-        "line {line} of the access policies has brackets that are nested more than \
-         {POLICY_NESTING_MAX} deep"
+        "line {line} of the access policies nests brackets more than \
+         {POLICY_NESTING_MAX} levels deep"
     )]
     Nesting {
-        /// Line at which the limit is exceeded.
+        /// Line on which the limit is exceeded.
         line: usize,
     },
-    /// A policy has more operators than [`POLICY_OPERATORS_MAX`].
+    /// A policy contains more operators than [`POLICY_OPERATORS_MAX`].
     #[error(
         "line {line} of the access policies is in a policy with more than {POLICY_OPERATORS_MAX} \
-         operators; write it as several policies, or its alternatives as a set"
+         operators; split the policy, or write its alternatives as a set"
     )]
     Operators {
-        /// Line at which the limit is exceeded.
+        /// Line on which the limit is exceeded.
         line: usize,
     },
-    /// The text is not Cedar.
+    /// Cedar cannot parse the text.
     #[error("the access policies cannot be read: {0}")]
     Syntax(Problems),
     /// The policies are not valid against the schema.
     #[error("the access policies are not valid: {0}")]
     Invalid(Problems),
-    /// The policy has slots that nothing fills, so it would never hold.
+    /// The policy is a template. Its slots are never filled, so it could never match.
     #[error(
-        "the access policy {policy} is a template, with `?principal` or `?resource`, and nothing \
-         fills these; name whom and what it is about"
+        "the access policy {policy} is a template with `?principal` or `?resource`, which is not \
+         supported; name the principal and the resource instead"
     )]
     Template {
-        /// Policy.
+        /// Name of the template.
         policy: String,
     },
-    /// Two policies would have one name in the grounds.
+    /// Two policies have the same `@id`, so grounds could not distinguish them.
     #[error("the access policies {first} and {second} have the same `@id`, `{id}`")]
     SameId {
-        /// Position of one policy, counted from 1.
+        /// Position of the first policy, starting at 1.
         first: usize,
-        /// Position of the other.
+        /// Position of the second policy, starting at 1.
         second: usize,
-        /// Common name.
+        /// `@id` that both policies have.
         id: String,
     },
-    /// The name of a policy is that of a built-in one, or is not usable.
+    /// The `@id` of a policy is reserved for built-in policies or is not usable as a name.
     #[error("the access policy {position} has the `@id` `{id}`, which {why}")]
     Id {
-        /// Position of the policy, counted from 1.
+        /// Position of the policy, starting at 1.
         position: usize,
-        /// Name of the policy.
+        /// `@id` of the policy, with special characters escaped.
         id: String,
-        /// Reason why the name is not allowed.
+        /// Reason why this `@id` is not allowed.
         why: &'static str,
     },
     /// An annotation is longer than [`ANNOTATION_BYTES_MAX`].
     #[error(
-        "the `@{key}` of the access policy {position} has {bytes} bytes, and at most \
-         {ANNOTATION_BYTES_MAX} are read"
+        "the `@{key}` of the access policy {position} has {bytes} bytes, but the limit is \
+         {ANNOTATION_BYTES_MAX}"
     )]
     Annotation {
-        /// Position of the policy, counted from 1.
+        /// Position of the policy, starting at 1.
         position: usize,
-        /// Annotation: `id` or `reason`.
+        /// Key of the annotation: `id` or `reason`.
         key: &'static str,
-        /// Size of the annotation.
+        /// Size of the annotation, in bytes.
         bytes: usize,
     },
-    /// The built-in policies cannot be read, a defect of actum.
-    #[error("the access policies that are part of actum cannot be read: {message}")]
+    /// The built-in policies cannot be loaded, which is a bug in actum.
+    #[error("the built-in access policies cannot be loaded: {message}")]
     BuiltIn {
-        /// Message of Cedar.
+        /// Error message of Cedar.
         message: String,
     },
 }
 
-/// Reason why the policies of several files are not loaded.
+/// Reason why the policies of several files are not loaded, with the file that causes it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}{problem}", of_file(file.as_deref()))]
 pub struct AccessFileError {
-    /// Name of the file, if the problem is in one alone.
+    /// Name of the affected file, or `None` if the problem concerns all files together.
     pub file: Option<String>,
-    /// Problem.
+    /// Problem that was found.
     pub problem: AccessError,
 }
 
@@ -123,7 +123,7 @@ impl AccessError {
         Self::BuiltIn { message: error.to_string() }
     }
 
-    /// Returns the permanent name of the problem.
+    /// Returns the stable reason code of the problem.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Bytes { .. }
@@ -140,18 +140,18 @@ impl AccessError {
     }
 }
 
-/// Problems of policies, in the order of their text.
+/// Problems found in a text of policies, in the order of their lines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problems(pub Vec<PolicyProblem>);
 
-/// Problem of a policy.
+/// Problem found in a policy.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PolicyProblem {
-    /// Line, if known.
+    /// Line number, if known.
     pub line: Option<usize>,
-    /// Policy, if known: its `@id`, or its position.
+    /// `@id` of the policy or its position, if known.
     pub policy: Option<String>,
-    /// Problem and remedy.
+    /// Description of the problem, and how to fix it if known.
     pub message: String,
 }
 

@@ -1,4 +1,4 @@
-//! Access request, and its form in Cedar.
+//! Access request, and its conversion to a Cedar request.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -8,57 +8,58 @@ use cedar_policy::{Context, Entities, Entity, EntityId, EntityUid, Request, Rest
 
 use crate::names::{AccessAction, Types};
 
-/// Most paths of a request.
+/// Maximum number of changed paths in a request.
 pub const REQUEST_PATHS_MAX: usize = 100_000;
 
-/// Highest risk tier.
+/// Number of the highest risk tier.
 const TIER_MAX: u8 = 4;
 
-/// Access request: one change of any size, with its requester.
+/// Facts about a single change and its requester, which access policies decide on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessRequest {
-    /// Name of the account.
+    /// Name of the user account that requests the change.
     pub user: String,
-    /// Number of the account.
+    /// Numeric id of the user account.
     pub uid: u32,
-    /// Agent that acts in the user's name.
+    /// Agent that acts on behalf of the user, if any.
     pub agent: Option<String>,
-    /// Requested action.
+    /// Action that the requester wants to perform.
     pub action: AccessAction,
-    /// Root of the workspace.
+    /// Root directory of the workspace.
     pub workspace: String,
-    /// Roots of the workspaces and repositories around it, outermost first; it is `in` each of them.
+    /// Roots of the enclosing workspaces and repositories, outermost first. In policies, the workspace is `in` each of
+    /// them.
     pub enclosing: Vec<String>,
-    /// Tenant whose ledger records it.
+    /// Tenant whose ledger records the change.
     pub tenant: String,
-    /// Computed risk tier, 0 to 4.
+    /// Computed risk tier of the change, from 0 to 4.
     pub tier: u8,
-    /// Number of approvals of exactly this change.
+    /// Number of approvals given for exactly this change.
     pub approvals: u32,
-    /// Entry point of the request.
+    /// Entry point through which the request was made.
     pub door: String,
-    /// Number of changed files.
+    /// Number of files that the change affects.
     pub files: u64,
-    /// Number of added and removed lines, together.
+    /// Sum of the added and removed lines.
     pub lines: u64,
-    /// Number of deleted files.
+    /// Number of files that the change deletes.
     pub deletes: u64,
-    /// Changed paths, as seen from each of these roots; both paths of a renamed file.
+    /// Changed paths, relative to the workspace and to each enclosing root. A renamed file contributes both paths.
     pub paths: BTreeSet<RelPath>,
-    /// Kind of the change.
+    /// Whether the change creates a new state or undoes an earlier run.
     pub kind: ChangeKind,
 }
 
-/// Kind of a change.
+/// Direction of a change: forward to a new state, or back to an earlier one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChangeKind {
-    /// New state.
+    /// The change creates a new state.
     New,
-    /// State before an earlier run.
+    /// The change restores the state from before an earlier run.
     Undo,
 }
 
-/// Request in Cedar's form, without the approvals.
+/// Cedar form of an access request, without the number of approvals.
 pub(crate) struct Asked {
     principal: EntityUid,
     action: EntityUid,
@@ -103,7 +104,7 @@ impl Asked {
         })
     }
 
-    /// Returns the request with this number of approvals.
+    /// Returns the complete Cedar request with the given number of approvals.
     pub(crate) fn with_approvals(
         &self,
         approvals: u32,
@@ -126,7 +127,7 @@ fn user(request: &AccessRequest, types: &Types) -> Result<(EntityUid, Entity), R
     Ok((id.clone(), entity(id, attributes)?))
 }
 
-/// Returns the workspace, with those around it.
+/// Returns the Cedar entity of the workspace together with those of all enclosing roots.
 fn workspaces(
     request: &AccessRequest,
     types: &Types,
@@ -177,8 +178,8 @@ fn directories(paths: &BTreeSet<RelPath>) -> BTreeSet<&[u8]> {
     directories.collect()
 }
 
-/// Returns a path in the form of policies. No path begins with a slash, so a path that is not UTF-8 gets a name that
-/// no other path has.
+/// Returns the text that represents a path in policies. A path that is not UTF-8 becomes `/hex/` and its bytes in hex.
+/// No real path is the same, because relative paths never begin with a slash.
 fn path_text(path: &[u8]) -> String {
     match std::str::from_utf8(path) {
         Ok(path) => path.to_owned(),
@@ -190,7 +191,7 @@ fn path_text(path: &[u8]) -> String {
     }
 }
 
-/// Returns the problem of a request that does not match the schema, a defect of actum.
+/// Returns the problem for a request that does not match the schema, which is a bug in actum.
 fn undescribed<E>(_: E) -> RequestProblem {
     RequestProblem::Schema
 }

@@ -1,7 +1,8 @@
-//! Frozen contract of the action API, v4.0.17: plan envelope, result envelope, plugin package.
+//! Frozen contract of the action API, v4.0.17: the plan envelope, the result envelope and the manifest of a plugin
+//! package.
 //!
 //! Each of the three documents is described once, as an [`ObjectSchema`](actum_document::ObjectSchema). The reader
-//! enforces it, and the published JSON Schemas are written from it, so the two cannot differ.
+//! enforces this description, and the published JSON Schemas are generated from it, so the two cannot differ.
 
 pub mod limits;
 mod malformed;
@@ -23,7 +24,7 @@ use manifest::MANIFEST;
 use plan::PLAN;
 use result::RESULT;
 
-/// Returns the JSON Schemas of plan envelope, result envelope and `action.json`, in this order.
+/// Returns the JSON Schemas of the plan envelope, the result envelope and `action.json`, in this order.
 pub fn schemas() -> [SchemaFile; 3] {
     [
         file("action-plan.schema.json", "urn:actum:action-plan:v4", "Action plan envelope", &PLAN),

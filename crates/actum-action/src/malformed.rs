@@ -1,4 +1,4 @@
-//! Malformed plan envelope: the fields that a `rejected` result needs (AA-2).
+//! Extracts from a malformed plan envelope the fields that its `rejected` result needs (AA-2).
 
 use actum_core::json::{Content, Value};
 use actum_core::{ActionName, Digest, RiskTier};
@@ -7,27 +7,29 @@ use actum_document::{Fault, Form, reader};
 use super::limits::PLAN_BYTES_MAX;
 use super::plan::{PLAN, PlanError, name, tier};
 
-/// Malformed plan envelope that names its action.
+/// Plan envelope that is malformed but names its action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MalformedPlan {
-    /// Planner's name for the action, if it is well-formed.
+    /// Id that the planner gave the action, if it is well-formed.
     pub action_id: Option<String>,
-    /// Requested action.
+    /// Type of the action that was requested.
     pub action_type: ActionName,
-    /// Declared tier, if it is well-formed.
+    /// Risk tier that the planner declared, if it is well-formed.
     pub declared_tier: Option<RiskTier>,
-    /// Digest of the bytes. It has a tag of its own, so it never equals the digest of a plan envelope.
+    /// Digest of the bytes. It is computed with a tag of its own, so it never equals the digest of a valid plan
+    /// envelope.
     pub digest: Digest,
-    /// First error.
+    /// First error found in the plan envelope.
     pub error: PlanError,
 }
 
 impl MalformedPlan {
-    /// Reads the fields of a malformed plan envelope, from the bytes that
-    /// [`PlanEnvelope::read`](super::PlanEnvelope::read) rejected with `error`.
+    /// Extracts the usable fields from bytes that [`PlanEnvelope::read`](super::PlanEnvelope::read) rejected with
+    /// `error`.
     ///
     /// # Errors
-    /// `error` itself, if the bytes are not JSON, are too many, or do not have one well-formed `actionType`.
+    /// Returns `error` unchanged if the bytes are too large, are not JSON, or do not contain exactly one well-formed
+    /// `actionType`.
     pub fn from_error(bytes: &[u8], error: PlanError) -> Result<Self, PlanError> {
         if bytes.len() > PLAN_BYTES_MAX {
             return Err(error);
@@ -45,13 +47,13 @@ impl MalformedPlan {
         }
     }
 
-    /// Returns the tier in force: R4 if none can be read.
+    /// Returns the effective risk tier, which is R4 if the declared tier is missing or malformed.
     pub fn tier(&self) -> RiskTier {
         self.declared_tier.unwrap_or(RiskTier::R4)
     }
 }
 
-/// Returns the member of this name, if the object has it once and well-formed.
+/// Returns the member with this name if the object contains it exactly once and it is well-formed.
 fn only<'v, T>(
     object: &'v Value<'v>,
     name: &str,

@@ -1,4 +1,4 @@
-//! Package of a plugin action: its files, and its manifest `action.json` (AA-8).
+//! Package of a plugin action: its files and its manifest, `action.json` (AA-8).
 
 use std::collections::BTreeMap;
 
@@ -19,86 +19,86 @@ use super::plan::{
     COMMAND, COMMANDS, TIERS, VERIFICATION, VerificationPlan, name, tier, verification,
 };
 
-/// Manifest of a package.
+/// File name of the package manifest.
 pub const MANIFEST_FILE: &str = "action.json";
-/// File of a package that carries out the action.
+/// File name of the script that performs the action.
 pub const EXECUTE_FILE: &str = "execute.js";
-/// File of a package that checks the result.
+/// File name of the script that verifies the result of the action.
 pub const VERIFY_FILE: &str = "verify.js";
-/// File of a package that rolls the action back.
+/// File name of the script that rolls the action back.
 pub const ROLLBACK_FILE: &str = "rollback.js";
-/// Files of a package, in the directory `actions/NAME`.
+/// Names of all files in a package directory, `actions/NAME`.
 pub const PACKAGE_FILES: [&str; 4] = [MANIFEST_FILE, EXECUTE_FILE, VERIFY_FILE, ROLLBACK_FILE];
 
-/// Content of `action.json`. Fields are written in the order of the seed.
+/// Contents of `action.json`. The fields are written in the order of the seed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Manifest {
-    /// Name of the action; not that of a core action.
+    /// Name of the action, which must differ from the names of all core actions.
     pub name: ActionName,
-    /// Least tier of its runs.
+    /// Minimum risk tier of every run of the action.
     pub risk_tier: RiskTier,
-    /// JSON Schema of the input.
+    /// JSON Schema of the action's input.
     pub input_schema: Map<String, Value>,
-    /// JSON Schema of the output.
+    /// JSON Schema of the action's output.
     pub output_schema: Map<String, Value>,
-    /// Permissions of the package.
+    /// Permissions that the package requests.
     pub permissions: Permissions,
-    /// Verification of the result.
+    /// Verification of the action's result.
     pub verification: VerificationPlan,
-    /// Rollback of the action.
+    /// Rollback requirements of the action.
     pub rollback: RollbackRule,
     /// Version of the package.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Description for users.
+    /// Description of the action for users.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Phrases by which users ask for the action, by language.
+    /// Phrases that users request the action with, by language.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub phrases: Phrases,
-    /// Command that runs once after a failed check.
+    /// Command that is run once if a check fails.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repair: Option<String>,
 }
 
-/// Phrases of an action, by the primary language subtag (BCP 47) in lower case.
+/// Phrases of an action. The keys are primary language subtags (BCP 47) in lower case.
 pub type Phrases = BTreeMap<String, Vec<String>>;
 
-/// Permissions of a package.
+/// Permissions that a package requests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Permissions {
-    /// Commands that it may run, exactly as written.
+    /// Commands that the package may run, which must match exactly.
     pub commands: Vec<String>,
-    /// Access to the workspace.
+    /// Access to the files of the workspace.
     pub filesystem: Filesystem,
 }
 
-/// Access of a package to the workspace. The seed has `workspace`; the other values ask for less.
+/// Access of a package to the workspace. The seed defines only `workspace`; the other values request less.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Filesystem {
-    /// No access.
+    /// The package cannot access the workspace.
     None,
-    /// Reads the workspace.
+    /// The package can read the workspace.
     Read,
-    /// Reads the workspace, and writes what the plan's scope permits: the action is write-like.
+    /// The package can read the workspace and write within the plan's scope, so its action counts as a write.
     Workspace,
 }
 
-/// Rule on the rollback of an action.
+/// Rollback requirements of an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct RollbackRule {
-    /// Rollback must be possible.
+    /// Whether the action may run only if it can be rolled back.
     pub required: bool,
 }
 
-/// Error of bytes that are not a valid `action.json`.
+/// Error returned if bytes are not a valid `action.json`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`action.json` cannot be used: {0}")]
 pub struct ManifestError(#[source] pub Diagnostic);
 
-/// Primary language subtag (BCP 47, section 2.2.1), as in ISO 639.
+/// Form of a primary language subtag (BCP 47, section 2.2.1), as defined by ISO 639.
 const LANGUAGE: Text =
     Text { chars_min: 2, chars_max: 3, characters: Characters::Lowercase, taken: &[] };
 const PHRASES: Form =
@@ -108,7 +108,7 @@ const FILESYSTEMS: &[&str] = &["none", "read", "workspace"];
 
 pub(super) static MANIFEST: ObjectSchema = ObjectSchema {
     name: "`action.json`",
-    about: "What a package of a plugin action is: the file action.json beside execute.js, verify.js and rollback.js in actions/NAME. One with other members, or with a name twice in one object, is refused; so is one of more than 1 MiB, or nested more than 64 deep.",
+    about: "Manifest of a plugin action package: the file action.json in actions/NAME, next to execute.js, verify.js and rollback.js. A manifest is rejected if it has unknown members, repeats a name within an object, is larger than 1 MiB, or is nested more than 64 levels deep.",
     others: Others::Refused,
     members: &[
         Member::required(
@@ -117,94 +117,98 @@ pub(super) static MANIFEST: ObjectSchema = ObjectSchema {
                 taken: &CORE_ACTIONS,
                 ..Text::filled(NAME_CHARS_MAX, Characters::Name)
             }),
-            "What the action is called. Names of core actions are taken.",
-        ),
-        Member::required("riskTier", Form::Word(TIERS), "The least tier that its runs have."),
-        Member::required(
-            "inputSchema",
-            Form::AnyObject,
-            "The JSON Schema of what the action is given.",
+            "Name of the action. Names of core actions are reserved.",
         ),
         Member::required(
-            "outputSchema",
-            Form::AnyObject,
-            "The JSON Schema of what the action gives.",
+            "riskTier",
+            Form::Word(TIERS),
+            "Minimum risk tier of every run of the action.",
         ),
-        Member::required("permissions", Form::Object(&PERMISSIONS), "What the action may do."),
+        Member::required("inputSchema", Form::AnyObject, "JSON Schema of the action's input."),
+        Member::required("outputSchema", Form::AnyObject, "JSON Schema of the action's output."),
+        Member::required(
+            "permissions",
+            Form::Object(&PERMISSIONS),
+            "Permissions that the package requests.",
+        ),
         Member::required(
             "verification",
             Form::Object(&VERIFICATION),
-            "How the action is checked. Each of its commands stands in permissions.commands, too.",
+            "How the result of the action is verified. Each command must also be listed in permissions.commands.",
         ),
-        Member::required("rollback", Form::Object(&ROLLBACK), "How the action is taken back."),
+        Member::required(
+            "rollback",
+            Form::Object(&ROLLBACK),
+            "Rollback requirements of the action.",
+        ),
         Member::optional(
             "version",
             Form::Text(Text::filled(VERSION_CHARS_MAX, Characters::Version)),
-            "Which version of the package it is.",
+            "Version of the package.",
         ),
         Member::optional(
             "description",
             Form::Text(Text::any(DESCRIPTION_CHARS_MAX)),
-            "What the action does, for people.",
+            "Description of the action for users.",
         ),
         Member::optional(
             "phrases",
             Form::Map { names: LANGUAGE, of: &PHRASES, count_max: PHRASE_LANGUAGES_MAX },
-            "Phrases by which users ask for the action: lists by language, each the primary subtag of BCP 47 in lower case.",
+            "Phrases that users request the action with. The keys are primary language subtags (BCP 47) in lower case, and each value is a list of phrases.",
         ),
         Member::optional(
             "repair",
             Form::Text(COMMAND),
-            "A command that is run once on the staged change where a check fails; then all checks are run again. It stands in permissions.commands, too.",
+            "Command that is run once on the staged change if a check fails. All checks are run again afterwards. The command must also be listed in permissions.commands.",
         ),
     ],
 };
 
 static PERMISSIONS: ObjectSchema = ObjectSchema {
     name: "the permissions",
-    about: "What an action may do. The rules of the operator can only take from it.",
+    about: "Permissions of an action. The operator's rules can only restrict them further.",
     others: Others::Refused,
     members: &[
-        Member::required("commands", COMMANDS, "The commands that it may run."),
+        Member::required("commands", COMMANDS, "Commands that the package may run."),
         Member::required(
             "filesystem",
             Form::Word(FILESYSTEMS),
-            "What it sees of the workspace: nothing, to read, or to read and to write in the plan's scope.",
+            "Access to the workspace: none, read, or read and write within the plan's scope.",
         ),
     ],
 };
 
 static ROLLBACK: ObjectSchema = ObjectSchema {
     name: "a rollback",
-    about: "How an action is taken back.",
+    about: "Rollback requirements of an action.",
     others: Others::Refused,
     members: &[Member::required(
         "required",
         Form::Flag,
-        "Whether the action runs only with evidence that it can be taken back.",
+        "Whether the action may run only if there is evidence that it can be rolled back.",
     )],
 };
 
 impl Manifest {
-    /// Reads `action.json`.
+    /// Parses and validates `action.json`.
     ///
     /// # Errors
-    /// [`ManifestError`] with the first error. An error of the document as a whole, such as a command that is not
-    /// permitted, comes last.
+    /// Returns a [`ManifestError`] with the first error. Errors that involve several members, such as a command without
+    /// permission, are reported only if there are no others.
     pub fn read(bytes: &[u8]) -> Result<Self, ManifestError> {
         reader::read(bytes, MANIFEST_BYTES_MAX, &MANIFEST, manifest).map_err(ManifestError)
     }
 
-    /// Writes the manifest in the form that [`read`](Self::read) accepts.
+    /// Serializes the manifest in a form that [`read`](Self::read) accepts.
     ///
     /// # Errors
-    /// [`ManifestError`] if a field violates the contract.
+    /// Returns a [`ManifestError`] if a field violates the contract.
     pub fn write(&self) -> Result<Vec<u8>, ManifestError> {
         let bytes = reader::write(self).map_err(ManifestError)?;
         Self::read(&bytes).map(|_| bytes)
     }
 
-    /// Returns true if the action may change the workspace, so that the rules for R2 writes apply (AA-3, AA-11).
+    /// Checks whether the action may change the workspace, so that the rules for R2 writes apply to it (AA-3, AA-11).
     pub fn is_write_like(&self) -> bool {
         match self.permissions.filesystem {
             Filesystem::None | Filesystem::Read => false,
@@ -214,10 +218,10 @@ impl Manifest {
 }
 
 impl Filesystem {
-    /// All values, the least first.
+    /// All values, ordered from the least to the most access.
     pub const ALL: [Self; 3] = [Self::None, Self::Read, Self::Workspace];
 
-    /// Returns the word in documents.
+    /// Returns the value as it is written in documents.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",

@@ -1,4 +1,4 @@
-//! Plan envelope: proposed action of an agent (AA-1).
+//! Plan envelope, which contains an action proposed by an agent (AA-1).
 
 use actum_core::place::Excerpt;
 use actum_core::{ActionName, NAME_CHARS_MAX, RiskTier, json};
@@ -15,19 +15,19 @@ use super::limits::{
     ROLLBACK_PLAN_CHARS_MAX, SCOPE_PATH_CHARS_MAX, SCOPE_PATHS_MAX,
 };
 
-/// Proposed action. Fields are written in the order of the seed.
+/// Action proposed by an agent. The fields are written in the order of the seed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanEnvelope {
-    /// Name that the planner gave the action.
+    /// Id that the planner gave the action.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub action_id: Option<String>,
-    /// Type of the action.
+    /// Type of the action to perform.
     pub action_type: ActionName,
-    /// Tier that the planner declared, if any. [`tier`](Self::tier) is the tier in force.
+    /// Risk tier that the planner declared, if any. Use [`tier`](Self::tier) to get the effective tier.
     #[serde(rename = "riskTier", skip_serializing_if = "Option::is_none")]
     pub declared_tier: Option<RiskTier>,
-    /// Confidence of the planner.
+    /// Confidence of the planner in the proposal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confidence: Option<Confidence>,
     /// Reason for the proposal.
@@ -35,52 +35,52 @@ pub struct PlanEnvelope {
     pub reason: Option<String>,
     /// Input of the action.
     pub input: Map<String, Value>,
-    /// Rollback of the action; a missing one is written as `null`.
+    /// Plan for rolling the action back. If it is missing, it is written as `null`.
     pub rollback_plan: Option<RollbackPlan>,
-    /// Verification of the result.
+    /// Verification of the action's result.
     pub verification: VerificationPlan,
-    /// Paths that it may write; none by default (AA-4).
+    /// Paths that the action may write. Empty by default, which permits no write (AA-4).
     pub scope: PlanScope,
 }
 
-/// Rollback of an action, in the words of its planner.
+/// Plan for rolling an action back, as stated by its planner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum RollbackPlan {
-    /// Text, which is not empty.
+    /// Non-empty description of the rollback.
     Text(String),
-    /// Object with any members.
+    /// Object with arbitrary members.
     Object(Map<String, Value>),
 }
 
-/// Required verification, with its commands.
+/// Verification of an action, with the commands that perform it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct VerificationPlan {
-    /// Verification is required.
+    /// Whether the action counts as successful only if verification passes.
     pub required: bool,
-    /// Commands, each as it would be typed.
+    /// Commands to run, each written as on a command line.
     pub commands: Vec<String>,
 }
 
-/// Paths that a plan may write, as its planner declares them. A path that no list allows is not allowed, and a
-/// forbidden path is never allowed (AA-4).
+/// Paths that a plan may write, as declared by its planner. A path may be written only if one of the lists allows it
+/// and it is not forbidden (AA-4).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanScope {
-    /// Files that may be written.
+    /// Files that the action may write.
     pub allowed_files: Vec<String>,
-    /// Directories below which files may be written.
+    /// Directories that the action may write files below.
     pub allowed_dirs: Vec<String>,
-    /// Files that may not be written.
+    /// Files that the action may not write, even if they are allowed otherwise.
     pub forbidden_files: Vec<String>,
 }
 
-/// Error of bytes that are not a valid plan envelope.
+/// Error returned if bytes are not a valid plan envelope.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the plan envelope cannot be used: {0}")]
 pub struct PlanError(#[source] pub Diagnostic);
 
-/// Names of tiers.
+/// Names of the risk tiers, as written in documents.
 pub(super) const TIERS: &[&str] = &["R0", "R1", "R2", "R3", "R4"];
 
 pub(super) const COMMAND: Text = Text::filled(COMMAND_CHARS_MAX, Characters::OneLine);
@@ -93,100 +93,109 @@ const NAME: Text = Text::filled(NAME_CHARS_MAX, Characters::Name);
 
 pub(super) static PLAN: ObjectSchema = ObjectSchema {
     name: "a plan envelope",
-    about: "An action that is proposed. A plan with other members, or with a name twice in one object, is refused; so is one of more than 16 MiB, or nested more than 64 deep.",
+    about: "Action proposed by an agent. A plan is rejected if it has unknown members, repeats a name within an object, is larger than 16 MiB, or is nested more than 64 levels deep.",
     others: Others::Refused,
     members: &[
         Member::optional(
             "actionId",
             Form::Text(Text::filled(ACTION_ID_CHARS_MAX, Characters::OneLine)),
-            "How the planner calls this action.",
+            "Id that the planner gives the action.",
         ),
-        Member::required("actionType", Form::Text(NAME), "Which core or registered action it is."),
+        Member::required(
+            "actionType",
+            Form::Text(NAME),
+            "Type of the action: the name of a core action or a registered action.",
+        ),
         Member::optional(
             "riskTier",
             Form::Word(TIERS),
-            "How much is at stake. A plan without it counts as R4.",
+            "Risk tier that the planner declares. Without it, the plan is treated as R4.",
         ),
-        Member::optional("confidence", Form::Share, "How sure the planner is."),
+        Member::optional("confidence", Form::Share, "Confidence of the planner in the proposal."),
         Member::optional(
             "reason",
             Form::Text(Text::any(REASON_CHARS_MAX)),
-            "Why the action is proposed.",
+            "Reason for the proposal.",
         ),
-        Member::required("input", Form::AnyObject, "What the action is given."),
+        Member::required("input", Form::AnyObject, "Input of the action."),
         Member::optional(
             "rollbackPlan",
             Form::NullTextOrObject(Text::filled(ROLLBACK_PLAN_CHARS_MAX, Characters::Any)),
-            "How the action is taken back. Required for R2 actions that write; absent is the same as null.",
+            "Plan for rolling the action back. Required for R2 actions that write. Omitting it is the same as null.",
         ),
         Member::required(
             "verification",
             Form::Object(&VERIFICATION),
-            "How the action is checked. R2 writes require verification.",
+            "How the result of the action is verified. Verification is required for R2 actions that write.",
         ),
         Member::optional(
             "scope",
             Form::Object(&SCOPE),
-            "Where the action may write. Absent, or without allowed files and directories, it permits no write.",
+            "Paths that the action may write. If it is missing, or allows no files or directories, the action may not write.",
         ),
     ],
 };
 
 pub(super) static VERIFICATION: ObjectSchema = ObjectSchema {
     name: "a verification",
-    about: "Whether something must be checked, and how.",
+    about: "Whether and how the result of an action is verified.",
     others: Others::Refused,
     members: &[
         Member::required(
             "required",
             Form::Flag,
-            "Whether the action counts only when it was checked.",
+            "Whether the action counts as successful only if verification passes.",
         ),
         Member::optional(
             "commands",
             COMMANDS,
-            "The commands that check it. Each also has to pass the allow-list and runs in the sandbox.",
+            "Commands that verify the result. Each must be on the allow-list, and runs in the sandbox.",
         ),
     ],
 };
 
 static SCOPE: ObjectSchema = ObjectSchema {
     name: "a scope",
-    about: "Where an action may write. What is forbidden wins over what is allowed.",
+    about: "Paths that an action may write. A forbidden path takes precedence over an allowed one.",
     others: Others::Refused,
     members: &[
-        Member::optional("allowedFiles", PATHS, "Files that may be written."),
-        Member::optional("allowedDirs", PATHS, "Directories below which may be written."),
-        Member::optional("forbiddenFiles", PATHS, "Files that may not be written."),
+        Member::optional("allowedFiles", PATHS, "Files that the action may write."),
+        Member::optional(
+            "allowedDirs",
+            PATHS,
+            "Directories that the action may write files below.",
+        ),
+        Member::optional("forbiddenFiles", PATHS, "Files that the action may not write."),
     ],
 };
 
 impl PlanEnvelope {
-    /// Reads a plan envelope.
+    /// Parses and validates a plan envelope.
     ///
     /// # Errors
-    /// [`PlanError`] with the first error: unsound JSON or a duplicate name first, then a wrong form, object by object.
+    /// Returns a [`PlanError`] with the first error. Invalid JSON and duplicate names are reported before members of
+    /// the wrong form, which are checked object by object.
     pub fn read(bytes: &[u8]) -> Result<Self, PlanError> {
         reader::read(bytes, PLAN_BYTES_MAX, &PLAN, plan).map_err(PlanError)
     }
 
-    /// Writes the envelope in the form that [`read`](Self::read) accepts.
+    /// Serializes the envelope in a form that [`read`](Self::read) accepts.
     ///
     /// # Errors
-    /// [`PlanError`] if a field violates the contract.
+    /// Returns a [`PlanError`] if a field violates the contract.
     pub fn write(&self) -> Result<Vec<u8>, PlanError> {
         let bytes = reader::write(self).map_err(PlanError)?;
         Self::read(&bytes).map(|_| bytes)
     }
 
-    /// Returns the tier in force: without a declared tier the highest.
+    /// Returns the effective risk tier, which is the highest tier if none is declared.
     pub fn tier(&self) -> RiskTier {
         self.declared_tier.unwrap_or(RiskTier::R4)
     }
 }
 
 impl PlanScope {
-    /// Returns true if no write is permitted.
+    /// Checks whether the scope permits no write at all.
     pub fn permits_nothing(&self) -> bool {
         self.allowed_files.is_empty() && self.allowed_dirs.is_empty()
     }

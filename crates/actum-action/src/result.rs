@@ -1,4 +1,4 @@
-//! Result envelope: outcome of an action (AA-2).
+//! Result envelope, which contains the outcome of an action (AA-2).
 
 use actum_core::canonical::COUNT_MAX;
 use actum_core::{ActionName, NAME_CHARS_MAX, RiskTier, Status, json};
@@ -11,49 +11,49 @@ use serde_json::{Map, Value};
 use super::limits::{CHECK_NAME_CHARS_MAX, CHECK_TEXT_CHARS_MAX, CHECKS_MAX, RESULT_BYTES_MAX};
 use super::plan::{TIERS, name, tier};
 
-/// Outcome of an action. Fields are written in the order of the seed.
+/// Outcome of an action. The fields are written in the order of the seed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ResultEnvelope {
-    /// Status of the action.
+    /// Final status of the action.
     pub status: Status,
     /// Type of the action.
     pub action_type: ActionName,
-    /// Tier in force.
+    /// Effective risk tier of the action.
     pub risk_tier: RiskTier,
     /// Output of the action.
     pub output: Value,
     /// Results of the checks.
     pub verification: VerificationResult,
-    /// Repair attempt, at most one (AA-6).
+    /// Attempt to repair a failed change. An action has at most one such attempt (AA-6).
     pub repair: Attempt,
-    /// Rollback attempt.
+    /// Attempt to roll the action back.
     pub rollback: Attempt,
     /// Feedback for later plans (AA-13).
     pub feedback: Map<String, Value>,
 }
 
-/// Results of the checks.
+/// Results of all checks of an action.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct VerificationResult {
-    /// All required checks passed.
+    /// Whether all required checks passed.
     pub ok: bool,
-    /// Individual checks.
+    /// Results of the individual checks.
     pub checks: Vec<Check>,
 }
 
-/// Result of one check.
+/// Result of a single check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Check {
-    /// Command, or name of a built-in check.
+    /// Command that was run, or the name of a built-in check.
     pub name: String,
-    /// The check passed.
+    /// Whether the check passed.
     pub ok: bool,
     /// Exit code of the command.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// Duration, in milliseconds.
+    /// Duration of the check, in milliseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
     /// Standard output of the command, shortened by [`excerpt`](Self::excerpt).
@@ -62,97 +62,105 @@ pub struct Check {
     /// Standard error of the command, shortened by [`excerpt`](Self::excerpt).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stderr: Option<String>,
-    /// Additional message.
+    /// Additional message about the result.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
 
-/// Error of bytes that are not a valid result envelope.
+/// Error returned if bytes are not a valid result envelope.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the result envelope cannot be used: {0}")]
 pub struct ResultError(#[source] pub Diagnostic);
 
-/// Names of statuses.
+/// Names of the statuses, as written in documents.
 const STATUSES: &[&str] = &["succeeded", "reverted", "queued", "rejected", "failed"];
 const CHECK_TEXT: Form = Form::Text(Text::any(CHECK_TEXT_CHARS_MAX));
-/// `i32::MIN` and `i32::MAX`.
+/// Range of exit codes, from `i32::MIN` to `i32::MAX`.
 const EXIT_CODE: Form = Form::Whole { min: -(1 << 31), max: (1 << 31) - 1 };
-/// Up to [`COUNT_MAX`].
+/// Range of durations, up to [`COUNT_MAX`].
 const DURATION: Form = Form::Whole { min: 0, max: (1 << 53) - 1 };
 
 pub(super) static RESULT: ObjectSchema = ObjectSchema {
     name: "a result envelope",
-    about: "What became of an action. Other members may come to it; pass over those that you do not know. At most 16 MiB, and nested at most 64 deep.",
+    about: "Outcome of an action. Future versions may add members, so ignore unknown ones. At most 16 MiB large and nested at most 64 levels deep.",
     others: Others::PassedOver,
     members: &[
-        Member::required("status", Form::Word(STATUSES), "How it ended."),
+        Member::required("status", Form::Word(STATUSES), "Final status of the action."),
         Member::required(
             "actionType",
             Form::Text(Text::filled(NAME_CHARS_MAX, Characters::Name)),
-            "Which action it was.",
+            "Type of the action.",
         ),
-        Member::required("riskTier", Form::Word(TIERS), "The tier that counted."),
-        Member::required("output", Form::Any, "What the action gave."),
-        Member::required("verification", Form::Object(&VERIFICATION), "What was checked."),
-        Member::required("repair", Form::Object(&ATTEMPT), "The one try to repair it."),
+        Member::required("riskTier", Form::Word(TIERS), "Effective risk tier of the action."),
+        Member::required("output", Form::Any, "Output of the action."),
+        Member::required("verification", Form::Object(&VERIFICATION), "Results of the checks."),
+        Member::required(
+            "repair",
+            Form::Object(&ATTEMPT),
+            "Attempt to repair a failed change. An action has at most one.",
+        ),
         Member::required(
             "rollback",
             Form::Object(&ATTEMPT),
-            "The try to put the workspace back as it was.",
+            "Attempt to roll back the changes of the action.",
         ),
-        Member::required("feedback", Form::AnyObject, "What is to be learned from it."),
+        Member::required("feedback", Form::AnyObject, "Feedback for later plans."),
     ],
 };
 
 static VERIFICATION: ObjectSchema = ObjectSchema {
-    name: "what was checked",
-    about: "What was checked.",
+    name: "a verification result",
+    about: "Results of the checks.",
     others: Others::PassedOver,
     members: &[
-        Member::required("ok", Form::Flag, "Whether all that was required holds."),
+        Member::required("ok", Form::Flag, "Whether all required checks passed."),
         Member::required(
             "checks",
             Form::Objects { of: &CHECK, count_max: CHECKS_MAX },
-            "Each check.",
+            "Results of the individual checks.",
         ),
     ],
 };
 
 static CHECK: ObjectSchema = ObjectSchema {
     name: "a check",
-    about: "One check.",
+    about: "Result of a single check.",
     others: Others::PassedOver,
     members: &[
         Member::required(
             "name",
             Form::Text(Text::filled(CHECK_NAME_CHARS_MAX, Characters::Any)),
-            "The command, or the name of a check that is built in.",
+            "Command that was run, or the name of a built-in check.",
         ),
-        Member::required("ok", Form::Flag, "Whether it holds."),
-        Member::optional("exitCode", EXIT_CODE, "How the command ended."),
-        Member::optional("durationMs", DURATION, "How long it took, in milliseconds."),
-        Member::optional("stdout", CHECK_TEXT, "What the command wrote, or the end of it."),
+        Member::required("ok", Form::Flag, "Whether the check passed."),
+        Member::optional("exitCode", EXIT_CODE, "Exit code of the command."),
+        Member::optional("durationMs", DURATION, "Duration of the check, in milliseconds."),
+        Member::optional(
+            "stdout",
+            CHECK_TEXT,
+            "Standard output of the command. If it is long, only the end is included.",
+        ),
         Member::optional(
             "stderr",
             CHECK_TEXT,
-            "What the command wrote on standard error, or the end of it.",
+            "Standard error of the command. If it is long, only the end is included.",
         ),
-        Member::optional("message", CHECK_TEXT, "What there is to say besides."),
+        Member::optional("message", CHECK_TEXT, "Additional message about the result."),
     ],
 };
 
 static ATTEMPT: ObjectSchema = ObjectSchema {
     name: "an attempt",
-    about: "Whether something was tried, and whether it was done.",
+    about: "Whether a repair or rollback was attempted, and whether it succeeded.",
     others: Others::PassedOver,
     members: &[
-        Member::required("attempted", Form::Flag, "Whether it was tried."),
-        Member::required("ok", Form::Flag, "Whether it was done."),
+        Member::required("attempted", Form::Flag, "Whether the attempt was made."),
+        Member::required("ok", Form::Flag, "Whether the attempt succeeded."),
     ],
 };
 
 impl ResultEnvelope {
-    /// Creates a result without checks, attempts and output.
+    /// Creates a result with empty output, and without checks or attempts.
     pub fn new(status: Status, action_type: ActionName, risk_tier: RiskTier) -> Self {
         Self {
             status,
@@ -166,18 +174,19 @@ impl ResultEnvelope {
         }
     }
 
-    /// Reads a result envelope. Ignores unknown fields.
+    /// Parses and validates a result envelope. Ignores unknown members.
     ///
     /// # Errors
-    /// [`ResultError`] with the first error.
+    /// Returns a [`ResultError`] with the first error.
     pub fn read(bytes: &[u8]) -> Result<Self, ResultError> {
         reader::read(bytes, RESULT_BYTES_MAX, &RESULT, result).map_err(ResultError)
     }
 
-    /// Writes the envelope in the form that [`read`](Self::read) accepts.
+    /// Serializes the envelope in a form that [`read`](Self::read) accepts.
     ///
     /// # Errors
-    /// [`ResultError`] if a field violates the contract, such as a number in `output` that is too large.
+    /// Returns a [`ResultError`] if a field violates the contract, for example if `output` contains a number that is
+    /// too large.
     pub fn write(&self) -> Result<Vec<u8>, ResultError> {
         let bytes = reader::write(self).map_err(ResultError)?;
         Self::read(&bytes).map(|_| bytes)
@@ -185,7 +194,7 @@ impl ResultEnvelope {
 }
 
 impl Check {
-    /// Creates a check with a name and its result.
+    /// Creates a check from its name and result, without further details.
     pub fn new(name: impl Into<String>, ok: bool) -> Self {
         Self {
             name: name.into(),
@@ -198,10 +207,10 @@ impl Check {
         }
     }
 
-    /// Returns the excerpt of an output: all of it, or `…` and its end, where most programs report the failure. Bytes
-    /// that are not UTF-8 become `U+FFFD`.
+    /// Returns the output of a command as text, shortened to fit into a check. Long output is cut to `…` and its end,
+    /// because most programs report failures last. Bytes that are not UTF-8 become `U+FFFD`.
     pub fn excerpt(written: &[u8]) -> String {
-        // A character has at most 4 bytes, and a cut character is removed below.
+        // A character has at most 4 bytes. If this cut splits a character, the cut below removes the rest of it.
         let end = written.len().saturating_sub(4 * (CHECK_TEXT_CHARS_MAX + 1));
         let text = String::from_utf8_lossy(written.get(end..).unwrap_or_default());
         match text.char_indices().rev().nth(CHECK_TEXT_CHARS_MAX - 1) {

@@ -1,6 +1,6 @@
-//! Bundle of a decision, its only input (AEC-11).
+//! Bundle of all facts that a decision is based on. It is the only input of the decision (AEC-11).
 //!
-//! Fields are in the order of their names, since the canonical form is written fastest in that order.
+//! Struct fields are declared in alphabetical order, because this makes writing the canonical form fastest.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -13,221 +13,222 @@ use actum_record::ledger::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Input of a decision: refs and facts.
+/// Input of a decision, consisting of references to documents and facts about the request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AgentBundle {
-    /// Decision of the access policies, if the catalog has the simulation.
+    /// Result of the access policies, or `None` if the catalog does not contain the simulation.
     pub access: Option<AccessFacts>,
-    /// Digest of the fingerprints of engine, package, schemas and lexicon (`artifact_fingerprint_bundle_ref`).
+    /// Digest of the fingerprints of the engine, package, schemas and lexicon (`artifact_fingerprint_bundle_ref`).
     pub artifacts: Digest,
-    /// Requesting process, and how it knows tenant and user.
+    /// Process that requested the decision, and how it was identified.
     pub caller: Caller,
-    /// Digest of the catalog in force (`catalog_snapshot_ref`).
+    /// Digest of the active catalog (`catalog_snapshot_ref`).
     pub catalog_snapshot: Digest,
-    /// Effective answer to the plan of the decision. Without one it is the answer to the plan that was answered last.
+    /// Effective answer to the confirmation prompt for this plan. If this plan has none, the answer to the plan that
+    /// was answered last.
     pub confirmation: Option<ConfirmationFacts>,
-    /// Digest of its canonical bytes (`finder_packet_ref`).
+    /// Digest of the canonical bytes of the packet (`finder_packet_ref`).
     pub finder_packet: Digest,
-    /// [`AgentBundle::FORMAT`].
+    /// Format version, always [`AgentBundle::FORMAT`].
     pub format: String,
-    /// Goal.
+    /// Goal that the decision is about.
     pub goal: GoalFacts,
-    /// Earlier events of the goal.
+    /// Earlier events of the same goal.
     pub history: HistoryFacts,
-    /// Digest of the lexicon in force.
+    /// Digest of the active confirmation lexicon.
     pub lexicon: Digest,
-    /// Packet of the Finder, sealed ([`seal_packet`](crate::seal_packet)).
+    /// Packet of the Finder in sealed form, as returned by [`seal_packet`](crate::seal_packet).
     pub packet: Map<String, Value>,
-    /// Workspace, and the limits of the dispatch.
+    /// Workspace and the restrictions that apply to a dispatch there.
     pub place: Place,
-    /// Digest of the policy in force (`policy_snapshot_ref`).
+    /// Digest of the active policy (`policy_snapshot_ref`).
     pub policy_snapshot: Digest,
-    /// Simulation of the rollback plan, if the catalog has it.
+    /// Simulation that the packet names for the rollback, if the catalog contains it.
     pub rollback: Option<RollbackFacts>,
-    /// Candidate simulation, if the catalog has it.
+    /// Simulation of the first candidate, if the catalog contains it.
     pub simulation: Option<SimulationFacts>,
-    /// Time of the decision.
+    /// Time at which the decision is made.
     pub time: Timestamp,
 }
 
-/// Facts of a goal.
+/// Facts about a goal, taken from its request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GoalFacts {
-    /// Number of the attempt.
+    /// Number of the attempt, starting at 0.
     pub attempt: u32,
-    /// Goal.
+    /// Id of the goal.
     pub correlation: CorrelationId,
-    /// Fingerprint.
+    /// Fingerprint of the goal.
     pub fingerprint: Digest,
-    /// Digest of the key of the request.
+    /// Digest of the request's idempotency key.
     pub request_key: Digest,
-    /// Tenant that the goal names.
+    /// Tenant named in the request.
     pub tenant: TenantId,
-    /// Conversation.
+    /// Conversation that the goal belongs to.
     pub thread: ThreadId,
-    /// User that the goal names.
+    /// User named in the request.
     pub user: UserId,
 }
 
-/// Requesting process.
+/// Process that requested the decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Caller {
-    /// Account and agent.
+    /// User account and agent of the process.
     pub actor: Actor,
     /// Identification of the user.
     pub identity: Identity,
-    /// Tenant of the ledger.
+    /// Tenant that owns the ledger.
     pub tenant: TenantId,
 }
 
-/// Identification of a user.
+/// Method by which the user of a request was identified.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", tag = "kind", deny_unknown_fields)]
 pub enum Identity {
-    /// Account of the requesting process.
+    /// The user is the account of the requesting process.
     Own,
-    /// User asserted under a host key.
+    /// A host asserted the user with its key.
     Host {
-        /// Key.
+        /// Name of the host key.
         key: String,
-        /// Assertion that the key signed, a document in the ledger.
+        /// Digest of the assertion that the key signed. The assertion is stored in the ledger.
         assertion: Digest,
     },
-    /// Not identified.
+    /// The user could not be identified.
     Unknown,
 }
 
-/// Simulation of a packet in the catalog.
+/// Facts from the catalog about the simulation that a packet selects.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SimulationFacts {
-    /// Action that access policies judge.
+    /// Action that the access policies decide on.
     pub access_action: String,
-    /// The required fields fit its input schema.
+    /// Whether the required fields match the input schema of the simulation.
     pub fields_fit: bool,
-    /// Name.
+    /// Name of the simulation.
     pub id: ActionName,
-    /// The simulation changes what others work with.
+    /// Whether the simulation changes things that others work with.
     pub impactful: bool,
-    /// The effect cannot be undone.
+    /// Whether the effect of the simulation cannot be undone.
     pub irreversible: bool,
-    /// A second run has a second effect: the simulation is not idempotent.
+    /// Whether running the simulation again has another effect, so that it is not idempotent.
     pub side_effecting: bool,
-    /// State for the tenant.
+    /// State of the simulation for the tenant.
     pub state: ActionState,
-    /// Least tier of its runs.
+    /// Minimum risk tier of the simulation's runs.
     pub tier: RiskTier,
 }
 
-/// Simulation of a rollback plan in the catalog.
+/// Facts from the catalog about the simulation that a packet names for the rollback.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RollbackFacts {
-    /// Name.
+    /// Name of the simulation.
     pub id: ActionName,
-    /// State for the tenant.
+    /// State of the simulation for the tenant.
     pub state: ActionState,
 }
 
-/// Workspace and limits of a dispatch. A prompt shows them.
+/// Workspace of a dispatch and the restrictions that apply to it. A confirmation prompt shows them to the user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Place {
-    /// Directories below which a simulation may write.
+    /// Directories that the simulation may write files below.
     pub allowed_dirs: Vec<String>,
-    /// Commands that check the change.
+    /// Commands that verify the change.
     pub checks: Vec<String>,
-    /// Root, escaped as in records.
+    /// Root directory of the workspace, escaped as in ledger records.
     pub root: String,
 }
 
-/// Decision of the access policies.
+/// Result of the access policies for a dispatch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AccessFacts {
-    /// Judged case, a document in the ledger.
+    /// Digest of the case that was decided on. The case is stored in the ledger.
     pub case: Digest,
-    /// The operator approved exactly this (AP).
+    /// Whether the operator approved exactly this case (AP).
     pub is_approved: bool,
-    /// Outcome.
+    /// Outcome of the access policies.
     pub outcome: AccessOutcome,
 }
 
-/// Earlier events of a goal, from the ledger.
+/// Earlier events of a goal, taken from the ledger.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HistoryFacts {
-    /// Number of ambiguous answers to the plan of the effective answer.
+    /// Number of ambiguous answers so far to the plan that the effective answer belongs to.
     pub ambiguous_answers: u32,
-    /// Claim of the effect of the step.
+    /// Claim on the effect of the step, if the step was started before.
     pub claim: Option<ClaimFacts>,
-    /// Fingerprint of the goal that the correlation already belongs to. `None` after a question, whose answer has other
-    /// words.
+    /// Fingerprint of the goal already recorded under this correlation id. `None` after a clarifying question, because
+    /// the answer changes the wording of the goal.
     pub goal: Option<Digest>,
-    /// A replay of the goal failed.
+    /// Whether a replay of the goal has failed.
     pub is_replay_failed: bool,
     /// Time of the newest event.
     pub last: Option<Timestamp>,
-    /// Goal that the request key already belongs to.
+    /// Goal that the idempotency key of the request already belongs to, if any.
     pub request: Option<CorrelationId>,
 }
 
-/// Claim of the effect of a step.
+/// Claim on the effect of a step, which records that the step was started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClaimFacts {
-    /// Idempotency key.
+    /// Idempotency key of the step.
     pub key: Digest,
-    /// Policy that the claim pins.
+    /// Digest of the policy that the claim pins for the step.
     pub policy_snapshot: Digest,
-    /// Number of starts of the effect.
+    /// Number of times that the effect was started.
     pub starts: u32,
-    /// State of the step.
+    /// Current state of the step.
     pub state: AgentState,
 }
 
-/// Answer to a prompt.
+/// Answer to a confirmation prompt, with the facts needed to check it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConfirmationFacts {
-    /// Respondent.
+    /// User and agent that gave the answer.
     pub by: Actor,
-    /// End of the validity of the prompt.
+    /// Time at which the prompt expires.
     pub expires: Timestamp,
-    /// Lexicon with which the answer was parsed.
+    /// Digest of the lexicon that the answer was parsed with.
     pub lexicon: Digest,
-    /// Outcome of the parser.
+    /// Outcome of parsing the answer.
     pub outcome: ConfirmationOutcome,
-    /// Fingerprint of the plan that the prompt shows.
+    /// Fingerprint of the plan shown in the prompt.
     pub plan_fingerprint: Digest,
-    /// Proof of the parser, a document in the ledger (`confirmation_parse_proof_ref`).
+    /// Digest of the parse proof, which is stored in the ledger (`confirmation_parse_proof_ref`).
     pub proof: Digest,
-    /// Key that signed the proof: an approval key or a host key.
+    /// Name of the approval key or host key that signed the proof, if any.
     pub relayed_by: Option<String>,
-    /// Conversation.
+    /// Conversation in which the answer was given.
     pub thread: ThreadId,
     /// Time of the answer.
     pub time: Timestamp,
 }
 
 impl AgentBundle {
-    /// Value of `format`.
+    /// Value of the `format` field.
     pub const FORMAT: &str = "actum.agent-bundle/1";
 
-    /// Returns the canonical bytes.
+    /// Returns the canonical bytes of the bundle.
     ///
     /// # Errors
-    /// [`canonical::CanonicalError`]
+    /// Returns a [`canonical::CanonicalError`] if the bundle has no canonical form.
     pub fn to_vec(&self) -> Result<Vec<u8>, canonical::CanonicalError> {
         canonical::ordered_to_vec(self)
     }
 }
 
 impl SimulationFacts {
-    /// Returns true if its dispatch needs a confirmation (AEC-5).
+    /// Checks whether the simulation may be dispatched only after a confirmation (AEC-5).
     pub fn needs_confirmation(&self) -> bool {
         self.impactful || self.side_effecting || self.irreversible
     }

@@ -1,7 +1,8 @@
-//! Confirmation: parser of answers, lexicon and proof (AEC-5).
+//! Confirmations: the parser for answers, its lexicon, and the proof of its result (AEC-5).
 //!
-//! An answer counts if all of it, normalised, is a canonical word of the language that the request names. The language
-//! is never guessed. Every other answer is ambiguous, and [`AmbiguousReason`] states why:
+//! An answer confirms or rejects only if the entire answer, once normalised, is a canonical word of the language that
+//! the request names. The language is never guessed. Every other answer is ambiguous, and [`AmbiguousReason`] states
+//! why:
 //!
 //! ```
 //! use actum_agent::confirmation::{Answer, LanguageTag, Lexicon, parse};

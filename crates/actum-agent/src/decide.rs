@@ -1,4 +1,4 @@
-//! Decision: a pure function of a bundle, without clock, randomness and I/O (AEC-10, AEC-11).
+//! Decides on a bundle as a pure function, without access to a clock, randomness or I/O (AEC-10, AEC-11).
 
 use alloc::collections::BTreeSet;
 use alloc::string::String;
@@ -19,7 +19,7 @@ use crate::plan::{
 };
 use crate::reason::ReasonCode;
 
-/// Version of the decision rules. Increase it if a bundle would get another decision.
+/// Version of the decision rules. Increment it whenever a change in the rules could change the decision on any bundle.
 pub const AGENT_SEMANTICS: u32 = 1;
 
 /// Decision on a bundle.
@@ -27,23 +27,23 @@ pub const AGENT_SEMANTICS: u32 = 1;
 #[serde(deny_unknown_fields)]
 #[must_use]
 pub struct AgentDecision {
-    /// [`AGENT_SEMANTICS`] of the program that decided.
+    /// [`AGENT_SEMANTICS`] of the program that made the decision.
     pub semantics: u32,
-    /// Action to take.
+    /// Action to take on the step.
     pub verdict: AgentVerdict,
     /// State of the step after the decision.
     pub state: AgentState,
-    /// Reasons without a dispatch, denials first. The first one is the `reason_code`.
+    /// Reasons why nothing is dispatched, with denials first. The first reason is the `reason_code`.
     pub reasons: Vec<ReasonCode>,
-    /// Name of the plan.
+    /// Id of the plan.
     pub plan_id: Option<AgentPlanId>,
-    /// Step.
+    /// Id of the step.
     pub step_id: Option<StepId>,
-    /// Plan, if the packet leads to one.
+    /// Plan that was derived from the packet, if any.
     pub plan: Option<AgentExecutionPlan>,
     /// Idempotency key of the step.
     pub key: Option<Digest>,
-    /// Fingerprint of the plan for a confirmation.
+    /// Fingerprint of the plan, which a confirmation must name.
     pub plan_fingerprint: Option<Digest>,
 }
 
@@ -53,13 +53,13 @@ pub struct AgentDecision {
 pub enum AgentVerdict {
     /// Dispatch the step.
     Dispatch,
-    /// Return the recorded outcome: the effect of the step is in force.
+    /// Return the recorded outcome, because the step has already succeeded.
     Answered,
-    /// Dispatch nothing.
+    /// Do not dispatch anything.
     NoDispatch,
 }
 
-/// Decides on a bundle.
+/// Decides whether the step in a bundle is dispatched. The same bundle always leads to the same decision.
 pub fn decide(bundle: &AgentBundle) -> AgentDecision {
     let plan_id = plan_id(&bundle.goal.correlation, bundle.finder_packet);
     let mut denials = deny_by_goal(bundle);
@@ -110,7 +110,7 @@ pub fn decide(bundle: &AgentBundle) -> AgentDecision {
         .as_ref()
         .is_some_and(|claim| claim.key == planned.key && claim.state == AgentState::Succeeded);
     let reasons = match is_answered {
-        // There is no new effect, so only the denials by the goal apply.
+        // Only denials of the goal apply, because no new effect is started.
         true => denials,
         false => {
             denials.extend(deny_by_plan(bundle, &planned));
@@ -134,15 +134,15 @@ pub fn decide(bundle: &AgentBundle) -> AgentDecision {
 }
 
 impl AgentDecision {
-    /// Returns the reason that is reported first.
+    /// Returns the most important reason, which is reported as the `reason_code`.
     pub fn reason_code(&self) -> Option<ReasonCode> {
         self.reasons.first().copied()
     }
 
-    /// Computes the digest that binds the decision to its bundle (`dispatch_decision_hash`).
+    /// Computes the digest that binds this decision to the bytes of its bundle (`dispatch_decision_hash`).
     ///
     /// # Errors
-    /// [`canonical::CanonicalError`]
+    /// Returns a [`canonical::CanonicalError`] if the decision has no canonical form.
     pub fn digest(&self, bundle: &[u8]) -> Result<Digest, canonical::CanonicalError> {
         let (bundle, decision) = (Digest::of(bundle), canonical::to_vec(self)?);
         Ok(Digest::tagged("actum/agent-decision/v1", &[bundle.as_bytes(), &decision]))
@@ -151,7 +151,7 @@ impl AgentDecision {
     fn refuse(self, bundle: &AgentBundle, reasons: BTreeSet<ReasonCode>) -> Self {
         let reasons: Vec<ReasonCode> = reasons.into_iter().collect();
         let first = reasons.first().map_or(AgentState::Refused, |reason| reason.state());
-        // The effect of a started step decides its state, not a later refusal.
+        // Once a step has started, its effect determines its state. A later refusal does not change it.
         let claimed = bundle.history.claim.as_ref().map(|claim| claim.state);
         let state = if bundle.history.is_replay_failed && claimed != Some(AgentState::Started) {
             AgentState::ReplayFailed
@@ -162,7 +162,7 @@ impl AgentDecision {
     }
 }
 
-/// Plan of a packet, with its simulation.
+/// Plan made from a packet, with the facts needed to check it.
 struct Planned<'b> {
     plan: AgentExecutionPlan,
     has_tie: bool,
@@ -174,18 +174,18 @@ struct Planned<'b> {
     fingerprint: Digest,
 }
 
-/// Rollback plan of a packet.
+/// Whether the rollback plan of a packet can be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RollbackState {
     /// The packet has no rollback plan.
     None,
-    /// The simulation is not active, or does not undo a run.
+    /// The rollback simulation is not active, or is not the core action that undoes a run.
     Unusable,
-    /// The simulation undoes the run, and is active.
+    /// The rollback simulation is active and undoes the run.
     Usable,
 }
 
-/// Creates the plan of a match packet: its first candidate, unchanged.
+/// Creates the plan for a match packet from its first candidate, which is used unchanged.
 fn make_plan<'b>(
     bundle: &'b AgentBundle,
     packet: &SimulationMatchPacket,
@@ -265,7 +265,7 @@ fn make_plan<'b>(
     })
 }
 
-/// Returns the denials by the goal alone.
+/// Returns the denials that depend only on the goal, its caller and its history.
 fn deny_by_goal(bundle: &AgentBundle) -> BTreeSet<ReasonCode> {
     let AgentBundle { time, goal, caller, history, .. } = bundle;
     let checks = [
@@ -284,7 +284,7 @@ fn deny_by_goal(bundle: &AgentBundle) -> BTreeSet<ReasonCode> {
     checks.into_iter().filter(|(_, denies)| *denies).map(|(reason, _)| reason).collect()
 }
 
-/// Returns the denials by the plan.
+/// Returns the denials that depend on the plan and its simulation.
 fn deny_by_plan(bundle: &AgentBundle, planned: &Planned<'_>) -> Vec<ReasonCode> {
     let SimulationFacts { state, impactful, access_action, fields_fit, .. } = planned.simulation;
     let claim = bundle.history.claim.as_ref();
@@ -315,7 +315,7 @@ fn deny_by_plan(bundle: &AgentBundle, planned: &Planned<'_>) -> Vec<ReasonCode> 
     checks.into_iter().filter(|(_, denies)| *denies).map(|(reason, _)| reason).collect()
 }
 
-/// Finds the problem of the confirmation of a plan that needs one.
+/// Checks the confirmation of a plan that needs one. Returns the reason why it is missing or cannot be used, if any.
 fn check_confirmation(bundle: &AgentBundle, fingerprint: Digest) -> Option<ReasonCode> {
     let Some(confirmation) = &bundle.confirmation else {
         return Some(ReasonCode::ConfirmationRequired);
@@ -335,7 +335,7 @@ fn check_confirmation(bundle: &AgentBundle, fingerprint: Digest) -> Option<Reaso
     let checks = [
         (ReasonCode::ConfirmationOfAnotherThread, *thread != bundle.goal.thread),
         (ReasonCode::ConfirmationOfAnotherPlan, *plan_fingerprint != fingerprint),
-        // These two are final, and do not expire.
+        // A rejection and too many ambiguous answers are final, so check them before the expiry.
         (ReasonCode::ConfirmationRejected, *outcome == ConfirmationOutcome::Rejected),
         (
             ReasonCode::ConfirmationAttemptsExhausted,

@@ -1,4 +1,4 @@
-//! Dispatch envelope (seed 004, section 2.2): input of a `SimulationExecutor`.
+//! Dispatch envelope, the input of a `SimulationExecutor` (seed 004, section 2.2).
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -14,11 +14,11 @@ use crate::decide::{AgentDecision, AgentVerdict};
 use crate::packet::FinderPacket;
 use crate::seal::seal_packet;
 
-/// Governed dispatch. Only [`DispatchEnvelope::new`] creates one, from a decision to dispatch.
+/// Governed dispatch of a step. It can only be created by [`DispatchEnvelope::new`], from a decision to dispatch.
 ///
 /// ```compile_fail
 /// # use actum_agent::DispatchEnvelope;
-/// // Other crates cannot construct one, so no simulation id can be made up.
+/// // Other crates cannot construct an envelope, so they cannot invent a simulation id.
 /// fn forge(envelope: DispatchEnvelope) -> DispatchEnvelope {
 ///     DispatchEnvelope { simulation_id: "rm_all".parse().unwrap(), ..envelope }
 /// }
@@ -26,37 +26,38 @@ use crate::seal::seal_packet;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct DispatchEnvelope {
-    /// Goal.
+    /// Id of the goal.
     pub correlation_id: CorrelationId,
-    /// Tenant.
+    /// Tenant named in the goal.
     pub tenant_id: TenantId,
-    /// User.
+    /// User on whose behalf the step is executed.
     pub user_id: UserId,
-    /// Step.
+    /// Id of the step.
     pub step_id: StepId,
-    /// Simulation, from the packet.
+    /// Simulation to execute, as selected by the packet.
     pub simulation_id: ActionName,
-    /// Required fields, with their values.
+    /// Names and values of the required fields.
     pub required_fields: Map<String, Value>,
-    /// Hash of the row of the confirmation ledger; `None` if no confirmation is required.
+    /// Hash of the confirmation's ledger row, or `None` if no confirmation is required.
     pub confirmation_proof_ref: Option<Digest>,
-    /// Action that access policies judge.
+    /// Action that the access policies decide on.
     pub access_action: String,
     /// Idempotency key of the step.
     pub idempotency_key: Digest,
-    /// Digest of the policy.
+    /// Digest of the policy pinned for the step.
     pub policy_snapshot_ref: Digest,
-    /// Digest of the fingerprints of engine, package, schemas and lexicon.
+    /// Digest of the fingerprints of the engine, package, schemas and lexicon.
     pub artifact_fingerprint_bundle_ref: Digest,
-    /// Digest of the rollback plan.
+    /// Digest of the rollback plan, if there is one.
     pub rollback_plan_ref: Option<Digest>,
 }
 
 impl DispatchEnvelope {
-    /// Creates the envelope of a decision to dispatch; `None` for any other decision, and for another bundle.
+    /// Creates the envelope for a decision to dispatch. Returns `None` if the decision is a different one, or was not
+    /// made on this bundle.
     ///
-    /// `packet` is the original packet, since that of the bundle is sealed. `confirmation` is the hash of the
-    /// confirmation.
+    /// `packet` must be the original packet, because the bundle contains only its sealed form. `confirmation` is the
+    /// hash of the confirmation's ledger row.
     pub fn new(
         bundle: &AgentBundle,
         decision: &AgentDecision,
@@ -92,10 +93,10 @@ impl DispatchEnvelope {
         })
     }
 
-    /// Returns the canonical bytes.
+    /// Returns the canonical bytes of the envelope.
     ///
     /// # Errors
-    /// [`canonical::CanonicalError`]
+    /// Returns a [`canonical::CanonicalError`] if the envelope has no canonical form.
     pub fn to_vec(&self) -> Result<Vec<u8>, canonical::CanonicalError> {
         canonical::to_vec(self)
     }

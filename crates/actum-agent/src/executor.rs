@@ -1,4 +1,4 @@
-//! Port of the `SimulationExecutor`, the only way from a decision to an effect (AEC-13, AEC-22).
+//! Interface to the executor of simulations, which is the only way for a decision to have an effect (AEC-13, AEC-22).
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -13,38 +13,39 @@ use crate::decide::{AgentDecision, AgentVerdict};
 use crate::envelope::DispatchEnvelope;
 use crate::reason::ReasonCode;
 
-/// Executor of simulations: checks access and `ACTIVE` again, under its lock, and then has the effect.
+/// Executes simulations. Implementations must check the access policies and the `ACTIVE` state again, while holding
+/// their lock, before they have any effect.
 pub trait SimulationExecutor {
-    /// Error without an outcome.
+    /// Error that leaves no outcome to record.
     type Error;
 
-    /// Carries out one dispatch.
+    /// Executes the step in a dispatch envelope.
     ///
     /// # Errors
-    /// If there is no outcome that could be recorded.
+    /// Returns an error only if there is no outcome that could be recorded.
     fn execute(&mut self, envelope: &DispatchEnvelope) -> Result<SimulationReturn, Self::Error>;
 }
 
-/// Result of an executor. The core keeps it unchanged.
+/// Result of an executed simulation. The core passes it on unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SimulationReturn {
     /// Outcome of the simulation.
     pub outcome: Map<String, Value>,
-    /// Reason; `None` for a success.
+    /// Reason why the simulation failed, or `None` if it succeeded.
     pub reason_code: Option<String>,
-    /// Hash of the event in the ledger that holds the outcome.
+    /// Hash of the ledger event that contains the outcome.
     pub audit_event: Digest,
-    /// Proofs and audit events.
+    /// Hashes of proofs and audit events.
     pub proof_refs: Vec<Digest>,
     /// Message for the user.
     pub user_visible_text: String,
 }
 
-/// Result of one cycle (seed 004, section 4.4). Its fields are read-only.
+/// Result of one cycle of the core (seed 004, section 4.4). Its fields can be read but not changed.
 ///
 /// ```compile_fail
 /// # use actum_agent::AgentExecutionOutcome;
-/// // Only `dispatch` makes an outcome of a dispatched step.
+/// // Only `dispatch` can create the outcome of a dispatched step.
 /// fn forge(outcome: &mut AgentExecutionOutcome) {
 ///     outcome.simulation_outcome = None;
 /// }
@@ -57,29 +58,29 @@ pub struct AgentExecutionOutcome(OutcomeFields);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct OutcomeFields {
-    /// Step; `None` without a plan.
+    /// Id of the step, or `None` if there is no plan.
     pub step_id: Option<StepId>,
-    /// Outcome of the simulation, as the executor returned it. For a step that was done before, it is the kept outcome;
+    /// Outcome of the simulation as returned by the executor, or the stored outcome if the step was executed earlier.
     /// `None` if nothing was dispatched.
     pub simulation_outcome: Option<Map<String, Value>>,
-    /// Hash of the event in the ledger.
+    /// Hash of the ledger event.
     pub audit_event_id: Digest,
-    /// Proofs.
+    /// Hashes of proofs.
     pub proof_refs: Vec<Digest>,
-    /// Digest of decision and bundle.
+    /// Digest that binds the decision to its bundle.
     pub dispatch_decision_hash: Digest,
     /// Always `None` in phase 1.
     pub next_step: Option<StepId>,
-    /// Reason; `None` for a success.
+    /// Reason why the step did not succeed, or `None` if it did.
     pub reason_code: Option<String>,
-    /// Message for the user. The core writes no transcript (AEC-22).
+    /// Message for the user. The core itself writes no transcript (AEC-22).
     pub user_visible_text: String,
 }
 
-/// Dispatches one step, and returns the outcome of the executor unchanged.
+/// Dispatches a step and returns the outcome of the executor unchanged.
 ///
 /// # Errors
-/// Those of the executor.
+/// Returns the error of the executor.
 pub fn dispatch<E: SimulationExecutor>(
     executor: &mut E,
     envelope: &DispatchEnvelope,
@@ -108,8 +109,8 @@ impl Deref for AgentExecutionOutcome {
 }
 
 impl AgentExecutionOutcome {
-    /// Creates the outcome of a decision without a dispatch. `text` is the message for the user. For a clarify packet
-    /// it is the question, unchanged.
+    /// Creates the outcome of a decision that dispatches nothing. `text` is the message for the user; for a clarify
+    /// packet, it is the unchanged question.
     pub fn without_dispatch(
         decision: &AgentDecision,
         (audit_event, hash): (Digest, Digest),
@@ -128,14 +129,15 @@ impl AgentExecutionOutcome {
         })
     }
 
-    /// Returns the kept outcome of a step that was done before; `None` for any other decision.
+    /// Creates the outcome of a step that was executed earlier, from its stored outcome. Returns `None` if the decision
+    /// is not [`AgentVerdict::Answered`].
     pub fn answered(
         decision: &AgentDecision,
         (audit_event, hash): (Digest, Digest),
         proof_refs: Vec<Digest>,
         kept: Map<String, Value>,
     ) -> Option<Self> {
-        let text = "it was done before, and nothing was dispatched".into();
+        let text = "this step was already executed, so nothing was dispatched".into();
         let is_answered = decision.verdict == AgentVerdict::Answered;
         let outcome = Self::without_dispatch(decision, (audit_event, hash), proof_refs, text);
         let Self(fields) = outcome;

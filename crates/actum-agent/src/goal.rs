@@ -1,4 +1,4 @@
-//! `AgentGoalRequest` (seed 004, section 4.1).
+//! Goal request of a user, `AgentGoalRequest` (seed 004, section 4.1).
 
 use alloc::string::String;
 
@@ -15,29 +15,29 @@ use crate::limits::{
 };
 use crate::shape::{DIGEST, ID, TENANT};
 
-/// Goal of a user, with the packet that a Finder made for it.
+/// Goal of a user, together with the packet that a Finder created for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AgentGoalRequest {
-    /// Id of the goal and of all cycles that work on it.
+    /// Id of the goal, shared by all cycles that work on it.
     pub correlation_id: CorrelationId,
-    /// Tenant.
+    /// Tenant that the goal belongs to.
     pub tenant_id: TenantId,
-    /// User on whose behalf it is.
+    /// User on whose behalf the goal is pursued.
     pub user_id: UserId,
-    /// Conversation.
+    /// Conversation that the goal belongs to.
     pub thread_id: ThreadId,
-    /// Words of the user.
+    /// Words of the user, unchanged.
     pub raw_user_utterance: String,
-    /// Intent as the language processor normalised it.
+    /// Intent of the user, as normalised by the language processor.
     pub normalized_intent: String,
     /// Original packet of the Finder.
     pub sim_finder_packet: Map<String, Value>,
     /// Answer to a confirmation prompt that the host relays, if any.
     pub confirm_state: Option<ConfirmState>,
-    /// Request key: it never belongs to two goals.
+    /// Idempotency key of the request. It must not be reused for a different goal.
     pub idempotency_key: String,
-    /// Number of the attempt, counted from 0.
+    /// Number of the attempt, starting at 0.
     pub attempt_counter: u32,
 }
 
@@ -45,103 +45,116 @@ pub struct AgentGoalRequest {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConfirmState {
-    /// Digest of the answered prompt.
+    /// Digest of the prompt that was answered.
     pub prompt_ref: Digest,
-    /// Words of the user.
+    /// Words of the user, unchanged.
     pub answer: String,
-    /// BCP 47 tag of their language.
+    /// BCP 47 tag of the language of the answer.
     pub language_tag: String,
 }
 
-/// Error of bytes that are not a goal.
+/// Error returned if bytes are not a valid goal request.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the goal cannot be used: {0}; nothing was dispatched or recorded")]
 pub struct GoalError(#[source] pub Diagnostic);
 
 pub(crate) static GOAL: ObjectSchema = ObjectSchema {
     name: "an agent goal request",
-    about: "A goal of a user with exactly one packet of a Finder. A goal with other members, with a name twice in one object, or of more than 256 KiB is refused.",
+    about: "Goal of a user, with exactly one packet of a Finder. A goal is rejected if it has unknown members, repeats a name within an object, or is larger than 256 KiB.",
     others: Others::Refused,
     members: &[
-        Member::required("correlation_id", ID, "The goal, and all cycles that work on it."),
-        Member::required("tenant_id", TENANT, "The tenant. It has to be that of the ledger."),
+        Member::required(
+            "correlation_id",
+            ID,
+            "Id of the goal, shared by all cycles that work on it.",
+        ),
+        Member::required(
+            "tenant_id",
+            TENANT,
+            "Tenant of the goal. It must be the tenant of the ledger.",
+        ),
         Member::required(
             "user_id",
             ID,
-            "The user: the caller's own account, or one that a host key asserts.",
+            "User of the goal: the account of the caller, or a user that a host key asserts.",
         ),
-        Member::required("thread_id", ID, "The conversation. A prompt is answered in its thread."),
+        Member::required(
+            "thread_id",
+            ID,
+            "Conversation of the goal. A prompt must be answered in the same conversation.",
+        ),
         Member::required(
             "raw_user_utterance",
             Form::Text(Text::filled(UTTERANCE_CHARS_MAX, Characters::NoNul)),
-            "The words of the user.",
+            "Words of the user, unchanged.",
         ),
         Member::required(
             "normalized_intent",
             Form::Text(Text::filled(INTENT_CHARS_MAX, Characters::OneLine)),
-            "The intent, normalised.",
+            "Normalised intent of the user.",
         ),
         Member::required(
             "sim_finder_packet",
             Form::AnyObject,
-            "One packet: `finder-match`, `finder-clarify`, `finder-refuse` or `finder-missing`.",
+            "Packet of the Finder: `finder-match`, `finder-clarify`, `finder-refuse` or `finder-missing`.",
         ),
         Member::required(
             "confirm_state",
             Form::NullOr(&Form::Object(&CONFIRM_STATE)),
-            "The answer to a confirmation prompt, relayed under a host key; `null` without one.",
+            "Answer to a confirmation prompt, relayed with a host key, or `null` if there is none.",
         ),
         Member::required(
             "idempotency_key",
             Form::Text(Text::filled(REQUEST_KEY_CHARS_MAX, Characters::OneLine)),
-            "Key of the request. The same key for another goal is refused.",
+            "Idempotency key of the request. A request that reuses the key of a different goal is rejected.",
         ),
         Member::required(
             "attempt_counter",
             Form::Whole { min: 0, max: ATTEMPTS_MAX },
-            "Number of the attempt, from 0. That of a clarify packet is one higher.",
+            "Number of the attempt, starting at 0. In a clarify packet, it is one higher.",
         ),
     ],
 };
 
 static CONFIRM_STATE: ObjectSchema = ObjectSchema {
     name: "a confirm state",
-    about: "The answer to one confirmation prompt.",
+    about: "Answer to a confirmation prompt.",
     others: Others::Refused,
     members: &[
-        Member::required("prompt_ref", DIGEST, "SHA-256 of the prompt document."),
+        Member::required("prompt_ref", DIGEST, "SHA-256 digest of the prompt that was answered."),
         Member::required(
             "answer",
             Form::Text(Text::any(ANSWER_CHARS_MAX)),
-            "The words of the person, unchanged.",
+            "Answer of the user, unchanged.",
         ),
         Member::required(
             "language_tag",
             Form::Text(Text::filled(LANGUAGE_CHARS_MAX, Characters::OneLine)),
-            "BCP 47 tag of the language of the answer. It is never guessed.",
+            "BCP 47 tag of the language of the answer. The language is never guessed.",
         ),
     ],
 };
 
 impl AgentGoalRequest {
-    /// Reads a goal strictly. [`FinderPacket::read`](crate::packet::FinderPacket::read) reads the packet in it.
+    /// Parses and validates a goal request. The packet in it must be parsed separately, with
+    /// [`FinderPacket::read`](crate::packet::FinderPacket::read).
     ///
     /// # Errors
-    /// [`GoalError`]
+    /// Returns a [`GoalError`] if the request is invalid.
     pub fn read(bytes: &[u8]) -> Result<Self, GoalError> {
         let mut goal: Self = reader::read_as(bytes, GOAL_BYTES_MAX, &GOAL).map_err(GoalError)?;
-        // Sorted, so that the canonical form is written fast.
+        // Sort the packet now, because this makes writing its canonical form faster.
         goal.sim_finder_packet.values_mut().for_each(Value::sort_all_objects);
         goal.sim_finder_packet.sort_keys();
         Ok(goal)
     }
 
-    /// Computes the digest of the request key, as records have it.
+    /// Computes the digest of the idempotency key, which ledger records contain instead of the key itself.
     pub fn request_digest(&self) -> Digest {
         Digest::tagged("actum/agent-request/1", &[self.idempotency_key.as_bytes()])
     }
 
-    /// Computes the fingerprint of the goal of a packet: tenant, user, intent and utterance.
+    /// Computes the fingerprint of the goal from its tenant, user, intent and utterance.
     pub fn fingerprint(&self) -> Digest {
         let Self { tenant_id, user_id, normalized_intent, raw_user_utterance, .. } = self;
         Digest::tagged(

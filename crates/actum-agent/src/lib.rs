@@ -1,11 +1,12 @@
-//! Agent Execution Core (seed 004): from one packet of a Finder to one decision.
+//! Agent Execution Core (seed 004), which turns a packet of a Finder into a decision.
 //!
-//! The core plans and decides. It has no effects: no files, processes, clock, randomness or environment (`no_std`), and
-//! it depends only on crates that have none either. Effects have one way out, the port [`SimulationExecutor`].
+//! The core plans and decides, but has no side effects. It does not use files, processes, clocks, randomness or the
+//! environment (`no_std`), and depends only on crates that do not use them either. Effects are only possible through an
+//! implementation of [`SimulationExecutor`].
 //!
 //! 1. A host reads an [`AgentGoalRequest`] with exactly one [`FinderPacket`].
-//! 2. It gathers refs and facts in an [`AgentBundle`], from which [`decide`] makes an [`AgentDecision`].
-//! 3. A decision to dispatch leads to a [`DispatchEnvelope`], and [`dispatch`] to an [`AgentExecutionOutcome`].
+//! 2. The host collects references and facts in an [`AgentBundle`], on which [`decide`] makes an [`AgentDecision`].
+//! 3. To carry out a dispatch, [`dispatch`] executes a [`DispatchEnvelope`] and returns an [`AgentExecutionOutcome`].
 #![no_std]
 
 extern crate alloc;

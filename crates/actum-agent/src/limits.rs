@@ -1,34 +1,36 @@
-//! Limits of the documents of the core.
+//! Limits on the documents of the Agent Execution Core.
 
-/// Largest goal, in bytes.
+/// Maximum size of a goal request, in bytes.
 pub const GOAL_BYTES_MAX: usize = 256 << 10;
-/// Largest packet of a Finder, in bytes.
+/// Maximum size of a packet of a Finder, in bytes.
 pub const PACKET_BYTES_MAX: usize = 128 << 10;
-/// Longest utterance of a user, in characters.
+/// Maximum length of a user's utterance, in characters.
 pub const UTTERANCE_CHARS_MAX: usize = 4096;
-/// Longest normalised intent, in characters.
+/// Maximum length of a normalised intent, in characters.
 pub const INTENT_CHARS_MAX: usize = 512;
-/// Longest idempotency key of a request, in characters.
+/// Maximum length of the idempotency key of a request, in characters.
 pub const REQUEST_KEY_CHARS_MAX: usize = 128;
-/// Longest answer to a confirmation prompt, in characters.
+/// Maximum length of an answer to a confirmation prompt, in characters.
 pub const ANSWER_CHARS_MAX: usize = 256;
-/// Longest language tag, in characters (BCP 47 recommends room for 35).
+/// Maximum length of a language tag, in characters. BCP 47 recommends to support at least 35.
 pub const LANGUAGE_CHARS_MAX: usize = 35;
-/// Longest question, message or requested capability of a packet, in characters.
+/// Maximum length of a question, message or requested capability in a packet, in characters.
 pub const SENTENCE_CHARS_MAX: usize = 500;
-/// Most candidates of a packet.
+/// Maximum number of candidates in a packet.
 pub const CANDIDATES_MAX: usize = 8;
-/// Highest score of a candidate.
+/// Maximum score of a candidate.
 pub const SCORE_MAX: i64 = 1_000_000;
-/// Longest message to a user, in characters: a prompt shows every field of a packet, escaped.
+/// Maximum length of a message to the user, in characters. It is large because a prompt shows every field of a packet
+/// in escaped form.
 pub const MESSAGE_CHARS_MAX: usize = 8 * PACKET_BYTES_MAX;
-/// Most attempts at one goal.
+/// Maximum number of attempts at a goal.
 pub const ATTEMPTS_MAX: i64 = 1000;
-/// Most steps of a plan in phase 1 (AEC-18).
+/// Maximum number of steps in a plan, in phase 1 (AEC-18).
 pub const STEPS_MAX: usize = 1;
-/// Most starts of the effect of a step, including the first. A retry needs the state `REVERTED`.
+/// Maximum number of times that the effect of a step may be started, including the first time. A step can be retried
+/// only in the state `REVERTED`.
 pub const STARTS_MAX: u32 = 3;
 /// Number of ambiguous answers after which a step is refused.
 pub const AMBIGUOUS_ANSWERS_MAX: u32 = 2;
-/// Validity of a confirmation prompt, in seconds.
+/// Time after which a confirmation prompt expires, in seconds.
 pub const PROMPT_SECONDS: i64 = 15 * 60;

@@ -1,6 +1,7 @@
-//! Packets of a Finder (seed 004, section 2.2): each cycle gets exactly one.
+//! Packets that a Finder returns (seed 004, section 2.2). Each cycle of the core receives exactly one packet.
 //!
-//! Seed 37, which owns the packets, is not part of this project. The fields here are the fewest that the core needs.
+//! Seed 37, which defines the packets, is not part of this project. The packets here have only the fields that the core
+//! needs.
 
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -17,141 +18,142 @@ use crate::limits::{
 };
 use crate::shape::{ACCESS_ACTION, CODE, DIGEST, DIGEST_OR_NULL, ID, SENTENCE, SIMULATION, TENANT};
 
-/// Packet of a Finder.
+/// Packet of a Finder, which contains the result of its search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FinderPacket {
-    /// A simulation matches.
+    /// A simulation matches the goal.
     Match(SimulationMatchPacket),
-    /// The user has to answer a question first.
+    /// The user has to answer a question before a simulation can be selected.
     Clarify(ClarifyPacket),
     /// The Finder refuses the goal.
     Refuse(RefusePacket),
-    /// There is no such simulation.
+    /// No simulation can achieve the goal.
     Missing(MissingSimulationPacket),
 }
 
-/// Fields of all packets.
+/// Fields that all packets have in common.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PacketHead {
-    /// Goal.
+    /// Id of the goal.
     pub correlation_id: CorrelationId,
-    /// Tenant.
+    /// Tenant that the goal belongs to.
     pub tenant_id: TenantId,
-    /// [`AgentGoalRequest::fingerprint`](crate::goal::AgentGoalRequest::fingerprint) of the goal.
+    /// Fingerprint of the goal, as computed by
+    /// [`AgentGoalRequest::fingerprint`](crate::goal::AgentGoalRequest::fingerprint).
     pub goal_fingerprint: Digest,
-    /// Catalog that was searched.
+    /// Digest of the catalog that was searched.
     pub catalog_snapshot_ref: Digest,
-    /// Evidence of the Finder.
+    /// Digest of the Finder's evidence.
     pub finder_proof_ref: Digest,
     /// Name and version of the Finder.
     pub finder_version: String,
-    /// Key of the packet: the same search gives the same packet.
+    /// Idempotency key of the packet. Repeating a search returns the same packet.
     pub idempotency_key: String,
     /// Number of the attempt.
     pub attempt_counter: u32,
 }
 
-/// Match of a simulation. Its first candidate is consumed unchanged (AEC-2).
+/// Packet for a simulation that matches the goal. The core uses the first candidate unchanged (AEC-2).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SimulationMatchPacket {
-    /// Fields of all packets.
+    /// Fields that all packets have in common.
     #[serde(flatten)]
     pub head: PacketHead,
-    /// Candidates, the best first.
+    /// Matching simulations, with the best match first.
     pub candidates: Vec<Candidate>,
-    /// Values of the required fields of the first candidate.
+    /// Values for the required fields of the first candidate.
     pub required_fields: Map<String, Value>,
-    /// Action that access policies judge.
+    /// Action that the access policies decide on.
     pub access_action: String,
-    /// Rollback of the effect, by another simulation.
+    /// Simulation that can roll back the effect, if there is one.
     pub rollback_plan: Option<RollbackSimulation>,
-    /// Table of the learning bonus that the ranking used.
+    /// Digest of the learning table whose bonuses were used for the ranking, if any.
     pub learning_table_ref: Option<Digest>,
 }
 
-/// Candidate of a packet.
+/// Simulation that a Finder proposes, with its score.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Candidate {
-    /// Simulation.
+    /// Name of the simulation.
     pub simulation_id: ActionName,
-    /// Score from the Finder. The core only checks if the first two are equal.
+    /// Score from the Finder. The core only checks whether the scores of the first two candidates are equal.
     pub score: u32,
 }
 
-/// Simulation that reverts an effect (AEC-20).
+/// Simulation that rolls back the effect of another one (AEC-20).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RollbackSimulation {
-    /// Simulation.
+    /// Name of the simulation.
     pub simulation_id: ActionName,
-    /// Required fields. The executor adds the run.
+    /// Values of its required fields. The executor adds the run to undo.
     pub required_fields: Map<String, Value>,
 }
 
-/// Question that the user has to answer.
+/// Packet with a question that the user has to answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClarifyPacket {
-    /// Fields of all packets.
+    /// Fields that all packets have in common.
     #[serde(flatten)]
     pub head: PacketHead,
-    /// Question, relayed unchanged.
+    /// Question for the user, which is relayed unchanged.
     pub question: String,
-    /// Missing field; `None` if the simulation is in doubt.
+    /// Name of the missing field, or `None` if it is unclear which simulation to use.
     pub missing_field: Option<String>,
-    /// Simulations in doubt.
+    /// Simulations that the user has to choose between.
     pub candidates: Vec<Candidate>,
 }
 
-/// Refusal of the goal by the Finder.
+/// Packet for a goal that the Finder refuses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefusePacket {
-    /// Fields of all packets.
+    /// Fields that all packets have in common.
     #[serde(flatten)]
     pub head: PacketHead,
-    /// Reason of the Finder.
+    /// Reason code given by the Finder.
     pub refusal_code: String,
     /// Message for the user.
     pub message: String,
 }
 
-/// Missing simulation: the goal goes to Dev Intake (AEC-12).
+/// Packet for a goal that no simulation can achieve. The goal is forwarded to Dev Intake (AEC-12).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MissingSimulationPacket {
-    /// Fields of all packets.
+    /// Fields that all packets have in common.
     #[serde(flatten)]
     pub head: PacketHead,
-    /// Requested capability, in one line.
+    /// Capability that the user requested, on a single line.
     pub requested_capability: String,
 }
 
-/// Error of bytes that are not a packet.
+/// Error returned if bytes are not a valid packet.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PacketError {
-    /// The type of the packet is unknown.
-    #[error("`packet_type` has to be one of {}", TYPES.join(", "))]
+    /// The packet type is missing or unknown.
+    #[error("`packet_type` must be one of {}", TYPES.join(", "))]
     Type,
-    /// The members are not those of the type.
+    /// The packet does not have the members required for its type.
     #[error("the packet cannot be used: {0}")]
     Document(#[source] Diagnostic),
-    /// The match packet has no candidate.
+    /// The match packet has no candidates.
     #[error("a `SimulationMatchPacket` needs at least one candidate")]
     NoCandidate,
 }
 
-/// Types of packets.
+/// Names of the packet types, as written in `packet_type`.
 const TYPES: [&str; 4] =
     ["SimulationMatchPacket", "ClarifyPacket", "RefusePacket", "MissingSimulationPacket"];
 
-/// Lists the members of all packets, and then those of one type.
+/// Lists the members that all packets have in common, followed by those of a specific type.
 macro_rules! packet_members {
     ($type:literal $(, $member:expr)* $(,)?) => {&[
-        Member::required("packet_type", Form::Word(&[$type]), "The type of the packet."),
-        Member::required("correlation_id", ID, "The goal."),
-        Member::required("tenant_id", TENANT, "The tenant."),
-        Member::required("goal_fingerprint", DIGEST, "SHA-256 over tenant, user, intent and utterance, each after its length."),
-        Member::required("catalog_snapshot_ref", DIGEST, "SHA-256 of the catalog that was searched."),
-        Member::required("finder_proof_ref", DIGEST, "SHA-256 of the evidence of the Finder."),
+        Member::required("packet_type", Form::Word(&[$type]), "Type of the packet."),
+        Member::required("correlation_id", ID, "Id of the goal."),
+        Member::required("tenant_id", TENANT, "Tenant that the goal belongs to."),
+        Member::required("goal_fingerprint", DIGEST, "Fingerprint of the goal: SHA-256 digest of its tenant, user, intent and utterance, each prefixed with its length."),
+        Member::required("catalog_snapshot_ref", DIGEST, "SHA-256 digest of the catalog that was searched."),
+        Member::required("finder_proof_ref", DIGEST, "SHA-256 digest of the Finder's evidence."),
         Member::required(
             "finder_version",
             Form::Text(Text::filled(64, Characters::OneLine)),
@@ -160,12 +162,12 @@ macro_rules! packet_members {
         Member::required(
             "idempotency_key",
             Form::Text(Text::filled(REQUEST_KEY_CHARS_MAX, Characters::OneLine)),
-            "Key of the packet.",
+            "Idempotency key of the packet.",
         ),
         Member::required(
             "attempt_counter",
             Form::Whole { min: 0, max: ATTEMPTS_MAX },
-            "Number of the attempt. A clarify packet has that of the goal and one more.",
+            "Number of the attempt. In a clarify packet, it is one higher than in the goal.",
         ),
         $($member),*
     ]};
@@ -175,96 +177,116 @@ const CANDIDATES: Form = Form::Objects { of: &CANDIDATE, count_max: CANDIDATES_M
 
 pub(crate) static MATCH: ObjectSchema = ObjectSchema {
     name: "a simulation match packet",
-    about: "A simulation matches the goal. The first candidate is consumed as it is.",
+    about: "Packet for a simulation that matches the goal. The first candidate is used unchanged.",
     others: Others::Refused,
     members: packet_members![
         "SimulationMatchPacket",
-        Member::required("candidates", CANDIDATES, "At least one candidate, the best first."),
+        Member::required(
+            "candidates",
+            CANDIDATES,
+            "Matching simulations, at least one, with the best match first."
+        ),
         Member::required(
             "required_fields",
             Form::AnyObject,
-            "The input of the first candidate, by its input schema.",
+            "Input of the first candidate, according to its input schema.",
         ),
-        Member::required("access_action", ACCESS_ACTION, "The action that access policies judge."),
+        Member::required(
+            "access_action",
+            ACCESS_ACTION,
+            "Action that the access policies decide on."
+        ),
         Member::required(
             "rollback_plan",
             Form::NullOr(&Form::Object(&ROLLBACK)),
-            "The simulation that takes the effect back. An impactful simulation needs one.",
+            "Simulation that rolls back the effect. Required for an impactful simulation.",
         ),
         Member::required(
             "learning_table_ref",
             DIGEST_OR_NULL,
-            "SHA-256 of the table of the learning bonus, where the ranking used one.",
+            "SHA-256 digest of the learning table that was used for the ranking, or `null` if there was none.",
         ),
     ],
 };
 
 static CANDIDATE: ObjectSchema = ObjectSchema {
     name: "a candidate",
-    about: "A simulation and its score.",
+    about: "Simulation that the Finder proposes, with its score.",
     others: Others::Refused,
     members: &[
-        Member::required("simulation_id", SIMULATION, "The simulation."),
+        Member::required("simulation_id", SIMULATION, "Name of the simulation."),
         Member::required(
             "score",
             Form::Whole { min: 0, max: SCORE_MAX },
-            "The score. The core does not compare it, but for a tie of the first two.",
+            "Score of the simulation. The core only checks whether the first two candidates are tied.",
         ),
     ],
 };
 
 static ROLLBACK: ObjectSchema = ObjectSchema {
     name: "a rollback simulation",
-    about: "The simulation that takes an effect back.",
+    about: "Simulation that rolls back the effect of another one.",
     others: Others::Refused,
     members: &[
-        Member::required("simulation_id", SIMULATION, "The simulation."),
-        Member::required("required_fields", Form::AnyObject, "Its input, without the run."),
+        Member::required("simulation_id", SIMULATION, "Name of the simulation."),
+        Member::required(
+            "required_fields",
+            Form::AnyObject,
+            "Input of the simulation, without the run to undo.",
+        ),
     ],
 };
 
 pub(crate) static CLARIFY: ObjectSchema = ObjectSchema {
     name: "a clarify packet",
-    about: "The user has to answer one question.",
+    about: "Packet with a question that the user has to answer.",
     others: Others::Refused,
     members: packet_members![
         "ClarifyPacket",
-        Member::required("question", SENTENCE, "The question, which is relayed unchanged."),
+        Member::required(
+            "question",
+            SENTENCE,
+            "Question for the user, which is relayed unchanged."
+        ),
         Member::required(
             "missing_field",
             Form::NullOr(&SENTENCE),
-            "The field that is missing; `null` where the simulation is in doubt.",
+            "Name of the missing field, or `null` if it is unclear which simulation to use.",
         ),
-        Member::required("candidates", CANDIDATES, "The simulations in doubt."),
+        Member::required(
+            "candidates",
+            CANDIDATES,
+            "Simulations that the user has to choose between."
+        ),
     ],
 };
 
 pub(crate) static REFUSE: ObjectSchema = ObjectSchema {
     name: "a refuse packet",
-    about: "The Finder refuses the goal.",
+    about: "Packet for a goal that the Finder refuses.",
     others: Others::Refused,
     members: packet_members![
         "RefusePacket",
-        Member::required("refusal_code", CODE, "The reason of the Finder."),
-        Member::required("message", SENTENCE, "The message for the user."),
+        Member::required("refusal_code", CODE, "Reason code given by the Finder."),
+        Member::required("message", SENTENCE, "Message for the user."),
     ],
 };
 
 pub(crate) static MISSING: ObjectSchema = ObjectSchema {
     name: "a missing simulation packet",
-    about: "No simulation can do it. The goal goes to Dev Intake.",
+    about: "Packet for a goal that no simulation can achieve. The goal is forwarded to Dev Intake.",
     others: Others::Refused,
     members: packet_members![
         "MissingSimulationPacket",
-        Member::required("requested_capability", SENTENCE, "What the user wishes."),
+        Member::required("requested_capability", SENTENCE, "Capability that the user requested."),
     ],
 };
 
 impl FinderPacket {
-    /// Reads the canonical bytes of a packet strictly.
+    /// Parses and validates the canonical bytes of a packet.
     ///
     /// # Errors
-    /// [`PacketError`]
+    /// Returns a [`PacketError`] if the bytes are not a valid packet.
     pub fn read(bytes: &[u8]) -> Result<Self, PacketError> {
         #[derive(Deserialize)]
         struct Type {
@@ -292,7 +314,7 @@ impl FinderPacket {
         }
     }
 
-    /// Returns the fields of all packets.
+    /// Returns the fields that all packets have in common.
     pub fn head(&self) -> &PacketHead {
         match self {
             Self::Match(packet) => &packet.head,
@@ -302,7 +324,7 @@ impl FinderPacket {
         }
     }
 
-    /// Returns the type of the packet.
+    /// Returns the name of the packet type.
     pub fn packet_type(&self) -> &'static str {
         let [matched, clarify, refuse, missing] = TYPES;
         match self {
@@ -313,10 +335,10 @@ impl FinderPacket {
         }
     }
 
-    /// Writes the packet in the form of a goal's member.
+    /// Serializes the packet as a JSON object that can be inserted into a goal request.
     ///
     /// # Errors
-    /// [`canonical::CanonicalError`]
+    /// Returns a [`canonical::CanonicalError`] if the packet has no canonical form.
     pub fn to_object(&self) -> Result<Map<String, Value>, canonical::CanonicalError> {
         let value = match self {
             Self::Match(packet) => canonical::to_vec(packet),
@@ -338,10 +360,10 @@ impl FinderPacket {
 }
 
 impl RollbackSimulation {
-    /// Returns the canonical bytes of the rollback plan. `rollback_plan_ref` is their digest.
+    /// Returns the canonical bytes of the rollback plan, whose digest is the `rollback_plan_ref`.
     ///
     /// # Errors
-    /// [`canonical::CanonicalError`]
+    /// Returns a [`canonical::CanonicalError`] if the rollback plan has no canonical form.
     pub fn to_vec(&self) -> Result<Vec<u8>, canonical::CanonicalError> {
         canonical::to_vec(self)
     }

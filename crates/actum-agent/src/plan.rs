@@ -1,4 +1,5 @@
-//! `AgentExecutionPlan`, `AgentStep` and the keys of a step (seed 004, sections 4.2, 4.3 and 9).
+//! Execution plan of a goal and its steps, `AgentExecutionPlan` and `AgentStep`, with the computation of idempotency
+//! keys (seed 004, sections 4.2, 4.3 and 9).
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -13,103 +14,107 @@ use serde_json::{Map, Value};
 use crate::limits::{GOAL_BYTES_MAX, STARTS_MAX, STEPS_MAX};
 use crate::shape::{ACCESS_ACTION, DIGEST, DIGEST_OR_NULL, ID, SIMULATION};
 
-/// Plan of a goal. Only [`decide`](crate::decide::decide) creates one.
+/// Execution plan of a goal. Only [`decide`](crate::decide::decide) creates one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AgentExecutionPlan {
-    /// Name, from the goal and its packet.
+    /// Id of the plan, derived from the goal and its packet.
     pub plan_id: AgentPlanId,
-    /// Digest of the packet.
+    /// Digest of the Finder packet that the plan was made from.
     pub finder_packet_ref: Digest,
-    /// Steps; one in phase 1.
+    /// Steps of the plan. Phase 1 supports exactly one.
     pub ordered_steps: Vec<AgentStep>,
-    /// Steps that need a confirmation.
+    /// Steps that must be confirmed before they are dispatched.
     pub required_confirmations: Vec<StepId>,
-    /// Least tier of its run.
+    /// Minimum risk tier of the run.
     pub risk_level: RiskTier,
-    /// Actions that access policies judge.
+    /// Actions that the access policies decide on.
     pub access_actions_required: Vec<String>,
-    /// Digest of the policy.
+    /// Digest of the policy that the plan was made under.
     pub policy_snapshot_ref: Digest,
-    /// Time of the decision.
+    /// Time at which the decision was made.
     pub created_at: Timestamp,
 }
 
-/// Step of a plan: one simulation.
+/// Step of a plan, which executes a single simulation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AgentStep {
-    /// Name.
+    /// Id of the step.
     pub step_id: StepId,
-    /// Simulation, from the packet.
+    /// Name of the simulation, as selected by the packet.
     pub simulation_id: ActionName,
     /// Names of the required fields, sorted.
     pub required_fields: Vec<String>,
-    /// Digest of names and values.
+    /// Digest of the names and values of the required fields.
     pub required_fields_fingerprint: Digest,
-    /// Digest of the policy pinned for the step.
+    /// Digest of the policy that is pinned for the step.
     pub policy_snapshot_version: Digest,
-    /// The step needs a confirmation.
+    /// Whether the step must be confirmed before it is dispatched.
     pub confirmation_required: bool,
-    /// Action that access policies judge.
+    /// Action that the access policies decide on.
     pub access_action: String,
-    /// Recipe of the idempotency key.
+    /// Description of how the idempotency key is computed.
     pub idempotency_key_recipe: String,
-    /// Retry policy.
+    /// Policy for retrying the step.
     pub retry_policy: RetryPolicy,
-    /// Digest of the rollback plan.
+    /// Digest of the rollback plan, if there is one.
     pub rollback_plan_ref: Option<Digest>,
 }
 
-/// Retry policy of a step: only on request, and only if no part of the step is in effect.
+/// Retry policy of a step. A step is retried only on request, and only if no part of its effect remains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RetryPolicy {
-    /// Most starts of its effect.
+    /// Maximum number of times that the effect of the step may be started.
     pub starts_max: u32,
 }
 
-/// Error of bytes that are not a plan of phase 1.
+/// Error returned if bytes are not a valid plan of phase 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// The members are not those of a plan.
+    /// The document does not have the members of a plan.
     #[error("the execution plan cannot be used: {0}")]
     Document(#[source] Diagnostic),
-    /// The plan has no step, or several, which phase 1 refuses (AEC-18).
-    #[error("the execution plan has {steps} steps, and one at a time is supported")]
+    /// The plan does not have exactly one step, as phase 1 requires (AEC-18).
+    #[error("the execution plan has {steps} steps, but only plans with one step are supported")]
     Steps {
-        /// Number of steps.
+        /// Number of steps in the plan.
         steps: usize,
     },
 }
 
-/// Recipe of an idempotency key, as steps state it.
+/// Description of how an idempotency key is computed, as it appears in each step.
 pub const KEY_RECIPE: &str = "sha256(\"actum/agent-step/1\", correlation_id, step_id, simulation_id, required_fields_fingerprint, policy_snapshot_version), each part after its length";
 
-/// Only step of phase 1.
+/// Id of the only step of a plan in phase 1.
 const STEP: &str = "step-1";
 
 pub(crate) static PLAN: ObjectSchema = ObjectSchema {
     name: "an agent execution plan",
-    about: "What the core would dispatch. Phase 1 has one step; a plan with more is refused.",
+    about: "Execution plan of a goal. In phase 1, a plan must have exactly one step.",
     others: Others::Refused,
     members: &[
-        Member::required("plan_id", ID, "The plan, named after goal and packet."),
-        Member::required("finder_packet_ref", DIGEST, "SHA-256 of the packet."),
+        Member::required("plan_id", ID, "Id of the plan, derived from the goal and its packet."),
+        Member::required(
+            "finder_packet_ref",
+            DIGEST,
+            "SHA-256 digest of the Finder packet that the plan was made from.",
+        ),
         Member::required(
             "ordered_steps",
             Form::Objects { of: &STEP_SHAPE, count_max: 64 },
-            "The steps, in their order.",
+            "Steps of the plan, in the order of their execution.",
         ),
         Member::required(
             "required_confirmations",
             Form::Texts { of: Text::filled(128, actum_document::Characters::Id), count_max: 64 },
-            "The steps that a person has to confirm.",
+            "Steps that the user must confirm.",
         ),
         Member::required(
             "risk_level",
             Form::Word(&["R0", "R1", "R2", "R3", "R4"]),
-            "The least tier of its run.",
+            "Minimum risk tier of the run.",
         ),
         Member::required(
             "access_actions_required",
@@ -117,75 +122,91 @@ pub(crate) static PLAN: ObjectSchema = ObjectSchema {
                 of: Text::filled(128, actum_document::Characters::OneLine),
                 count_max: 64,
             },
-            "The actions that access policies judge.",
+            "Actions that the access policies decide on.",
         ),
-        Member::required("policy_snapshot_ref", DIGEST, "SHA-256 of the policy in force."),
+        Member::required(
+            "policy_snapshot_ref",
+            DIGEST,
+            "SHA-256 digest of the policy that the plan was made under.",
+        ),
         Member::required(
             "created_at",
             Form::Text(Text::filled(32, actum_document::Characters::Time)),
-            "The time.",
+            "Time at which the decision was made.",
         ),
     ],
 };
 
 pub(crate) static STEP_SHAPE: ObjectSchema = ObjectSchema {
     name: "an agent step",
-    about: "One simulation of a plan.",
+    about: "Step of a plan, which executes a single simulation.",
     others: Others::Refused,
     members: &[
-        Member::required("step_id", ID, "The step."),
-        Member::required("simulation_id", SIMULATION, "The simulation, from the packet."),
+        Member::required("step_id", ID, "Id of the step."),
+        Member::required(
+            "simulation_id",
+            SIMULATION,
+            "Name of the simulation, as selected by the packet.",
+        ),
         Member::required(
             "required_fields",
             Form::Texts { of: Text::any(256), count_max: 1024 },
-            "The names of the required fields, sorted.",
+            "Names of the required fields, sorted.",
         ),
         Member::required(
             "required_fields_fingerprint",
             DIGEST,
-            "SHA-256 of their names and values.",
+            "SHA-256 digest of the names and values of the required fields.",
         ),
         Member::required(
             "policy_snapshot_version",
             DIGEST,
-            "SHA-256 of the policy that is pinned for the step.",
+            "SHA-256 digest of the policy that is pinned for the step.",
         ),
-        Member::required("confirmation_required", Form::Flag, "A person has to confirm it."),
-        Member::required("access_action", ACCESS_ACTION, "The action that access policies judge."),
+        Member::required(
+            "confirmation_required",
+            Form::Flag,
+            "Whether the user must confirm the step before it is dispatched.",
+        ),
+        Member::required(
+            "access_action",
+            ACCESS_ACTION,
+            "Action that the access policies decide on.",
+        ),
         Member::required(
             "idempotency_key_recipe",
             Form::Text(Text::filled(512, actum_document::Characters::OneLine)),
-            "How the idempotency key is computed.",
+            "Description of how the idempotency key is computed.",
         ),
         Member::required(
             "retry_policy",
             Form::Object(&RETRY),
-            "When it is tried again: on request, where nothing of it is in effect.",
+            "Policy for retrying the step. A step is retried only on request, and only if no part of its effect remains.",
         ),
         Member::required(
             "rollback_plan_ref",
             DIGEST_OR_NULL,
-            "SHA-256 of the rollback plan; `null` where there is nothing to take back.",
+            "SHA-256 digest of the rollback plan, or `null` if there is none.",
         ),
     ],
 };
 
 static RETRY: ObjectSchema = ObjectSchema {
     name: "a retry policy",
-    about: "When a step is tried again.",
+    about: "Policy for retrying a step.",
     others: Others::Refused,
     members: &[Member::required(
         "starts_max",
         Form::Whole { min: 1, max: 100 },
-        "Most starts of its effect.",
+        "Maximum number of times that the effect of the step may be started.",
     )],
 };
 
 impl AgentExecutionPlan {
-    /// Reads a plan.
+    /// Parses and validates a plan.
     ///
     /// # Errors
-    /// [`PlanError`], also for a plan that does not have exactly one step.
+    /// Returns a [`PlanError`] if the document is invalid or the plan does not have exactly one step.
     pub fn read(bytes: &[u8]) -> Result<Self, PlanError> {
         let plan: Self =
             reader::read_as(bytes, GOAL_BYTES_MAX, &PLAN).map_err(PlanError::Document)?;
@@ -197,52 +218,49 @@ impl AgentExecutionPlan {
 }
 
 impl RetryPolicy {
-    /// Policy of phase 1.
+    /// Retry policy of all steps in phase 1.
     pub(crate) const PHASE_1: Self = Self { starts_max: STARTS_MAX };
 }
 
-/// Returns the step of phase 1.
-///
-/// # Errors
-/// Never: the text is a valid id.
+/// Returns the id of the only step in phase 1. Never returns `None`, because the text is a valid id.
 pub(crate) fn first_step() -> Option<StepId> {
     STEP.parse().ok()
 }
 
-/// Returns the name of the plan for a packet of a goal.
+/// Returns the id of the plan for a packet, derived from the goal and the digest of the packet.
 pub fn plan_id(correlation: &CorrelationId, finder_packet: Digest) -> Option<AgentPlanId> {
     let parts: [&[u8]; 2] = [correlation.as_str().as_bytes(), finder_packet.as_bytes()];
     let digest = Digest::tagged("actum/agent-plan-id/1", &parts).to_string();
     format!("plan-{}", digest.get(..32).unwrap_or_default()).parse().ok()
 }
 
-/// Computes the fingerprint of required fields, from their canonical JSON with names and values.
+/// Computes the fingerprint of the required fields from the canonical JSON of their names and values.
 ///
 /// # Errors
-/// [`canonical::CanonicalError`]
+/// Returns a [`canonical::CanonicalError`] if the fields have no canonical form.
 pub fn fields_fingerprint(
     fields: &Map<String, Value>,
 ) -> Result<Digest, canonical::CanonicalError> {
     Ok(Digest::tagged("actum/agent-fields/1", &[&canonical::to_vec(fields)?]))
 }
 
-/// Parts of an idempotency key (AEC-7).
+/// Inputs for computing an idempotency key (AEC-7).
 #[derive(Debug, Clone, Copy)]
 pub struct KeyParts<'k> {
-    /// Goal.
+    /// Id of the goal.
     pub correlation: &'k CorrelationId,
-    /// Step.
+    /// Id of the step.
     pub step: &'k StepId,
-    /// Simulation.
+    /// Name of the simulation.
     pub simulation: &'k ActionName,
-    /// [`fields_fingerprint`].
+    /// Fingerprint of the required fields, as computed by [`fields_fingerprint`].
     pub fields: Digest,
-    /// Policy pinned for the step.
+    /// Digest of the policy that is pinned for the step.
     pub policy_snapshot: Digest,
 }
 
 impl KeyParts<'_> {
-    /// Computes the idempotency key of the step. Each part is hashed after its length, under a tag of its own.
+    /// Computes the idempotency key of the step. The hash covers a tag, and each part prefixed with its length.
     pub fn key(&self) -> Digest {
         let Self { correlation, step, simulation, fields, policy_snapshot } = self;
         Digest::tagged(

@@ -1,4 +1,4 @@
-//! Confirmation prompt: its text for the user, and the binding of an answer (AEC-5).
+//! Confirmation prompt, with its text for the user and the facts that an answer is bound to (AEC-5).
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -15,46 +15,46 @@ use crate::decide::AgentDecision;
 use crate::limits::PROMPT_SECONDS;
 use crate::packet::FinderPacket;
 
-/// Number of characters of a fingerprint that a user sees.
+/// Number of characters of a plan fingerprint that the user sees.
 const PLAN_PREFIX_CHARS: usize = 8;
 
-/// Prompt for one plan. An answer names it by its digest.
+/// Confirmation prompt for one plan. Answers refer to a prompt by its digest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConfirmationPrompt {
-    /// [`ConfirmationPrompt::FORMAT`].
+    /// Format version, always [`ConfirmationPrompt::FORMAT`].
     pub format: String,
-    /// Goal.
+    /// Id of the goal.
     pub correlation: CorrelationId,
-    /// Conversation of the answer.
+    /// Conversation in which the answer must be given.
     pub thread: ThreadId,
-    /// Step.
+    /// Id of the step.
     pub step: StepId,
     /// Fingerprint of the plan.
     pub plan_fingerprint: Digest,
-    /// Simulation.
+    /// Name of the simulation that the user confirms.
     pub simulation: ActionName,
-    /// Required fields, sealed.
+    /// Required fields of the simulation, in sealed form.
     pub required_fields: Map<String, Value>,
-    /// Simulation that reverts the effect.
+    /// Name of the simulation that rolls back the effect, if there is one.
     pub rollback: Option<ActionName>,
-    /// Workspace, with the settings of its host.
+    /// Workspace and the restrictions that apply to the dispatch.
     pub place: Place,
-    /// Least tier of the run.
+    /// Minimum risk tier of the run.
     pub risk_level: RiskTier,
-    /// Time.
+    /// Time at which the prompt was created.
     pub created: Timestamp,
-    /// End of its validity.
+    /// Time at which the prompt expires.
     pub expires: Timestamp,
-    /// Text for the user.
+    /// Text shown to the user.
     pub text: String,
 }
 
 impl ConfirmationPrompt {
-    /// Value of `format`.
+    /// Value of the `format` field.
     pub const FORMAT: &str = "actum.confirmation-prompt/1";
 
-    /// Creates the prompt for the plan of a decision; `None` if the decision has no plan.
+    /// Creates the prompt for the plan of a decision. Returns `None` if the decision has no plan.
     pub fn new(bundle: &AgentBundle, decision: &AgentDecision) -> Option<Self> {
         let packet = FinderPacket::read(&canonical::ordered_to_vec(&bundle.packet).ok()?).ok()?;
         let FinderPacket::Match(packet) = packet else { return None };
@@ -82,20 +82,21 @@ impl ConfirmationPrompt {
         Some(prompt)
     }
 
-    /// Returns the beginning of the plan's fingerprint, by which the user names the plan.
+    /// Returns the start of the plan's fingerprint, which users refer to the plan by.
     pub fn plan_prefix(&self) -> String {
         self.plan_fingerprint.to_string().chars().take(PLAN_PREFIX_CHARS).collect()
     }
 
-    /// Returns the canonical bytes, whose digest names the prompt.
+    /// Returns the canonical bytes of the prompt, whose digest identifies it.
     ///
     /// # Errors
-    /// [`canonical::CanonicalError`]
+    /// Returns a [`canonical::CanonicalError`] if the prompt has no canonical form.
     pub fn to_vec(&self) -> Result<Vec<u8>, canonical::CanonicalError> {
         canonical::to_vec(self)
     }
 
-    /// Renders the prompt: everything that the answer is bound to. External names and values are escaped.
+    /// Renders the text of the prompt, which shows everything that an answer is bound to. Escapes names and values that
+    /// come from outside.
     fn render(&self) -> String {
         let Self { simulation, required_fields, rollback, place, risk_level, .. } = self;
         let Place { root, allowed_dirs, checks } = place;
@@ -114,20 +115,20 @@ impl ConfirmationPrompt {
             text += &format!("  {name}: {value}\n");
         }
         for directory in allowed_dirs.iter().filter(|directory| *directory != ".") {
-            text += &format!("It may write below `{}`.\n", Quoted(directory.as_bytes()));
+            text += &format!("It may write files below `{}`.\n", Quoted(directory.as_bytes()));
         }
         for check in checks {
-            text += &format!("`{}` checks it.\n", Quoted(check.as_bytes()));
+            text += &format!("Its result is checked with `{}`.\n", Quoted(check.as_bytes()));
         }
         text += &match rollback {
-            Some(rollback) => format!("`{rollback}` takes it back.\n"),
-            None => "It cannot be taken back.\n".to_string(),
+            Some(rollback) => format!("`{rollback}` can undo it.\n"),
+            None => "It cannot be undone.\n".to_string(),
         };
         text + &format!("Plan {}. Answer yes or no, in your language.", self.plan_prefix())
     }
 }
 
-/// Renders a sealed value as its size and a digest prefix.
+/// Renders a sealed value as its size and the start of its digest.
 fn render_sealed(sealed: &Map<String, Value>) -> String {
     let bytes = sealed.get("bytes").and_then(Value::as_u64).unwrap_or_default();
     let digest = sealed.get("sha256").and_then(Value::as_str).unwrap_or_default();

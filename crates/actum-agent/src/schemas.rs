@@ -1,4 +1,4 @@
-//! Published JSON Schemas of the documents of the core.
+//! Published JSON Schemas for the documents of the agent core.
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -14,72 +14,88 @@ use crate::shape::{ACCESS_ACTION, DIGEST, DIGEST_OR_NULL, ID, SIMULATION, TENANT
 
 static ENVELOPE: ObjectSchema = ObjectSchema {
     name: "a dispatch envelope",
-    about: "What a SimulationExecutor is given. Only the core makes one.",
+    about: "Input of a SimulationExecutor. Only the agent core creates envelopes.",
     others: Others::Refused,
     members: &[
-        Member::required("correlation_id", ID, "The goal."),
-        Member::required("tenant_id", TENANT, "The tenant."),
-        Member::required("user_id", ID, "The user."),
-        Member::required("step_id", ID, "The step."),
-        Member::required("simulation_id", SIMULATION, "The simulation, from the packet."),
-        Member::required("required_fields", Form::AnyObject, "Its input."),
+        Member::required("correlation_id", ID, "Id of the goal."),
+        Member::required("tenant_id", TENANT, "Name of the tenant."),
+        Member::required("user_id", ID, "Id of the user."),
+        Member::required("step_id", ID, "Id of the step."),
+        Member::required("simulation_id", SIMULATION, "Simulation named in the packet."),
+        Member::required("required_fields", Form::AnyObject, "Input of the simulation."),
         Member::required(
             "confirmation_proof_ref",
             DIGEST_OR_NULL,
-            "Hash of the row of the confirmation ledger; `null` where none is required.",
+            "Hash of the ledger entry with the confirmation, or `null` if none is required.",
         ),
-        Member::required("access_action", ACCESS_ACTION, "The action that access policies judge."),
-        Member::required("idempotency_key", DIGEST, "The key of the step."),
+        Member::required(
+            "access_action",
+            ACCESS_ACTION,
+            "Action that the access policies decide on.",
+        ),
+        Member::required("idempotency_key", DIGEST, "Idempotency key of the step."),
         Member::required("policy_snapshot_ref", DIGEST, "SHA-256 of the policy."),
         Member::required(
             "artifact_fingerprint_bundle_ref",
             DIGEST,
-            "SHA-256 of the fingerprints of engine, package, schemas and lexicon.",
+            "SHA-256 of the fingerprints of the engine, package, schemas and lexicon.",
         ),
         Member::required(
             "rollback_plan_ref",
             DIGEST_OR_NULL,
-            "SHA-256 of the rollback plan. An impactful simulation has one.",
+            "SHA-256 of the rollback plan, or `null` if there is none. An impactful simulation requires one.",
         ),
     ],
 };
 
 static OUTCOME: ObjectSchema = ObjectSchema {
     name: "an agent execution outcome",
-    about: "The result of one cycle.",
+    about: "Result of one execution cycle.",
     others: Others::PassedOver,
     members: &[
-        Member::required("step_id", Form::NullOr(&ID), "The step; `null` where there is no plan."),
+        Member::required(
+            "step_id",
+            Form::NullOr(&ID),
+            "Id of the step, or `null` if there is no plan.",
+        ),
         Member::required(
             "simulation_outcome",
             Form::NullOr(&Form::AnyObject),
-            "What the executor returned, unchanged; `null` where nothing was dispatched.",
+            "Unmodified result of the executor, or `null` if nothing was dispatched.",
         ),
-        Member::required("audit_event_id", DIGEST, "Hash of the event in the ledger."),
+        Member::required(
+            "audit_event_id",
+            DIGEST,
+            "Hash of the ledger entry that records the event.",
+        ),
         Member::required(
             "proof_refs",
             Form::Texts { of: Text::filled(64, Characters::Sha256), count_max: 64 },
             "Hashes of proofs and audit events.",
         ),
-        Member::required("dispatch_decision_hash", DIGEST, "SHA-256 of decision and bundle."),
+        Member::required(
+            "dispatch_decision_hash",
+            DIGEST,
+            "SHA-256 of the decision and its bundle.",
+        ),
         Member::required("next_step", Form::NullOr(&ID), "Always `null` in phase 1."),
         Member::required(
             "reason_code",
             Form::NullOr(&Form::Text(Text::filled(64, Characters::Capitals))),
-            "The reason; `null` of a success.",
+            "Reason code, or `null` on success.",
         ),
         Member::required(
             "user_visible_text",
             Form::Text(Text::any(MESSAGE_CHARS_MAX)),
-            "The message for the user. No transcript is written.",
+            "Message for the user. It is not stored in any transcript.",
         ),
     ],
 };
 
-/// Returns the JSON Schemas (draft 2020-12) of goal, packets, plan, step, envelope and outcome.
+/// Returns the JSON Schemas (draft 2020-12) for the goal, packets, plan, step, dispatch envelope and outcome.
 ///
-/// They cannot express the size of a document, repeated names, that a match packet has a candidate, and that a packet
-/// belongs to its goal.
+/// A JSON Schema cannot express every rule, so some are checked only in code. These are the size limit of a document, unique member
+/// names, the candidate that a match packet must have, and the link between a packet and its goal.
 pub fn schemas() -> Vec<SchemaFile> {
     vec![
         file("agent-goal.schema.json", "urn:actum:agent-goal:v1", "Agent goal request", &GOAL),
@@ -120,7 +136,7 @@ pub fn schemas() -> Vec<SchemaFile> {
 }
 
 #[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "a test reads what is published")]
+#[allow(clippy::disallowed_methods, reason = "the test reads the published schemas")]
 mod tests {
     use std::path::Path;
 
@@ -130,7 +146,7 @@ mod tests {
         let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
         for file in super::schemas() {
             let published = std::fs::read_to_string(directory.join(file.name));
-            assert!(published.is_ok_and(|it| it == file.text), "`cargo xtask schemas` writes them");
+            assert!(published.is_ok_and(|it| it == file.text), "run `cargo xtask schemas`");
         }
     }
 }

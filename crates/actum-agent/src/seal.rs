@@ -1,8 +1,8 @@
-//! Sealed packets: the part of a packet that a ledger may keep.
+//! Sealing of packets, which removes everything that must not be stored in a ledger.
 //!
-//! A ledger forgets nothing, so it holds no file content and no credentials. A sealed packet replaces a value by its
-//! size and digest. It keeps only a short line, or a list of such lines, without a credential. Decisions are made from
-//! sealed packets alone, so a replay needs no other.
+//! A ledger keeps its entries forever, so it must not contain file content or credentials. A sealed packet keeps short lines and
+//! lists of such lines if they contain no credential, and replaces every other value with its size and digest. Decisions use only
+//! the sealed packet, so they can be replayed without the original one.
 
 use alloc::borrow::ToOwned;
 use alloc::format;
@@ -15,21 +15,21 @@ use serde_json::{Map, Value, json};
 
 use crate::packet::FinderPacket;
 
-/// Longest kept line, in bytes.
+/// Maximum length of a line that is kept unsealed, in bytes.
 const LINE_BYTES_MAX: usize = 1024;
-/// Most lines of a kept list.
+/// Maximum number of lines in a list that is kept unsealed.
 const LINES_MAX: usize = 64;
-/// Fields with file content, also if it is short.
+/// Fields that hold file content. They are always sealed, even if the content is short.
 const CONTENT_FIELDS: [&str; 6] =
     ["content", "contentBase64", "document", "edits", "find", "replace"];
-/// Members of a packet that hold fields of simulations.
+/// Name of the packet member that contains the input fields of a simulation.
 const FIELDS: &str = "required_fields";
 const ROLLBACK: &str = "rollback_plan";
 
-/// Seals a packet. An invalid packet is replaced by its size and digest.
+/// Seals a packet, so that a ledger can store it. If the packet is invalid, only its size and digest remain.
 ///
 /// # Errors
-/// [`CanonicalError`] for a number without an exact form.
+/// Returns a [`CanonicalError`] if the packet contains a number without an exact canonical form.
 pub fn seal_packet(packet: &Map<String, Value>) -> Result<Map<String, Value>, CanonicalError> {
     let bytes = canonical::ordered_to_vec(packet)?;
     if FinderPacket::read(&bytes).is_err() {
@@ -41,16 +41,17 @@ pub fn seal_packet(packet: &Map<String, Value>) -> Result<Map<String, Value>, Ca
         seal_member(rollback)?;
     }
     sealed.values_mut().for_each(mask);
-    // Sorted, so that the canonical form is written fast.
+    // Sorted keys make it fast to write the canonical form.
     sealed.values_mut().for_each(Value::sort_all_objects);
     sealed.sort_keys();
     Ok(sealed)
 }
 
-/// Seals all values of a packet whose fields do not fit a simulation, so that nothing is known about them.
+/// Seals a packet and every value of its required fields, including short lines. Used if the fields do not match a simulation,
+/// because their meaning is then unknown.
 ///
 /// # Errors
-/// [`CanonicalError`] for a number without an exact form.
+/// Returns a [`CanonicalError`] if the packet contains a number without an exact canonical form.
 pub fn seal_packet_wholly(
     packet: &Map<String, Value>,
 ) -> Result<Map<String, Value>, CanonicalError> {
@@ -64,7 +65,7 @@ pub fn seal_packet_wholly(
     Ok(sealed)
 }
 
-/// Replaces each text with a credential by its digest.
+/// Replaces every string that contains a credential with its digest, also in nested values.
 fn mask(value: &mut Value) {
     match value {
         Value::String(text) => *text = masked(text),
@@ -81,10 +82,10 @@ fn masked(text: &str) -> String {
     }
 }
 
-/// Seals the values of required fields.
+/// Seals the values of the required fields of a packet.
 ///
 /// # Errors
-/// [`CanonicalError`] for a number without an exact form.
+/// Returns a [`CanonicalError`] if a value contains a number without an exact canonical form.
 pub fn seal_fields(fields: &Map<String, Value>) -> Result<Map<String, Value>, CanonicalError> {
     let seal = |(name, value): (&String, &Value)| Ok((masked(name), seal_value(name, value)?));
     fields.iter().map(seal).collect()
@@ -110,7 +111,7 @@ fn seal_value(name: &str, value: &Value) -> Result<Value, CanonicalError> {
     seal_content(value)
 }
 
-/// Seals a value of any kind.
+/// Replaces a value with its size and digest. Values other than strings are marked with `json: true`.
 fn seal_content(value: &Value) -> Result<Value, CanonicalError> {
     let Value::String(text) = value else {
         let mut sealed = size_and_digest(&canonical::to_vec(value)?);
@@ -134,7 +135,7 @@ fn is_plain_value(value: &Value) -> bool {
     }
 }
 
-/// Returns true for a short line without a credential.
+/// Whether the text is short, has no control characters and contains no credential, so that it can be kept unsealed.
 fn is_plain_line(text: &str) -> bool {
     text.len() <= LINE_BYTES_MAX
         && !text.contains(char::is_control)

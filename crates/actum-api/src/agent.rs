@@ -1,4 +1,4 @@
-//! `actum.agent-*/1`: goals of the Agent Execution Core.
+//! `actum.agent-*/1`: documents about goals of the Agent Execution Core.
 
 use actum_core::{ActionName, Digest, Timestamp};
 use actum_record::ledger::TenantId;
@@ -20,206 +20,207 @@ pub(crate) const DOCUMENTS: &[DocumentType] = &[
     DocumentType::new::<AgentLearning>(),
 ];
 
-/// Recorded answer to a confirmation prompt.
+/// Recorded answer of a user to a confirmation prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentConfirmed {
-    /// Goal.
+    /// Id of the goal.
     pub correlation: String,
-    /// `CONFIRMED`, `REJECTED` or `AMBIGUOUS`.
+    /// Outcome of the answer: `CONFIRMED`, `REJECTED` or `AMBIGUOUS`.
     pub outcome: String,
-    /// Reason of an ambiguous answer; otherwise `null`.
+    /// Reason why the answer is ambiguous, or `null` if it is clear.
     pub reason: Option<String>,
-    /// Simulation that the prompt shows.
+    /// Name of the simulation that the prompt asks about.
     #[schemars(with = "value::ActionName")]
     pub simulation: ActionName,
-    /// Digest of the proof of the parser.
+    /// Digest of the parser's proof, which explains how the answer was understood.
     #[schemars(with = "value::Digest")]
     pub proof: Digest,
 }
 
-/// Events of a goal, in the order of the ledger.
+/// All recorded events of a goal, in ledger order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentChain {
-    /// Goal.
+    /// Id of the goal.
     pub correlation: String,
-    /// Events.
+    /// Events of the goal, in ledger order.
     pub events: Vec<AgentChainEvent>,
 }
 
-/// Event of a goal.
+/// Recorded event of a goal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentChainEvent {
-    /// Number of the entry, counted from 0.
+    /// Index of the ledger entry, counted from 0.
     pub entry: u64,
-    /// Hash of the entry, by which other events name it.
+    /// Hash of the ledger entry, by which other events refer to it.
     #[schemars(with = "value::Digest")]
     pub hash: Digest,
-    /// Kind of the entry: `AGENT_EXECUTION`, `AGENT_ACCESS_DECIDED`, `AGENT_CONFIRMATION` or `INTAKE_RESOLVED`.
+    /// Kind of the ledger entry: `AGENT_EXECUTION`, `AGENT_ACCESS_DECIDED`, `AGENT_CONFIRMATION` or `INTAKE_RESOLVED`.
     pub kind: String,
-    /// Time.
+    /// Time at which the event was recorded.
     #[schemars(with = "value::Time")]
     pub time: Timestamp,
-    /// Event of a step, or outcome of an access decision or an answer.
+    /// Name of the step's event, or the outcome of an access decision or an answer.
     pub event: String,
-    /// State of the step after the event; otherwise `null`.
+    /// State of the step after the event, or `null` if the event is not about a step.
     pub state: Option<String>,
-    /// Reason; `null` without one.
+    /// Reason for the event, or `null` if it has none.
     pub reason: Option<String>,
-    /// Plan of a step (`plan_id`).
+    /// Id of the plan that the step belongs to (`plan_id`), or `null` if the event is not about a step.
     pub plan_id: Option<String>,
-    /// Simulation.
+    /// Name of the simulation, or `null` if the event has none.
     #[schemars(with = "Option<value::ActionName>")]
     pub simulation: Option<ActionName>,
-    /// Hash of the entry of the action.
+    /// Hash of the ledger entry that records the start or the end of the simulation's action, or `null`.
     #[schemars(with = "Option<value::Digest>")]
     pub simulation_entry: Option<Digest>,
-    /// Hash of the access decision.
+    /// Hash of the ledger entry with the access decision, or `null`.
     #[schemars(with = "Option<value::Digest>")]
     pub access: Option<Digest>,
-    /// Hash of the answer.
+    /// Hash of the ledger entry with the user's answer, or `null`.
     #[schemars(with = "Option<value::Digest>")]
     pub confirmation: Option<Digest>,
-    /// Digest of the rollback plan.
+    /// Digest of the rollback plan, or `null` if the event has no rollback plan.
     #[schemars(with = "Option<value::Digest>")]
     pub rollback_plan: Option<Digest>,
-    /// Digest of the prompt that was emitted, or answered (`prompt_ref` of a `confirm_state`).
+    /// Digest of the confirmation prompt that was shown or answered (`prompt_ref` of a `confirm_state`), or `null`.
     #[schemars(with = "Option<value::Digest>")]
     pub prompt: Option<Digest>,
-    /// Microseconds of a dispatch, without commands of the simulation.
+    /// Duration of a dispatch in microseconds, without the time spent in commands of the simulation, or `null`.
     pub dispatch_us: Option<u64>,
 }
 
-/// Decisions on a goal that were made again.
+/// Result of replaying all decisions on a goal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentReplay {
-    /// Goal.
+    /// Id of the goal.
     pub correlation: String,
-    /// Every decision is the same.
+    /// Whether every replayed decision matches the recorded one.
     pub same: bool,
-    /// Decisions, in the order of the ledger.
+    /// Replayed decisions, in ledger order.
     pub decisions: Vec<AgentReplayed>,
 }
 
-/// Decision that was made again.
+/// Result of replaying one decision.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentReplayed {
-    /// Number of the entry.
+    /// Index of the ledger entry that records the decision, counted from 0.
     pub entry: u64,
-    /// `REPLAY_REF_MISSING`, `REPLAY_REF_HASH_MISMATCH`, `REPLAY_LINK_MISMATCH`, `REPLAY_HISTORY_MISMATCH`,
-    /// `REPLAY_DECISION_MISMATCH`, `REPLAY_ENGINE_UNSUPPORTED` or `REPLAY_PROJECTION_DRIFT`; `null` where the decision is the same.
+    /// Reason why the replay failed: `REPLAY_REF_MISSING`, `REPLAY_REF_HASH_MISMATCH`, `REPLAY_LINK_MISMATCH`,
+    /// `REPLAY_HISTORY_MISMATCH`, `REPLAY_DECISION_MISMATCH`, `REPLAY_ENGINE_UNSUPPORTED` or `REPLAY_PROJECTION_DRIFT`. `null` if
+    /// the decision matches.
     pub code: Option<String>,
-    /// Reason in words.
+    /// Reason why the replay failed, as a sentence, or `null` if the decision matches.
     pub message: Option<String>,
 }
 
-/// Goals that wait for a simulation.
+/// Goals for which no simulation exists yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentIntake {
-    /// Goals, oldest first.
+    /// Goals in the intake, oldest first.
     pub goals: Vec<AgentIntakeGoal>,
 }
 
-/// Goal that waits for a simulation.
+/// Goal for which no simulation exists yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentIntakeGoal {
-    /// Goal.
+    /// Id of the goal.
     pub correlation: String,
-    /// Number of the entry that escalated it.
+    /// Index of the ledger entry that escalated the goal, counted from 0.
     pub entry: u64,
-    /// Time.
+    /// Time at which the goal was escalated.
     #[schemars(with = "value::Time")]
     pub time: Timestamp,
-    /// User.
+    /// User who made the request.
     pub user: String,
-    /// Conversation.
+    /// Id of the conversation that the goal belongs to.
     pub thread: String,
-    /// Name and version of the Finder; `null` where the ledger keeps the digest of the packet alone.
+    /// Name and version of the Finder, or `null` if the ledger keeps only the digest of the packet.
     pub finder: Option<String>,
-    /// Wish of the user, as the Finder put it; `null` where the ledger keeps its digest alone.
+    /// Capability that the user asked for, as described by the Finder, or `null` if the ledger keeps only a digest.
     pub requested_capability: Option<String>,
 }
 
-/// One goal that waits for a simulation.
+/// Result of a command that shows a single goal from the intake.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentIntakeShown {
-    /// Goal.
+    /// Goal for which no simulation exists yet.
     pub goal: AgentIntakeGoal,
 }
 
-/// Goal that no longer waits for a simulation.
+/// Goal that was resolved and removed from the intake.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentIntakeResolved {
-    /// Goal.
+    /// Id of the goal.
     pub correlation: String,
-    /// Simulation that exists now; `null` where there will be none.
+    /// Simulation that now covers the goal, or `null` if there will be none.
     #[schemars(with = "Option<value::ActionName>")]
     pub simulation: Option<ActionName>,
-    /// Reason, in the words of the operator.
+    /// Reason given by the operator.
     pub reason: String,
-    /// Number of the entry.
+    /// Index of the ledger entry that records the resolution, counted from 0.
     pub entry: u64,
 }
 
-/// Waiver of the SLO gate.
+/// Waiver that suspends the service-level gate until a given time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentSloWaived {
-    /// End.
+    /// Time at which the waiver ends.
     #[schemars(with = "value::Time")]
     pub until: Timestamp,
-    /// Reason, in the words of the approver.
+    /// Reason given by the approver.
     pub reason: String,
-    /// Number of the entry.
+    /// Index of the ledger entry that records the waiver, counted from 0.
     pub entry: u64,
 }
 
-/// Service level of dispatches in a window.
+/// Service level of all dispatches within a time window.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentSlo {
-    /// Begin of the window, rounded down to a minute.
+    /// Start of the window, rounded down to a whole minute.
     #[schemars(with = "value::Time")]
     pub since: Timestamp,
-    /// Dispatches with an outcome.
+    /// Number of dispatches that have an outcome.
     pub outcomes: u64,
-    /// Dispatches over 1,200 ms; at most 5 % may be.
+    /// Number of dispatches that took longer than 1,200 ms. At most 5 % of all dispatches may.
     pub over_p95: u64,
-    /// Dispatches over 2,500 ms; at most 1 % may be.
+    /// Number of dispatches that took longer than 2,500 ms. At most 1 % of all dispatches may.
     pub over_p99: u64,
-    /// Outcomes with the state `FAILED`; at most 0.5 % may be.
+    /// Number of outcomes with the state `FAILED`. At most 0.5 % of all outcomes may fail.
     pub errors: u64,
-    /// Idempotency keys with more than one effect; none may be.
+    /// Number of idempotency keys with more than one effect, which must be 0.
     pub duplicates: u64,
-    /// Targets that are missed: `agent_dispatch_p95_ms`, `agent_dispatch_p99_ms`, `execution_error_rate`,
+    /// Missed targets: `agent_dispatch_p95_ms`, `agent_dispatch_p99_ms`, `execution_error_rate` or
     /// `idempotency_duplicate_side_effect_rate`.
     pub breaches: Vec<String>,
-    /// End of a waiver that is in force.
+    /// End of the active waiver, or `null` if there is no waiver.
     #[schemars(with = "Option<value::Time>")]
     pub waived_until: Option<Timestamp>,
 }
 
-/// Learning table of the Finder.
+/// Learning table of the Finder, which favors simulations that succeeded before.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentLearning {
     /// Tenant whose outcomes were counted.
     #[schemars(with = "value::TenantId")]
     pub tenant: TenantId,
-    /// Digest of the table, which packets name as `learning_table_ref`.
+    /// Digest of the table. Packets refer to it as `learning_table_ref`.
     #[schemars(with = "value::Digest")]
     pub table: Digest,
-    /// Simulations with a success, by name.
+    /// Simulations with at least one success, sorted by name.
     pub simulations: Vec<AgentLearned>,
-    /// Key that signed the table; `null` where it was only computed.
+    /// Id of the key that signed the table, or `null` if the table was only computed.
     pub key: Option<String>,
 }
 
 /// Simulation in a learning table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentLearned {
-    /// Simulation.
+    /// Name of the simulation.
     #[schemars(with = "value::ActionName")]
     pub simulation: ActionName,
-    /// Number of its successes.
+    /// Number of successful outcomes of the simulation.
     pub succeeded: u64,
-    /// Bonus, from 0 to 50.
+    /// Bonus that the Finder adds to the score of the simulation, from 0 to 50.
     pub bonus: u32,
 }
 

@@ -1,4 +1,4 @@
-//! `actum.bind/1`: the ledger to which a workspace belongs.
+//! `actum.bind/1`: binding of a workspace to a ledger.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,17 +10,17 @@ use crate::word::words;
 pub(crate) const DOCUMENTS: &[DocumentType] = &[DocumentType::new::<Bind>()];
 
 words! {
-    /// State of the binding of a workspace to the ledger in use.
+    /// State of the binding between a workspace and the ledger in use.
     Binding {
-        /// The workspace belongs to the ledger in use.
+        /// The workspace already belongs to the ledger in use.
         Own = "own",
-        /// The workspace belongs to the ledger in use from now on.
+        /// The workspace was moved to the ledger in use.
         Adopted = "adopted",
-        /// The request waits.
+        /// A request to move the workspace is pending.
         Waiting = "waiting",
-        /// The request that waited is rejected.
+        /// The pending request was cancelled.
         Cancelled = "cancelled",
-        /// No request waits.
+        /// There is no pending request.
         NothingWaits = "nothing_waits",
     }
 }
@@ -30,11 +30,11 @@ words! {
 pub struct Bind {
     /// State of the binding.
     pub binding: Binding,
-    /// Log that asked for the workspace. Only of a request that waits or was cancelled.
+    /// Name of the log that requested the workspace. Present only for a pending or cancelled request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub ledger: Option<String>,
-    /// Time from which the request can be completed. Only of a request that waits or was cancelled.
+    /// Earliest time at which the request can be completed. Present only for a pending or cancelled request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "value::Time")]
     pub from: Option<String>,

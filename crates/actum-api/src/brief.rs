@@ -1,4 +1,4 @@
-//! `actum.brief/1`: the brief form of every document, with `--json=brief`. It is made here and nowhere else.
+//! `actum.brief/1`: the brief form of every document, printed with `--json=brief`. All conversions to it are in this module.
 
 use actum_core::{RunId, Status};
 use schemars::JsonSchema;
@@ -21,22 +21,22 @@ pub(crate) const DOCUMENTS: &[DocumentType] = &[DocumentType::new::<Brief>()];
 /// Result of any command with `--json=brief`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Brief {
-    /// Status of the request; of a document about one run that of the run.
+    /// Status of the run if the document is about a single run, and otherwise the status of the request.
     #[schemars(with = "value::Status")]
     pub status: Status,
-    /// Permanent name of the reason. Only of an error.
+    /// Permanent reason code. Present only for an error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub reason: Option<String>,
-    /// First hint for the user. Absent where none is known.
+    /// First hint for the user. Absent if there is no hint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub hint: Option<String>,
-    /// The run. Absent where none was made, and of documents that are not about one run.
+    /// Id of the run. Absent if there was no run or if the document is not about a single run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "value::RunId")]
     pub run: Option<RunId>,
-    /// Changed files with what they hold afterwards. Of a renamed file both paths. Absent if empty.
+    /// Changed files and the digests of their new content. A renamed file is listed with both paths. Absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<BriefPath>,
 }
@@ -51,7 +51,7 @@ impl Document for Brief {
 }
 
 impl Brief {
-    /// Makes the brief document. `status` is that of the command, which counts where the document has none.
+    /// Builds the brief document. Uses `status`, the status of the command, if the document has no status of its own.
     pub fn new(parts: BriefParts, status: Status) -> Self {
         let BriefParts { status: own, reason, hint, run, paths } = parts;
         Self { status: own.unwrap_or(status), reason, hint, run, paths }

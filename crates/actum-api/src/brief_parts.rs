@@ -1,4 +1,4 @@
-//! Parts of a document for its brief form. `brief` makes it of each document.
+//! Values that a document contributes to its brief form. The module `brief` computes them for each document.
 
 use actum_core::{Digest, RunId, Status};
 use actum_record::receipt::{EffectKind, PathEffect};
@@ -8,34 +8,34 @@ use serde::{Deserialize, Serialize};
 use crate::path::WorkspacePath;
 use crate::value;
 
-/// Parts of a document for its brief form.
+/// Values that a document contributes to its brief form.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BriefParts {
-    /// Status; `None` where the document has none, so that the exit code of the command says it.
+    /// Status of the document, or `None` if it has none and the status follows from the command's exit code.
     pub status: Option<Status>,
-    /// Reason of an error.
+    /// Permanent reason code of an error.
     pub reason: Option<String>,
-    /// First hint.
+    /// First hint for the user.
     pub hint: Option<String>,
-    /// The run.
+    /// Run that the document is about.
     pub run: Option<RunId>,
-    /// Changed files.
+    /// Changed files and the digests of their new content.
     pub paths: Vec<BriefPath>,
 }
 
-/// Changed file.
+/// Changed file in a brief document.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BriefPath {
-    /// The path.
+    /// Path of the changed file.
     #[serde(flatten)]
     pub path: WorkspacePath,
-    /// SHA-256 of the content afterwards; `null` where no file is there.
+    /// SHA-256 of the new content, or `null` if the file no longer exists at this path.
     #[schemars(with = "Option<value::Digest>")]
     pub sha256: Option<Digest>,
 }
 
 impl BriefPath {
-    /// Lists the files of these effects. Directories hold no bytes, so that they are left out.
+    /// Lists the files that these effects change. Directories are left out, because they have no content.
     pub fn list<'e>(effects: impl IntoIterator<Item = &'e PathEffect>) -> Vec<Self> {
         let mut paths = Vec::new();
         for PathEffect { path, from, after, effect, .. } in effects {

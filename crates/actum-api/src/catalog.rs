@@ -1,4 +1,4 @@
-//! `actum.catalog/1` and `actum.catalog-lint/1`: actions of the catalog.
+//! `actum.catalog/1` and `actum.catalog-lint/1`: actions in the catalog.
 
 use std::collections::BTreeMap;
 
@@ -14,57 +14,57 @@ use crate::value;
 pub(crate) const DOCUMENTS: &[DocumentType] =
     &[DocumentType::new::<Catalog>(), DocumentType::new::<CatalogLint>()];
 
-/// Result of `actum catalog list`, and with one action that of `show`, `activate` and `retire`.
+/// Result of `actum catalog list`, and also of `show`, `activate` and `retire`, which return a single action.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Catalog {
-    /// Digest of the whole catalog, as the ledger has it.
+    /// Digest of the entire catalog, as recorded in the ledger.
     #[schemars(with = "value::Digest")]
     pub digest: Digest,
-    /// The actions.
+    /// Actions in the catalog.
     pub actions: Vec<CatalogAction>,
 }
 
-/// Action of the catalog.
+/// Action in the catalog.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CatalogAction {
     /// Name of the action.
     #[schemars(with = "value::ActionName")]
     pub name: ActionName,
-    /// Version of the action; `null` where it has none.
+    /// Version of the action, or `null` if it has none.
     pub version: Option<String>,
     /// State of the action.
     #[schemars(with = "value::ActionState")]
     pub state: ActionState,
     /// Origin of the action.
     pub origin: ActionOrigin,
-    /// Digest of the package. Absent for built-in actions.
+    /// Digest of the plugin package. Absent for built-in actions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<value::Digest>")]
     pub package: Option<Digest>,
-    /// Description of the action; `null` where it has none.
+    /// Description of the action, or `null` if it has none.
     pub description: Option<String>,
-    /// Lowest risk tier of its runs.
+    /// Minimum risk tier of the action's runs.
     #[schemars(with = "value::Tier")]
     pub tier: RiskTier,
-    /// True if it changes what others work with, so that it needs a rollback.
+    /// Whether the action changes things that others work with, so that it needs a rollback plan.
     pub impactful: bool,
-    /// True if doing it twice differs from doing it once.
+    /// Whether running the action twice has a different effect than running it once.
     pub side_effecting: bool,
-    /// True if its effects cannot be undone.
+    /// Whether the effects of the action cannot be undone.
     pub irreversible: bool,
-    /// True if it may change files of the workspace.
+    /// Whether the action may change files in the workspace.
     pub writes: bool,
-    /// Name of the action for access policies. It is the same for all actions in this version.
+    /// Name of the action in access policies. In this version, all actions share the same name.
     pub access: String,
-    /// Rollback of the action.
+    /// Method by which the action is rolled back.
     pub rollback: ActionRollback,
-    /// JSON Schema of the input. Absent where actions are only listed.
+    /// JSON Schema of the action's input. Absent in lists of actions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_schema: Option<Map<String, Value>>,
-    /// JSON Schema of the output. Absent where actions are only listed.
+    /// JSON Schema of the action's output. Absent in lists of actions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<Map<String, Value>>,
-    /// Phrases by which users ask for a package, by language. Absent where actions are only listed, and if empty.
+    /// Phrases with which users ask for the package, by language. Absent in lists of actions and if empty.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub phrases: BTreeMap<String, Vec<String>>,
 }
@@ -73,14 +73,14 @@ pub struct CatalogAction {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ActionOrigin {
-    /// Built in.
+    /// The action is built into actum.
     Core,
-    /// A plugin package.
+    /// The action comes from a plugin package.
     Package,
 }
 
 impl ActionOrigin {
-    /// Returns the word in the document.
+    /// Returns the value used in the document.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Core => "core",
@@ -89,35 +89,35 @@ impl ActionOrigin {
     }
 }
 
-/// Rollback of an action.
+/// Method by which an action is rolled back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ActionRollback {
     /// The action has no effects to roll back.
     None,
-    /// `actum undo` takes its run back.
+    /// `actum undo` undoes the run of the action.
     Undo,
-    /// The package has its own rollback, and `actum undo` takes its run back.
+    /// The package has its own rollback, and `actum undo` undoes the run of the action.
     Package,
 }
 
 /// Result of `actum catalog lint`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CatalogLint {
-    /// True if nothing is wrong. Where it is `false`, the command ends with code 4.
+    /// Whether the check found no problems. If `false`, the command exits with code 4.
     pub sound: bool,
     /// Number of actions that were checked.
     pub actions: u64,
-    /// Everything that is wrong.
+    /// Problems found in the catalog.
     pub findings: Vec<CatalogFinding>,
 }
 
-/// One thing that is wrong with an action.
+/// Problem found in an action of the catalog.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CatalogFinding {
-    /// Name of the action, or the file of a package that cannot be read.
+    /// Name of the action, or path of a package file that cannot be read.
     pub action: String,
-    /// The finding as a sentence.
+    /// Description of the problem as a sentence.
     pub message: String,
 }
 

@@ -1,4 +1,4 @@
-//! Changes of paths and diffs, which several documents list.
+//! Changed paths and diffs, which are part of several documents.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -7,100 +7,100 @@ use crate::path::WorkspacePath;
 use crate::word::words;
 
 words! {
-    /// Kind of a change of a path.
+    /// Kind of change to a path.
     ChangeKind {
-        /// A new file.
+        /// A file was created.
         Created = "created",
-        /// A file with other content.
+        /// The content of a file was modified.
         Modified = "modified",
-        /// A file that was moved, edited or not.
+        /// A file was moved, with or without changes to its content.
         Renamed = "renamed",
-        /// A file whose permission bits alone change.
+        /// Only the permission bits of a file changed.
         Mode = "mode",
-        /// A file whose owner or extended attributes change.
+        /// The owner or the extended attributes of a file changed.
         Attributes = "attributes",
-        /// A file that is removed.
+        /// A file was deleted.
         Deleted = "deleted",
-        /// A new directory.
+        /// A directory was created.
         DirectoryCreated = "directory_created",
-        /// A directory that is removed.
+        /// A directory was removed.
         DirectoryRemoved = "directory_removed",
     }
 }
 
 impl ChangeKind {
-    /// Returns true if the path is a directory.
+    /// Whether the changed path is a directory.
     pub fn is_of_directory(&self) -> bool {
         matches!(self, Self::DirectoryCreated | Self::DirectoryRemoved)
     }
 }
 
-/// Change of one path.
+/// Change to a single path.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
-    /// The path; of a renamed file where it is afterwards.
+    /// Changed path. For a renamed file, this is the new path.
     #[serde(flatten)]
     pub path: WorkspacePath,
-    /// Path of a renamed file before. Absent for other kinds.
+    /// Old path of a renamed file. Absent for other kinds of changes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "WorkspacePath")]
     pub renamed_from: Option<WorkspacePath>,
     /// Kind of the change.
     pub kind: ChangeKind,
-    /// Number of added lines; 0 for binary content.
+    /// Number of added lines, or 0 for binary content.
     pub added: u64,
-    /// Number of removed lines; 0 for binary content.
+    /// Number of removed lines, or 0 for binary content.
     pub removed: u64,
-    /// Sizes of a file in bytes. Only where binary content changes.
+    /// Size of the file in bytes before and after the change. Present only if its content is binary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Sides<u64>")]
     pub bytes: Option<Sides<u64>>,
-    /// Permission bits in octal. Only where they change.
+    /// Permission bits before and after the change, in octal. Present only if they differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Sides<crate::value::Mode>")]
     pub mode: Option<Sides<String>>,
 }
 
-/// A value before and after a change.
+/// Value before and after a change.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sides<T> {
-    /// Value before.
+    /// Value before the change.
     pub before: T,
-    /// Value afterwards.
+    /// Value after the change.
     pub after: T,
 }
 
-/// Changes of a run, path by path, and their totals.
+/// Changed paths of a run and their totals.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Changes {
     /// Number of changed files, without directories.
     pub files: u64,
-    /// Number of added lines.
+    /// Total number of added lines.
     pub added: u64,
-    /// Number of removed lines.
+    /// Total number of removed lines.
     pub removed: u64,
     /// Changed paths, in order.
     pub changes: Vec<Change>,
 }
 
-/// Diffs of files.
+/// Diffs of several files.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Diffs {
-    /// One diff for each file, ordered by path.
+    /// Diff of each file, sorted by path.
     pub changes: Vec<FileDiff>,
 }
 
-/// Diff of one file.
+/// Diff of a single file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FileDiff {
-    /// The path; of a renamed file where it is afterwards.
+    /// Path of the file. For a renamed file, this is the new path.
     #[serde(flatten)]
     pub path: WorkspacePath,
-    /// Path of a renamed file before. Absent for others.
+    /// Old path of a renamed file. Absent if the file was not renamed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "WorkspacePath")]
     pub renamed_from: Option<WorkspacePath>,
-    /// Section of a git diff; `null` where the content is too large, is no longer known or is not UTF-8.
+    /// Diff of the file in git format, or `null` if its content is too large, not UTF-8 or no longer available.
     pub diff: Option<String>,
     /// Number of added lines.
     pub added: u64,

@@ -1,4 +1,4 @@
-//! `actum.sandbox/1` and `actum.exec/1`: a command that ran in a sandbox. `actum.exec-status/1`: commands that run.
+//! `actum.sandbox/1` and `actum.exec/1`: results of sandboxed commands. `actum.exec-status/1`: commands that are currently running.
 
 use std::collections::BTreeMap;
 
@@ -20,11 +20,11 @@ pub(crate) const DOCUMENTS: &[DocumentType] = &[
 ];
 
 words! {
-    /// Resource that is measured and limited.
+    /// Resource that is measured and limited for a sandboxed command.
     Resource {
-        /// Time from start to end, in milliseconds.
+        /// Elapsed time, in milliseconds.
         Wall = "wall",
-        /// Processor time, in milliseconds.
+        /// CPU time, in milliseconds.
         Cpu = "cpu",
         /// Memory, in bytes.
         Memory = "memory",
@@ -32,45 +32,45 @@ words! {
         StorageRead = "storage_read",
         /// Bytes written to storage.
         StorageWrite = "storage_write",
-        /// Size of any one file, in bytes.
+        /// Size of a single file, in bytes.
         FileSize = "file_size",
-        /// Processes and threads at one time.
+        /// Number of concurrent processes and threads.
         Processes = "processes",
-        /// Open files of any one process.
+        /// Number of open files per process.
         OpenFiles = "open_files",
-        /// Bytes of standard output and standard error that are kept.
+        /// Number of bytes of standard output and standard error that are kept.
         Output = "output",
     }
 
-    /// Strength of the enforcement of a limit.
+    /// Strictness with which a resource limit is enforced.
     Enforcement {
-        /// Checked every 10 ms; more can be used between two checks.
+        /// The limit is checked every 10 ms, so a command can exceed it briefly between two checks.
         Polled = "polled",
-        /// Enforced by the kernel, or at once.
+        /// The limit cannot be exceeded, because the kernel enforces it or actum stops the command as soon as it is reached.
         Hard = "hard",
     }
 
-    /// Type of what is at a path.
+    /// Type of a file system object.
     NodeType {
-        /// A regular file.
+        /// Regular file.
         File = "file",
-        /// A directory.
+        /// Directory.
         Directory = "directory",
-        /// A symbolic link.
+        /// Symbolic link.
         Symlink = "symlink",
-        /// A pipe, socket or device.
+        /// Pipe, socket or device.
         Special = "special",
     }
 
-    /// Outcome of a command's changes.
+    /// Outcome of the changes that a command made.
     ExecOutcome {
         /// The command changed nothing.
         Nothing = "nothing",
-        /// The command failed, and its changes were dropped.
+        /// The command failed, so its changes were discarded.
         Dropped = "dropped",
-        /// The changes were published, or would be.
+        /// The changes were published, or would be published if this were not a dry run.
         Changed = "changed",
-        /// The changes wait for approval.
+        /// The changes are waiting for approval.
         Queued = "queued",
         /// The changes were rejected.
         Refused = "refused",
@@ -80,10 +80,10 @@ words! {
 /// Result of `actum sandbox run`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Sandbox {
-    /// The command and how it ended.
+    /// Sandboxed command and how it ended.
     #[serde(flatten)]
     pub execution: Execution,
-    /// Paths that the command changed in its view. Only with `--capture`.
+    /// Paths that the command changed in its view of the workspace. Present only with `--capture`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<NodeChange>")]
     pub changes: Option<Vec<NodeChange>>,
@@ -102,23 +102,23 @@ pub struct Exec {
     /// Status of the request.
     #[schemars(with = "value::Status")]
     pub status: Status,
-    /// The command and how it ended.
+    /// Sandboxed command and how it ended.
     #[serde(flatten)]
     pub execution: Execution,
     /// Output of the command.
     #[serde(flatten)]
     pub output: Output,
-    /// Outcome of the command's changes.
+    /// Outcome of the changes that the command made.
     pub outcome: ExecOutcome,
-    /// Number of dropped changes. Only where `outcome` is `dropped`.
+    /// Number of discarded changes. Present only if `outcome` is `dropped`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64")]
     pub dropped_changes: Option<u64>,
-    /// The change, as in `actum.apply/1`. Only where `outcome` is `changed`.
+    /// Change made by the command, as in `actum.apply/1`. Present only if `outcome` is `changed`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Apply")]
     pub change: Option<Box<Apply>>,
-    /// The error, as in `actum.error/1`. Only where `outcome` is `queued` or `refused`.
+    /// Error, as in `actum.error/1`. Present only if `outcome` is `queued` or `refused`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Error")]
     pub error: Option<Box<Error>>,
@@ -127,23 +127,23 @@ pub struct Exec {
 /// Result of `actum exec --status`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExecStatus {
-    /// Commands that run in the workspace, or of which the change is being made.
+    /// Commands that are running in the workspace or whose changes are being published.
     pub commands: Vec<RunningCommand>,
 }
 
-/// Command that runs.
+/// Command that is currently running in the workspace.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunningCommand {
-    /// The program and its arguments.
+    /// Program and its arguments.
     pub command: Vec<String>,
-    /// Number of the process of actum that runs it.
+    /// Id of the actum process that runs the command.
     pub process: u32,
-    /// Time of the start.
+    /// Time at which the command was started.
     #[schemars(with = "value::Time")]
     pub started: Timestamp,
-    /// Paths that it changed so far, and directories that lead to them.
+    /// Number of paths that the command has changed so far, including their parent directories.
     pub paths: u64,
-    /// Bytes of the files that it left so far.
+    /// Total size in bytes of the files that the command has changed so far.
     pub bytes: u64,
 }
 
@@ -159,18 +159,18 @@ impl Document for Exec {
     }
 }
 
-/// A command that ran in a sandbox.
+/// Execution of a command in the sandbox.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Execution {
-    /// The program and its arguments. Escaped where their bytes are not UTF-8.
+    /// Program and its arguments. Escaped if they are not UTF-8.
     pub command: Vec<String>,
-    /// Outcome of a command that ended by itself; `null` where it was terminated.
+    /// Exit code or signal with which the command ended, or `null` if actum terminated it.
     pub ended: Option<Ended>,
     /// Limits and rules that the command violated.
     pub violated: Vec<Violation>,
-    /// Resources that the command and all its processes used.
+    /// Resources used by the command and all of its processes.
     pub usage: Usage,
-    /// Confinement that was in force.
+    /// Restrictions of the sandbox in which the command ran.
     pub in_force: InForce,
 }
 
@@ -181,96 +181,96 @@ pub struct Output {
     pub stdout: String,
     /// Standard error as text.
     pub stderr: String,
-    /// Bytes of standard output in hexadecimal. Only where they are not UTF-8.
+    /// Bytes of standard output in hexadecimal. Present only if they are not UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub stdout_hex: Option<String>,
-    /// Bytes of standard error in hexadecimal. Only where they are not UTF-8.
+    /// Bytes of standard error in hexadecimal. Present only if they are not UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub stderr_hex: Option<String>,
 }
 
-/// End of a command that ended by itself.
+/// End of a command that actum did not terminate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ended {
     /// The command exited with this code.
     Code(i32),
-    /// This signal ended it.
+    /// The command was killed by this signal.
     Signal(i32),
 }
 
-/// Violation for which a command was terminated.
+/// Violation for which actum terminated a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Violation {
     /// The command exceeded the limit of this resource.
     Limit(Resource),
-    /// One of its processes could not be monitored.
+    /// A process of the command could not be monitored.
     Unwatched,
-    /// The command created this protected path. Escaped where its bytes are not UTF-8.
+    /// The command created this protected path. Escaped if it is not UTF-8.
     Made(String),
-    /// The caller interrupted it.
+    /// The caller interrupted the command.
     Interrupted,
 }
 
-/// Resources that a command and all its processes used.
+/// Resources used by a command and all of its processes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Usage {
-    /// Time from start to end, in milliseconds.
+    /// Elapsed time, in milliseconds.
     pub wall: u64,
-    /// Processor time, in milliseconds.
+    /// CPU time, in milliseconds.
     pub cpu: u64,
-    /// Highest memory use that was seen, in bytes.
+    /// Peak memory usage that was observed, in bytes.
     pub memory: u64,
     /// Bytes read from storage.
     pub storage_read: u64,
     /// Bytes written to storage.
     pub storage_write: u64,
-    /// Highest number of processes and threads that was seen.
+    /// Peak number of processes and threads that was observed.
     pub processes: u64,
-    /// Bytes of standard output and standard error.
+    /// Bytes written to standard output and standard error.
     pub output: u64,
 }
 
-/// Confinement that was in force.
+/// Restrictions of the sandbox in which a command ran.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InForce {
-    /// Tier of the sandbox: `N` (namespaces, Landlock and seccomp) or `L` (Landlock and seccomp).
+    /// Sandbox tier: `N` (namespaces, Landlock and seccomp) or `L` (Landlock and seccomp).
     pub tier: String,
-    /// Version of the Landlock interface; `null` where it was not used.
+    /// Landlock ABI version, or `null` if Landlock was not used.
     pub landlock: Option<u32>,
-    /// True if signals and abstract sockets of the host are out of reach.
+    /// Whether the command was prevented from sending signals to host processes and from using abstract sockets of the host.
     pub ipc_confined: bool,
-    /// True if the command ran as root, without capabilities.
+    /// Whether the command ran as root, without capabilities.
     pub is_root: bool,
-    /// Strength of the enforcement of each limit.
+    /// Strictness with which each limit was enforced.
     pub limits: BTreeMap<Resource, Enforcement>,
 }
 
-/// Path that a command changed in its view.
+/// Path that a command changed in its view of the workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeChange {
-    /// The path, relative to the root of the view. Escaped where its bytes are not UTF-8.
+    /// Changed path, relative to the root of the view. Escaped if it is not UTF-8.
     pub path: String,
     /// Kind of the change.
     pub kind: crate::change::ChangeKind,
-    /// Bytes of the path in hexadecimal. Only where they are not UTF-8.
+    /// Bytes of the path in hexadecimal. Present only if they are not UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub path_hex: Option<String>,
-    /// Node before the command. Absent where the path did not exist.
+    /// Object at the path before the command ran. Absent if the path did not exist.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Node")]
     pub before: Option<Node>,
-    /// Node after the command. Absent where the path does not exist.
+    /// Object at the path after the command ran. Absent if the path no longer exists.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Node")]
     pub after: Option<Node>,
 }
 
-/// File, directory, link or special file at a path.
+/// File, directory, symbolic link or special file at a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Node {
     /// Type of the object.
@@ -279,11 +279,11 @@ pub struct Node {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "value::Mode")]
     pub mode: Option<String>,
-    /// Size in bytes. Only for a file.
+    /// Size in bytes. Present only for a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64")]
     pub size: Option<u64>,
-    /// Target. Only for a symbolic link; escaped where its bytes are not UTF-8.
+    /// Target of the link. Present only for a symbolic link, and escaped if it is not UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub target: Option<String>,

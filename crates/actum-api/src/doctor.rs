@@ -9,13 +9,13 @@ use crate::word::words;
 pub(crate) const DOCUMENTS: &[DocumentType] = &[DocumentType::new::<Doctor>()];
 
 words! {
-    /// Verdict of an examination.
+    /// Result of a health check.
     Health {
-        /// Nothing is wrong.
+        /// The check found no problem.
         Ok = "ok",
-        /// Something works with less than usual.
+        /// A feature is limited or unavailable on this system.
         Limited = "limited",
-        /// A problem needs attention.
+        /// The check found a problem that needs attention.
         Bad = "bad",
     }
 }
@@ -23,9 +23,9 @@ words! {
 /// Result of `actum doctor`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Doctor {
-    /// Version of the program.
+    /// Version of actum.
     pub version: String,
-    /// Findings of the examination. They depend on the system, and on whether there is a workspace.
+    /// Results of all checks. Which checks run depends on the system and on whether there is a workspace.
     pub findings: Vec<Finding>,
 }
 
@@ -33,13 +33,13 @@ impl Document for Doctor {
     const FORMAT: &'static str = "actum.doctor/1";
 }
 
-/// Examination of one thing.
+/// Result of a single check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
-    /// Thing that was examined.
+    /// Subject of the check.
     pub what: String,
-    /// Verdict.
+    /// Result of the check.
     pub verdict: Health,
-    /// Finding as a sentence for the user.
+    /// Explanation as a sentence for the user.
     pub detail: String,
 }

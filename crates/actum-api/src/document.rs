@@ -1,4 +1,4 @@
-//! Common parts of all documents: their format name, their envelope and their published schema.
+//! Common parts of all documents: format name, envelope and published schema.
 
 use std::borrow::Cow;
 
@@ -10,18 +10,19 @@ use serde_json::{Map, Value, json};
 
 use crate::brief_parts::BriefParts;
 
-/// A JSON document. Its fields are those of the type; [`Envelope`] adds `format`.
+/// JSON document that actum prints. The fields of the type become fields of the document, and [`Envelope`] adds `format`.
 pub trait Document: Serialize + DeserializeOwned + JsonSchema {
-    /// Value of the field `format`. A change that breaks readers gets a new number.
+    /// Value of the `format` field. Its number is increased by every change that would break readers.
     const FORMAT: &'static str;
 
-    /// Returns what the document has for its brief form: nothing, unless it is about a run or an error.
+    /// Returns the values that the document contributes to its brief form. The default is empty. Documents about a run or an error
+    /// override it.
     fn brief(&self) -> BriefParts {
         BriefParts::default()
     }
 }
 
-/// A document as it is written: `format`, then its fields.
+/// Document in its serialized form, with `format` as the first field.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Envelope<'a, D> {
     format: &'static str,
@@ -30,29 +31,29 @@ pub struct Envelope<'a, D> {
 }
 
 impl<'a, D: Document> Envelope<'a, D> {
-    /// Wraps a document.
+    /// Wraps a document, so that it can be serialized.
     pub fn new(document: &'a D) -> Self {
         Self { format: D::FORMAT, document }
     }
 }
 
-/// Error of [`from_str`].
+/// Error from [`from_str`], which reads a document.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// The text is not a JSON document with these fields.
-    #[error("cannot read the document: {0}")]
+    /// The text is not valid JSON, or lacks the fields of the document.
+    #[error("failed to parse the document: {0}")]
     Json(#[from] serde_json::Error),
-    /// The document has another format or another number.
-    #[error("the document is `{found}`, not `{expected}`")]
+    /// The text is a document of a different type or version.
+    #[error("expected a document of format `{expected}`, found `{found}`")]
     Format {
-        /// Format of the expected type.
+        /// Format of the expected document type.
         expected: &'static str,
-        /// Format in the text.
+        /// Format stated in the text.
         found: String,
     },
 }
 
-/// Reads a document and checks its format. Unknown fields are skipped.
+/// Parses a document from JSON and checks its format. Unknown fields are ignored.
 pub fn from_str<D: Document>(text: &str) -> Result<D, ReadError> {
     #[derive(Deserialize)]
     struct Tag<'a> {
@@ -70,33 +71,33 @@ pub fn from_str<D: Document>(text: &str) -> Result<D, ReadError> {
 /// Published JSON Schema of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaFile {
-    /// Name of the file below `schemas/`.
+    /// File name, relative to `schemas/`.
     pub name: String,
-    /// Whole text of the file.
+    /// Complete text of the file.
     pub text: String,
 }
 
-/// Entry of the registry: one document, without its Rust type.
+/// Document type without its Rust type, as listed in the registry of all documents.
 #[derive(Debug, Clone, Copy)]
 pub struct DocumentType {
-    /// Value of the field `format`.
+    /// Value of the `format` field.
     pub format: &'static str,
     root_schema: fn() -> Schema,
     rewrite: fn(&str) -> Result<Value, ReadError>,
 }
 
 impl DocumentType {
-    /// Makes the entry of a type.
+    /// Creates the registry entry for a document type.
     pub(crate) const fn new<D: Document>() -> Self {
         Self { format: D::FORMAT, root_schema: root_schema::<D>, rewrite: rewrite::<D> }
     }
 
-    /// Reads a document into its type and writes it again. Unknown fields are lost.
+    /// Parses a document and serializes it again. Unknown fields are dropped.
     pub fn rewrite(&self, text: &str) -> Result<Value, ReadError> {
         (self.rewrite)(text)
     }
 
-    /// Returns the JSON Schema (draft 2020-12), `format` included.
+    /// Returns the JSON Schema (draft 2020-12) of the document, including the `format` field.
     pub fn schema(&self) -> Value {
         let mut schema = (self.root_schema)().to_value();
         let Some(object) = schema.as_object_mut() else { return schema };
@@ -114,15 +115,15 @@ impl DocumentType {
         published.into()
     }
 
-    /// Returns the published file of the schema.
+    /// Returns the JSON Schema of the document as a file that can be published.
     pub fn schema_file(&self) -> SchemaFile {
         let name = self.name().replace('/', "-");
-        // The alternate form is indented.
+        // The alternate format flag indents the JSON.
         let text = format!("{:#}\n", self.schema());
         SchemaFile { name: format!("api/{name}.schema.json"), text }
     }
 
-    /// Returns the format without `actum.`.
+    /// Returns the format without the prefix `actum.`, such as `apply/1`.
     fn name(&self) -> &'static str {
         self.format.trim_start_matches("actum.")
     }
@@ -137,10 +138,10 @@ fn rewrite<D: Document>(text: &str) -> Result<Value, ReadError> {
     Ok(serde_json::to_value(Envelope::new(&document))?)
 }
 
-/// Adds the field `format` before the others.
+/// Inserts the `format` field before all other fields of a schema.
 fn add_format(schema: &mut Map<String, Value>, format: &str) {
     let mut properties = Map::new();
-    let about = "Name and number of the document.";
+    let about = "Format of the document, including its version number.";
     properties.insert("format".into(), json!({ "description": about, "const": format }));
     let mut required = vec![Value::from("format")];
     if let Some(Value::Object(others)) = schema.get_mut("properties") {

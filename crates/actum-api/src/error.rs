@@ -1,4 +1,4 @@
-//! `actum.error/1`: a command that failed.
+//! `actum.error/1`: error of a failed command.
 
 use actum_core::{RiskTier, RunId, Status};
 use schemars::JsonSchema;
@@ -18,52 +18,52 @@ words! {
     WorkspaceState {
         /// No file was changed.
         Unchanged = "unchanged",
-        /// The changes were rolled back.
+        /// All changes were rolled back.
         Restored = "restored",
         /// The change is published.
         Published = "published",
-        /// A user must look at the workspace.
+        /// The workspace is in an unclear state, so a user has to check it.
         NeedsAttention = "needs_attention",
     }
 }
 
-/// Failure of any command.
+/// Error of any command.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Error {
     /// Status of the request.
     #[schemars(with = "value::Status")]
     pub status: Status,
-    /// Permanent name of the reason. `actum explain REASON` shows its page.
+    /// Permanent reason code. `actum explain REASON` explains it.
     pub reason: String,
-    /// Message for the user. The wording can change.
+    /// Error message for the user. Its wording may change in any version.
     pub message: String,
-    /// State of the workspace.
+    /// State of the workspace after the error.
     pub workspace: WorkspaceState,
     /// Hints for the user.
     pub hints: Vec<String>,
-    /// Line of an unsound input, counted from 1. Absent where the place is not known.
+    /// Line of the invalid input, counted from 1. Absent if the position is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64")]
     pub line: Option<u64>,
-    /// Column of an unsound input, counted from 1. Absent where the place is not known.
+    /// Column of the invalid input, counted from 1. Absent if the position is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64")]
     pub column: Option<u64>,
-    /// Paths that changed since the run that was to be undone. Absent for other errors.
+    /// Paths that have changed since the run that was to be undone. Absent for other errors.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Vec<Conflict>")]
     pub conflicts: Option<Vec<Conflict>>,
-    /// Size of the change beside its limits. Only where it is over the budget.
+    /// Size of the change and its limits. Present only if the change exceeds its budget.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "BudgetUse")]
     pub budget: Option<BudgetUse>,
-    /// Plan that waits for approval. Absent for other errors.
+    /// Plan that is waiting for approval. Absent for other errors.
     #[serde(flatten)]
     pub queued: Option<Queued>,
-    /// Decisions of the gates that stop the change. Absent for other errors.
+    /// Decisions of the gates that block the change. Absent for other errors.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<Gate>,
-    /// Further refusals of the same change, at most 100. Absent if empty.
+    /// Further reasons why the change was rejected, at most 100. Absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<Refusal>,
 }
@@ -76,49 +76,49 @@ impl Document for Error {
     }
 }
 
-/// A refusal and its reason.
+/// Reason why a change was rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Refusal {
-    /// Permanent name of the reason.
+    /// Permanent reason code.
     pub reason: String,
-    /// Message for the user. The wording can change.
+    /// Error message for the user. Its wording may change in any version.
     pub message: String,
     /// Hints for the user.
     pub hints: Vec<String>,
 }
 
-/// Path that changed since the run that was to be undone.
+/// Path that has changed since the run that was to be undone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Conflict {
-    /// The path.
+    /// Path with the conflict.
     #[serde(flatten)]
     pub path: WorkspacePath,
-    /// Difference as a sentence for the user.
+    /// Description of the difference as a sentence for the user.
     pub difference: String,
-    /// Newest later run that changed the path; `null` where it was no run.
+    /// Newest later run that changed the path, or `null` if the change was not made by a run.
     #[schemars(with = "Option<value::RunId>")]
     pub by: Option<RunId>,
 }
 
-/// Size of a change beside its limits.
+/// Size of a change and the limits of its budget.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BudgetUse {
-    /// Limit of changed files; `null` without one.
+    /// Maximum number of changed files, or `null` if unlimited.
     pub max_files: Option<u64>,
-    /// Limit of changed lines; `null` without one.
+    /// Maximum number of changed lines, or `null` if unlimited.
     pub max_loc: Option<u64>,
     /// Number of changed files.
     pub files: u64,
-    /// Number of changed lines: added and removed together.
+    /// Number of changed lines, which is the sum of added and removed lines.
     pub loc: u64,
-    /// Size of the change of each file.
+    /// Size of the change in each file.
     pub per_file: Vec<FileCost>,
 }
 
-/// Size of the change of one file.
+/// Size of the change in a single file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileCost {
-    /// The path.
+    /// Path of the changed file.
     #[serde(flatten)]
     pub path: WorkspacePath,
     /// Number of added lines.
@@ -127,7 +127,7 @@ pub struct FileCost {
     pub removed: u64,
 }
 
-/// Plan that waits for approval.
+/// Plan that is waiting for approval.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Queued {
     /// Id of the plan.
@@ -139,7 +139,7 @@ pub struct Queued {
     /// Time until which the plan can be approved.
     #[schemars(with = "value::Time")]
     pub expires: String,
-    /// Earlier version of the plan that an approver denied. Absent where none was.
+    /// Earlier version of the plan that an approver denied. Absent if no earlier version was denied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "DeniedPlan")]
     pub denied_before: Option<DeniedPlan>,
@@ -151,6 +151,6 @@ pub struct DeniedPlan {
     /// Id of the plan.
     #[schemars(with = "value::RunId")]
     pub plan: RunId,
-    /// Reason that the approver gave; `null` without one.
+    /// Reason given by the approver, or `null` if none was given.
     pub reason: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! `actum.feedback/1`: ends of actions.
+//! `actum.feedback/1`: results of finished actions.
 
 use actum_core::{ActionName, Digest, RiskTier, RunId, Status, Timestamp};
 use actum_record::ledger::{
@@ -16,22 +16,22 @@ pub(crate) const DOCUMENTS: &[DocumentType] = &[DocumentType::new::<Feedback>()]
 /// Result of `actum feedback`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Feedback {
-    /// Actions that ended, the newest first.
+    /// Finished actions, newest first.
     pub actions: Vec<EndedAction>,
 }
 
-/// End of one action.
+/// Result of a finished action.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EndedAction {
-    /// Number of the entry in the ledger, counted from 0.
+    /// Index of the ledger entry, counted from 0.
     pub entry: u64,
-    /// Time of the end.
+    /// Time at which the action ended.
     #[schemars(with = "value::Time")]
     pub time: Timestamp,
     /// Id of the action.
     #[schemars(with = "value::RunId")]
     pub id: RunId,
-    /// Id that the planner gave the action, or `null`.
+    /// Id that the planner assigned to the action, or `null` if it assigned none.
     pub action_id: Option<String>,
     /// Name of the action in the catalog.
     #[schemars(with = "value::ActionName")]
@@ -42,33 +42,33 @@ pub struct EndedAction {
     /// Status of the action.
     #[schemars(with = "value::Status")]
     pub status: Status,
-    /// Permanent name of the reason why it did not succeed, or `null`.
+    /// Permanent reason code if the action did not succeed, or `null`.
     pub ground: Option<String>,
-    /// Reason as a sentence, or `null`.
+    /// Reason why the action did not succeed, as a sentence, or `null`.
     pub message: Option<String>,
-    /// Confidence of the planner, from 0 to 1, or `null`.
+    /// Confidence stated by the planner, from 0 to 1, or `null` if it stated none.
     #[schemars(with = "Option<f64>", extend("minimum" = 0, "maximum" = 1))]
     pub confidence: Option<Confidence>,
-    /// Reason that the planner gave for the action, or `null`.
+    /// Reason that the planner gave for the action, or `null` if it gave none.
     pub reason: Option<String>,
-    /// Checks of the action.
+    /// Checks that the action ran.
     pub checks: Vec<ActionCheck>,
     /// Repair after a failed check.
     pub repair: Attempt,
     /// Rollback of the action.
     pub rollback: Attempt,
-    /// Run that changed files, or `null`.
+    /// Id of the run that changed files, or `null` if the action made no run.
     #[schemars(with = "Option<value::RunId>")]
     pub run: Option<RunId>,
-    /// Plan that waits for an approver, or `null`.
+    /// Id of the plan that is waiting for an approver, or `null` if no plan is waiting.
     #[schemars(with = "Option<value::RunId>")]
     pub queued: Option<RunId>,
-    /// Plan whose approval let the action run, or `null`.
+    /// Id of the plan whose approval allowed the action to run, or `null` if it needed no approval.
     #[schemars(with = "Option<value::RunId>")]
     pub approved: Option<RunId>,
-    /// Duration in milliseconds.
+    /// Duration of the action in milliseconds.
     pub duration_ms: u64,
-    /// Requester.
+    /// Actor that requested the action.
     pub actor: Actor,
     /// Entry point that received the request.
     pub door: String,
@@ -78,20 +78,20 @@ pub struct EndedAction {
     /// Id of the workspace.
     #[schemars(with = "value::WorkspaceId")]
     pub workspace: WorkspaceId,
-    /// Root of the workspace at that time.
+    /// Root of the workspace at the time of the action.
     pub root: String,
 }
 
-/// Check of an action.
+/// Check that was run for an action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ActionCheck {
-    /// The command, or the name of a built-in check.
+    /// Command line of the check, or the name of a built-in check.
     pub name: String,
-    /// True if the check passed.
+    /// Whether the check passed.
     pub ok: bool,
-    /// Exit code of the command, or `null`.
+    /// Exit code of the command, or `null` if the check has no exit code.
     pub exit_code: Option<i32>,
-    /// Duration in milliseconds, or `null`.
+    /// Duration of the check in milliseconds, or `null` if it was not measured.
     pub duration_ms: Option<u64>,
 }
 
@@ -101,12 +101,12 @@ impl From<RecordedCheck> for ActionCheck {
     }
 }
 
-/// Attempt at a repair or a rollback.
+/// Attempt to repair or roll back an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Attempt {
-    /// True if it was attempted.
+    /// Whether the repair or rollback was attempted.
     pub attempted: bool,
-    /// True if it succeeded.
+    /// Whether the repair or rollback succeeded.
     pub ok: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Decisions of gates, and their grounds.
+//! Decisions of gates and the grounds for them.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,31 +11,31 @@ use serde_json::Value;
 use crate::word::words;
 
 words! {
-    /// Verdict of a gate.
+    /// Verdict of a gate on a change.
     Verdict {
-        /// The gate has no objection.
+        /// The gate allows the change.
         Allow = "allow",
-        /// An approver decides.
+        /// An approver has to decide on the change.
         NeedsApproval = "needs_approval",
-        /// The change is rejected.
+        /// The gate rejects the change.
         Deny = "deny",
     }
 }
 
-/// Decision of one gate.
+/// Decision of a single gate.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Gate {
-    /// Name of the gate: `protected`, `scope` or `budget`, for example.
+    /// Name of the gate, such as `protected`, `scope` or `budget`.
     pub gate: String,
     /// Verdict of the gate.
     pub verdict: Verdict,
-    /// Reason as fields for programs.
+    /// Reason for the verdict as structured data for programs.
     pub ground: Ground,
-    /// Reason as a sentence for the user. The wording can change.
+    /// Reason for the verdict as a sentence for the user. Its wording may change in any version.
     pub message: String,
 }
 
-/// Writes the decision for the user: on one line, with control characters escaped.
+/// Formats the decision for the user on a single line, with control characters escaped.
 impl fmt::Display for Gate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [gate, verdict, message] =
@@ -44,14 +44,14 @@ impl fmt::Display for Gate {
     }
 }
 
-/// Ground of a verdict: an object whose `kind` names it. Decisions that were made before version 7 of the rules have a
-/// sentence instead.
+/// Ground for a verdict, an object with a `kind` field. Decisions that were made before version 7 of the rules have a sentence
+/// instead.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Ground(pub Value);
 
 impl Ground {
-    /// Returns the kind; `None` for a sentence.
+    /// Returns the kind of the ground, or `None` if the ground is a sentence.
     pub fn kind(&self) -> Option<&str> {
         self.0.get("kind")?.as_str()
     }
@@ -64,17 +64,17 @@ impl JsonSchema for Ground {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({
-            "description": "Why, as fields. `docs/json.md` lists the kinds and their fields.",
+            "description": "Ground for a verdict as structured data. `docs/json.md` lists the kinds and their fields.",
             "anyOf": [
                 {
                     "type": "object",
                     "required": ["kind"],
                     "properties": {
-                        "kind": { "description": "Name of the ground. More can come.", "type": "string" }
+                        "kind": { "description": "Kind of the ground. Future versions may add more.", "type": "string" }
                     }
                 },
                 {
-                    "description": "Sentence of a decision that was made before version 7 of the rules.",
+                    "description": "Ground as a sentence, for decisions that were made before version 7 of the rules.",
                     "type": "string"
                 }
             ]

@@ -17,19 +17,19 @@ pub(crate) const DOCUMENTS: &[DocumentType] =
 words! {
     /// Kind of a run.
     RunKind {
-        /// A change that was described.
+        /// The run made a new change.
         Apply = "apply",
-        /// The undo of an earlier run. A redo is the undo of an undo.
+        /// The run undid an earlier run. A redo is the undo of an undo.
         Undo = "undo",
     }
 
-    /// Type of what is at a path.
+    /// Type of the object that a run found or left at a path.
     ImageType {
-        /// Nothing.
+        /// Nothing exists at the path.
         Absent = "absent",
-        /// A directory.
+        /// Directory.
         Directory = "directory",
-        /// A regular file.
+        /// Regular file.
         File = "file",
     }
 }
@@ -37,11 +37,11 @@ words! {
 /// Result of `actum log`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Log {
-    /// Runs, the newest first.
+    /// Runs, newest first.
     pub runs: Vec<LoggedRun>,
-    /// Number of all runs, shown or not.
+    /// Total number of runs in the history, including runs that are not listed.
     pub total: u64,
-    /// Run that has begun and not ended; `null` without one.
+    /// Run that has begun but not ended, or `null` if all runs have ended.
     #[schemars(with = "Option<value::RunId>")]
     pub unfinished: Option<RunId>,
 }
@@ -50,7 +50,7 @@ impl Document for Log {
     const FORMAT: &'static str = "actum.log/1";
 }
 
-/// Line of the log.
+/// Run as listed by `actum log`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LoggedRun {
     /// Id of the run.
@@ -58,41 +58,45 @@ pub struct LoggedRun {
     pub run: RunId,
     /// Kind of the run.
     pub kind: RunKind,
-    /// Run that this one undoes. Only for an undo.
+    /// Run that this one undoes. Present only for an undo.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "value::RunId")]
     pub undoes: Option<RunId>,
     /// Outcome of the run.
     #[schemars(with = "value::Status")]
     pub status: Status,
-    /// Facts from the history. Absent where its record of the run is damaged.
+    /// Details from the history. Absent if the history's record of the run is damaged.
     #[serde(flatten)]
     pub facts: Option<RunFacts>,
-    /// True if the record of the run in the history is damaged.
+    /// Changed paths. Present only with `--stat`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Vec<Change>")]
+    pub changes: Option<Vec<Change>>,
+    /// Whether the record of the run in the history is damaged.
     pub damaged: bool,
-    /// Record of the run in the ledger; `null` where it is missing or not proven.
+    /// Record of the run in the ledger, or `null` if it is missing or could not be proven.
     pub record: Option<RunRecord>,
-    /// Reason why the record in the ledger is not proven. Absent where it is.
+    /// Reason why the record in the ledger could not be proven. Absent if it was proven.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub record_problem: Option<String>,
 }
 
-/// Facts of a run from the history.
+/// Details of a run, taken from the history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RunFacts {
     /// Time of the run.
     #[schemars(with = "value::Time")]
     pub time: String,
-    /// Purpose of the run.
+    /// Label that describes the purpose of the run.
     pub label: String,
     /// Number of changed files, without directories.
     pub files: u64,
-    /// Number of added lines.
+    /// Total number of added lines.
     pub added: u64,
-    /// Number of removed lines.
+    /// Total number of removed lines.
     pub removed: u64,
-    /// Run that took this one back; `null` where none did.
+    /// Run that undid this one, or `null` if it was not undone.
     #[schemars(with = "Option<value::RunId>")]
     pub undone_by: Option<RunId>,
 }
@@ -105,36 +109,36 @@ pub struct Run {
     pub run: RunId,
     /// Kind of the run.
     pub kind: RunKind,
-    /// Run that this one undoes. Only for an undo.
+    /// Run that this one undoes. Present only for an undo.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "value::RunId")]
     pub undoes: Option<RunId>,
     /// Outcome of the run.
     #[schemars(with = "value::Status")]
     pub status: Status,
-    /// Run that took this one back; `null` where none did.
+    /// Run that undid this one, or `null` if it was not undone.
     #[schemars(with = "Option<value::RunId>")]
     pub undone_by: Option<RunId>,
     /// Time of the run.
     #[schemars(with = "value::Time")]
     pub time: String,
-    /// Purpose of the run.
+    /// Label that describes the purpose of the run.
     pub label: String,
     /// Number of changed files, without directories.
     pub files: u64,
-    /// Number of added lines.
+    /// Total number of added lines.
     pub added: u64,
-    /// Number of removed lines.
+    /// Total number of removed lines.
     pub removed: u64,
     /// Changed paths, in order.
     pub changes: Vec<ImageChange>,
-    /// Record of the run in the ledger; `null` where it is missing or not proven.
+    /// Record of the run in the ledger, or `null` if it is missing or could not be proven.
     pub record: Option<RunRecord>,
-    /// Reason why the record in the ledger is not proven. Absent where it is.
+    /// Reason why the record in the ledger could not be proven. Absent if it was proven.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub record_problem: Option<String>,
-    /// The change as diffs. Absent with `--no-diff`.
+    /// Diffs of all changed files. Absent with `--no-diff`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Diffs")]
     pub diff: Option<Diffs>,
@@ -148,32 +152,32 @@ impl Document for Run {
     }
 }
 
-/// Change of one path, with its image before and afterwards.
+/// Change to a single path, with the object at the path before and after the run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ImageChange {
-    /// The change.
+    /// Change to the path.
     #[serde(flatten)]
     pub change: Change,
-    /// Image before the run.
+    /// Object at the path before the run.
     pub before: Image,
-    /// Image after the run.
+    /// Object at the path after the run.
     pub after: Image,
 }
 
-/// File or directory at a path.
+/// File or directory that a run found or left at a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Image {
     /// Type of the object.
     pub r#type: ImageType,
-    /// SHA-256 of the content. Only for a file.
+    /// SHA-256 of the content. Present only for a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "value::Digest")]
     pub sha256: Option<Digest>,
-    /// Size in bytes. Only for a file.
+    /// Size in bytes. Present only for a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u64")]
     pub size: Option<u64>,
-    /// Mode and owner. Absent where nothing is there.
+    /// Mode, owner and extended attributes. Absent if nothing exists at the path.
     #[serde(flatten)]
     pub attributes: Option<ImageAttributes>,
 }
@@ -184,24 +188,24 @@ pub struct ImageAttributes {
     /// Permission bits in octal.
     #[schemars(with = "value::Mode")]
     pub mode: String,
-    /// Number of the user who owns it.
+    /// User id of the owner.
     pub user: u32,
-    /// Number of the group that owns it.
+    /// Group id of the owner.
     pub group: u32,
-    /// Names of its extended attributes.
+    /// Names of the extended attributes.
     pub xattrs: Vec<String>,
 }
 
 /// Result of `actum diff`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Diff {
-    /// Run after which the range begins; `null` for a single run.
+    /// Run before the first run of the range, or `null` if the diff is of a single run.
     #[schemars(with = "Option<value::RunId>")]
     pub from: Option<RunId>,
-    /// The run, or the last one of the range.
+    /// Run that the diff shows, or the last run of the range.
     #[schemars(with = "value::RunId")]
     pub to: RunId,
-    /// One diff for each file, ordered by path.
+    /// Diff of each file, sorted by path.
     pub changes: Vec<FileDiff>,
 }
 

@@ -1,4 +1,4 @@
-//! `actum.init/1`: a workspace that was made or found.
+//! `actum.init/1`: workspace that was created or already existed.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,9 +10,9 @@ pub(crate) const DOCUMENTS: &[DocumentType] = &[DocumentType::new::<Init>()];
 /// Result of `actum init`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Init {
-    /// Root of the workspace, as an absolute path. Escaped where its bytes are not UTF-8.
+    /// Absolute path of the workspace root. Escaped if it is not UTF-8.
     pub root: String,
-    /// True if the workspace was made now; `false` if it existed.
+    /// Whether the workspace was created by this command. If `false`, it already existed.
     pub created: bool,
 }
 

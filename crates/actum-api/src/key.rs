@@ -1,4 +1,4 @@
-//! Keys: those of an installation, new ones, denied ones, and their public halves for verifiers.
+//! Keys of an installation: lists, new keys, denied keys, rotations, and public keys for verifiers.
 
 use actum_core::Timestamp;
 use actum_record::keyring::KeyEntry;
@@ -22,30 +22,30 @@ pub(crate) const DOCUMENTS: &[DocumentType] = &[
 /// Result of `actum key list`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Keys {
-    /// Directory of ledgers and keys, as an absolute path. Escaped where its bytes are not UTF-8.
+    /// Absolute path of the directory with ledgers and keys. Escaped if it is not UTF-8.
     pub home: String,
-    /// The keys, the newest of each role first.
+    /// Keys by role, newest first within each role.
     pub keys: Vec<ListedKey>,
 }
 
-/// Key with its state.
+/// Key and its current state.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ListedKey {
-    /// The key.
+    /// Public part of the key and its validity period.
     #[serde(flatten)]
     pub key: Key,
-    /// True if this is the key that signs for its role.
+    /// Whether this key currently signs for its role.
     pub current: bool,
-    /// True if the key waits to be admitted. Absent where it is `false`.
+    /// Whether the key is waiting to be admitted. Absent if `false`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub waits: bool,
-    /// Protection of the private half; `null` where its file is missing.
+    /// Protection of the private key, or `null` if its file is missing.
     pub protection: Option<Protection>,
-    /// Reason why the current key cannot sign, else `null`.
+    /// Reason why the current key cannot sign, or `null` if it can.
     pub problem: Option<String>,
 }
 
-/// Public half of a key, and the time in which its signatures count.
+/// Public part of a key and the period in which its signatures are valid.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Key {
     /// Id of the key.
@@ -54,19 +54,19 @@ pub struct Key {
     /// Purpose of the key.
     #[schemars(with = "value::KeyRole")]
     pub role: KeyRole,
-    /// Public half.
+    /// Public key.
     #[schemars(with = "value::PublicKey")]
     pub public: PublicKey,
-    /// Time from which its signatures count.
+    /// Time from which signatures of the key are valid.
     #[schemars(with = "value::Time")]
     pub not_before: Timestamp,
-    /// Time until which its signatures count; `null` where no end is set.
+    /// Time until which signatures of the key are valid, or `null` if it has no end.
     #[schemars(with = "Option<value::Time>")]
     pub not_after: Option<Timestamp>,
-    /// Time of the revocation, from which no signature of the key counts; `null` where it was not revoked.
+    /// Time at which the key was revoked and its signatures became invalid, or `null` if it was not revoked.
     #[schemars(with = "Option<value::Time>")]
     pub revoked: Option<Timestamp>,
-    /// True if the key was admitted by waiting alone. Absent where it is `false`.
+    /// Whether the key was admitted only because its waiting period ended, without proof of its creator. Absent if `false`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unproven: bool,
 }
@@ -82,63 +82,64 @@ impl From<KeyEntry> for Key {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Protection {
-    /// A passphrase, which each use takes.
+    /// A passphrase, which has to be entered for every use.
     Passphrase,
-    /// The permissions of the file alone.
+    /// Only the permissions of the key file.
     FilePermissions,
 }
 
 /// Result of `actum key make`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KeyMade {
-    /// The new key. `unproven` is present, and true, where it waits until `not_before`.
+    /// New key. If it has to wait until `not_before`, the field `unproven` is present and true.
     pub new: Key,
-    /// Protection of its private half.
+    /// Protection of the private key.
     pub protection: Protection,
 }
 
 /// Result of `actum key deny`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct KeyDenied {
-    /// The denied key, as it was while it waited.
+    /// Denied key, in its state before it was denied.
     pub denied: Key,
 }
 
 /// Result of `actum key rotate`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rotation {
-    /// Id of the key that signed until now.
+    /// Id of the key that was replaced.
     #[schemars(with = "value::KeyId")]
     pub old: KeyId,
-    /// The new key.
+    /// New key.
     pub new: Key,
-    /// Tenants whose ledgers record the change.
+    /// Tenants whose ledgers recorded the rotation.
     #[schemars(with = "Vec<value::TenantId>")]
     pub recorded: Vec<TenantId>,
-    /// Tenants whose ledgers do not record the change. The command then ends with code 4; the new key signs all the same.
+    /// Tenants whose ledgers did not record the rotation. If there are any, the command exits with code 4, but the new key is still
+    /// used.
     pub unrecorded: Vec<Unrecorded>,
 }
 
-/// Ledger that does not record a change of keys.
+/// Ledger that could not record a key rotation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Unrecorded {
     /// Tenant of the ledger.
     #[schemars(with = "value::TenantId")]
     pub tenant: TenantId,
-    /// Permanent name of the reason.
+    /// Permanent reason code.
     pub reason: String,
-    /// The reason as a sentence.
+    /// Reason as a sentence.
     pub message: String,
 }
 
-/// Public keys that a verifier trusts: result of `actum key export`, with `--json` or without.
+/// Public keys that a verifier trusts. `actum key export` always prints this document, even without `--json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Keyring {
-    /// The keys, the oldest of each role first.
+    /// Keys by role, oldest first within each role.
     pub keys: Vec<Key>,
 }
 
-/// Result of `actum key export` with `--pem` or `--vkey`: has `pem` or `vkey`.
+/// Result of `actum key export` with `--pem` or `--vkey`. It has either `pem` or `vkey`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExportedKey {
     /// Id of the key.
@@ -147,30 +148,30 @@ pub struct ExportedKey {
     /// Purpose of the key.
     #[schemars(with = "value::KeyRole")]
     pub role: KeyRole,
-    /// Public key in PEM, with a newline at the end. Absent with `--vkey`.
+    /// Public key in PEM format, with a trailing newline. Absent with `--vkey`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pem: Option<String>,
-    /// Verifier key of signed notes (C2SP), with a newline at the end. Absent with `--pem`.
+    /// Public key in the verifier key format of C2SP signed notes, with a trailing newline. Absent with `--pem`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vkey: Option<String>,
 }
 
-/// Keyring that a verification rests on.
+/// Keyring that was used for a verification.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TrustedKeyring {
-    /// File of the keyring. Escaped where its bytes are not UTF-8.
+    /// Path of the keyring file. Escaped if it is not UTF-8.
     pub file: String,
-    /// Origin of the file name.
+    /// Origin of the path.
     pub source: KeyringSource,
 }
 
-/// Origin of the name of a keyring file.
+/// Origin of the path of a keyring file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum KeyringSource {
-    /// An argument of the command.
+    /// The path was passed as an argument of the command.
     Argument,
-    /// The user's own directory of ledgers and keys.
+    /// The file belongs to the user's own directory with ledgers and keys.
     Home,
 }
 

@@ -1,4 +1,4 @@
-//! Leases: their terms, the records of a ledger about them, and the results of `actum lease`.
+//! Leases: their terms, their records in the ledger, and the results of `actum lease`.
 
 use actum_core::Timestamp;
 use actum_record::lease::{self, LeaseId};
@@ -20,58 +20,58 @@ pub(crate) const DOCUMENTS: &[DocumentType] = &[
     DocumentType::new::<LeaseRevocation>(),
 ];
 
-/// Result of `actum lease grant` and `actum lease attenuate`. The token itself is in the file alone.
+/// Result of `actum lease grant` and `actum lease attenuate`. The token itself is stored only in the lease file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NewLease {
-    /// Id of the last block, which names the lease.
+    /// Id of the last block, which identifies the lease.
     #[schemars(with = "value::LeaseId")]
     pub lease: LeaseId,
-    /// File of the lease, as the command named it. Escaped where its bytes are not UTF-8.
+    /// Path of the lease file, as given on the command line. Escaped if it is not UTF-8.
     pub file: String,
-    /// True if it can be used, but not narrowed.
+    /// Whether the lease is sealed. A sealed lease can be used but not narrowed further.
     pub sealed: bool,
-    /// Blocks, the one that the lease key signed first. A request must meet the terms of all of them.
+    /// Blocks of the lease, starting with the one signed by the lease key. A request must satisfy the terms of all blocks.
     pub blocks: Vec<LeaseBlock>,
 }
 
-/// Result of `actum lease show`: content of a file, of which nothing is verified.
+/// Result of `actum lease show`, which reads a lease file without verifying it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Lease {
-    /// True if signatures and ledger were checked. Always `false`: `actum lease verify` checks them.
+    /// Whether signatures and ledger were checked. Always `false`, because only `actum lease verify` checks them.
     pub verified: bool,
-    /// True if it can be used, but not narrowed.
+    /// Whether the lease is sealed. A sealed lease can be used but not narrowed further.
     pub sealed: bool,
-    /// Blocks, the one that the lease key signed first.
+    /// Blocks of the lease, starting with the one signed by the lease key.
     pub blocks: Vec<LeaseBlock>,
 }
 
-/// One block of a lease.
+/// Single block of a lease.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeaseBlock {
-    /// Id of the block. The id of the last block names the lease.
+    /// Id of the block. The id of the last block identifies the lease.
     #[schemars(with = "value::LeaseId")]
     pub id: LeaseId,
     /// Terms of the block.
     pub terms: LeaseTerms,
 }
 
-/// Result of `actum lease verify`: a lease that a lease key of this installation signed.
+/// Result of `actum lease verify` for a lease that was signed by a lease key of this installation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LeaseVerification {
-    /// True if a request could be made under it now. Otherwise the command ends with code 1.
+    /// Whether the lease can currently be used for a request. If `false`, the command exits with code 1.
     pub usable: bool,
-    /// True if the ledger records that it was granted.
+    /// Whether the ledger records that the lease was granted.
     pub granted: bool,
-    /// Lease key that signed the first block.
+    /// Id of the lease key that signed the first block.
     #[schemars(with = "value::KeyId")]
     pub key: KeyId,
-    /// True if it can be used, but not narrowed.
+    /// Whether the lease is sealed. A sealed lease can be used but not narrowed further.
     pub sealed: bool,
-    /// Blocks, the one that the lease key signed first.
+    /// Blocks of the lease, starting with the one signed by the lease key.
     pub blocks: Vec<VerifiedBlock>,
 }
 
-/// One block of a verified lease.
+/// Single block of a verified lease.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VerifiedBlock {
     /// Id of the block.
@@ -79,7 +79,7 @@ pub struct VerifiedBlock {
     pub id: LeaseId,
     /// State of the block.
     pub state: LeaseState,
-    /// Number of runs that were started under it.
+    /// Number of runs that were started under the block.
     pub used: u64,
     /// Terms of the block.
     pub terms: LeaseTerms,
@@ -91,132 +91,133 @@ pub struct Leases {
     /// Tenant of the ledger.
     #[schemars(with = "value::TenantId")]
     pub tenant: TenantId,
-    /// Granted leases, the newest first.
+    /// Granted leases, newest first.
     pub leases: Vec<ListedLease>,
-    /// True if the ledger has older ones.
+    /// Whether the ledger contains older leases that are not listed.
     pub more: bool,
 }
 
-/// Lease that the operator granted.
+/// Lease that was granted by the operator.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ListedLease {
-    /// Id of its first block, which all leases have that were made of it.
+    /// Id of the first block, which is shared by all leases that were derived from this one.
     #[schemars(with = "value::LeaseId")]
     pub id: LeaseId,
-    /// State now.
+    /// Current state of the lease.
     pub state: LeaseState,
-    /// Entry of the ledger that records the grant.
+    /// Index of the ledger entry that records the grant.
     pub entry: u64,
-    /// Time of the grant.
+    /// Time at which the lease was granted.
     #[schemars(with = "value::Time")]
     pub granted: Timestamp,
-    /// User who granted it.
+    /// User who granted the lease.
     pub by: Actor,
-    /// Number of runs that were started under it, also by holders of narrowed leases.
+    /// Number of runs that were started under the lease or under a narrowed copy of it.
     pub used: u64,
-    /// Terms of its first block.
+    /// Terms of the first block.
     pub terms: LeaseTerms,
 }
 
 /// Result of `actum lease revoke`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LeaseRevocation {
-    /// Id of the revoked block. Every lease that has it is revoked.
+    /// Id of the revoked block. Every lease that contains this block is revoked.
     #[schemars(with = "value::LeaseId")]
     pub revoked: LeaseId,
-    /// Reason that the user gave, else `null`.
+    /// Reason given by the user, or `null` if none was given.
     pub reason: Option<String>,
 }
 
-/// Terms of one block. An absent field narrows nothing.
+/// Terms of a single block of a lease. An absent field imposes no restriction.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeaseTerms {
-    /// Agent that may use it, with its sub-agents.
+    /// Agent that may use the lease, including its sub-agents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
-    /// Directories in which files may be changed: absolute paths with `/` at the end.
+    /// Directories in which files may be changed, as absolute paths with a trailing `/`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_directories: Option<Vec<String>>,
-    /// Capabilities: `APPLY`, `EXEC`, `TASK`, `FILE_MOVE`, `FILE_COPY`, `FILE_DELETE`, `ACTION:TYPE`. More can come.
+    /// Granted capabilities: `APPLY`, `EXEC`, `TASK`, `FILE_MOVE`, `FILE_COPY`, `FILE_DELETE` or `ACTION:TYPE`. Future versions may
+    /// add more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<Vec<String>>,
-    /// Time from which it no longer counts.
+    /// Time at which the lease expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<value::Time>")]
     pub expires: Option<Timestamp>,
-    /// Time from which it counts.
+    /// Time from which the lease is valid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<value::Time>")]
     pub not_before: Option<Timestamp>,
-    /// Quotas of each request. Absent if empty.
+    /// Quotas for each request. Absent if empty.
     #[serde(default, skip_serializing_if = "LeaseQuotas::is_empty")]
     pub quotas: LeaseQuotas,
     /// Rules for paths below the base directories.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<LeaseScope>,
-    /// Task that it is for.
+    /// Task that the lease is restricted to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<String>,
-    /// Tenant whose ledger records its uses.
+    /// Tenant whose ledger records the uses of the lease.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant: Option<String>,
-    /// Most runs that can be started under it.
+    /// Maximum number of runs that may be started under the lease.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uses: Option<u64>,
 }
 
-/// Most that one request may use of each resource. No limit where absent.
+/// Maximum amount of each resource that a single request may use. An absent resource is unlimited.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeaseQuotas {
-    /// Changed files.
+    /// Maximum number of changed files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<u64>,
-    /// Memory of a command, in bytes.
+    /// Maximum memory of a command, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
-    /// Size of all changed files after the change, in bytes.
+    /// Maximum total size of all changed files after the change, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub space_bytes: Option<u64>,
-    /// Bytes that a command reads and writes, together.
+    /// Maximum number of bytes that a command may read and write in total.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub storage_bytes: Option<u64>,
-    /// Duration of a command, in milliseconds.
+    /// Maximum duration of a command, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wall_ms: Option<u64>,
 }
 
-/// Rules for paths, as seen from a base directory.
+/// Rules for paths, relative to a base directory.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeaseScope {
-    /// Rules of which a path must match one. Absent where every path is allowed.
+    /// Rules of which a path must match at least one. Absent if all paths are allowed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allow: Option<Vec<String>>,
-    /// Rules of which a path must match none.
+    /// Rules that a path must not match.
     pub deny: Vec<String>,
 }
 
 words! {
-    /// State of a lease, or of one block of it.
+    /// State of a lease, or of a single block of it.
     LeaseState {
-        /// A request can be made under it.
+        /// The lease is valid and can be used for requests.
         InForce = "in_force",
-        /// Its time has not come yet.
+        /// The validity period of the lease has not started yet.
         Waiting = "waiting",
-        /// Its time is over.
+        /// The lease has expired.
         Expired = "expired",
         /// The lease was revoked.
         Revoked = "revoked",
-        /// The lease has started as many runs as it can.
+        /// The maximum number of runs was started under the lease.
         UsedUp = "used_up",
-        /// The ledger does not record that it was granted.
+        /// The ledger does not record that the lease was granted.
         NotGranted = "not_granted",
-        /// The lease is for another tenant.
+        /// The lease belongs to a different tenant.
         OtherTenant = "other_tenant",
     }
 }
 
 impl LeaseQuotas {
-    /// Returns true if there is no quota.
+    /// Whether no quota is set.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

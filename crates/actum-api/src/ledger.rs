@@ -1,4 +1,4 @@
-//! The ledger: its entries, proofs, checkpoints, verification and export.
+//! Documents about the ledger: entries, proofs, checkpoints, verification and export.
 
 use actum_core::{Digest, RunId, Status, Timestamp};
 use actum_record::ledger::TenantId;
@@ -28,34 +28,34 @@ pub struct Ledger {
     pub tenant: TenantId,
     /// Name of the log.
     pub origin: String,
-    /// Number of entries.
+    /// Total number of entries in the ledger.
     pub size: u64,
-    /// The newest entries, the newest first.
+    /// Most recent entries, newest first.
     pub entries: Vec<EntryLine>,
 }
 
-/// Facts about one entry.
+/// Summary of a ledger entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EntryLine {
-    /// Number of the entry, counted from 0.
+    /// Index of the entry, counted from 0.
     pub index: u64,
-    /// Kind of the entry, such as `EFFECT_DONE`. New kinds can be added.
+    /// Kind of the entry, such as `EFFECT_DONE`. Future versions may add more.
     pub kind: String,
-    /// Time of the entry.
+    /// Time at which the entry was recorded.
     #[schemars(with = "value::Time")]
     pub time: Timestamp,
     /// Run or plan that the entry is about. Absent for other entries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<value::RunId>")]
     pub run: Option<RunId>,
-    /// Status of the run, where the entry records its end, else absent.
+    /// Status of the run, if the entry records the end of a run. Absent for other entries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<value::Status>")]
     pub status: Option<Status>,
     /// Hash of the entry as a leaf of the Merkle tree.
     #[schemars(with = "value::Digest")]
     pub leaf: Digest,
-    /// Recorded hash, where it differs from that of the bytes: the entry was changed. Absent for a sound entry.
+    /// Recorded hash of an entry that was modified, which no longer matches the hash of its bytes. Absent for an intact entry.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<value::Digest>")]
     pub recorded_leaf: Option<Digest>,
@@ -64,15 +64,15 @@ pub struct EntryLine {
 /// Result of `actum ledger show ENTRY`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Entry {
-    /// Facts about the entry.
+    /// Summary of the entry.
     #[serde(flatten)]
     pub line: EntryLine,
-    /// Digests of the documents that the entry names.
+    /// Digests of the documents that the entry refers to.
     #[schemars(with = "Vec<value::Digest>")]
     pub documents: Vec<Digest>,
-    /// The entry as the ledger has it. Its own `format` names its form.
+    /// Body of the entry as stored in the ledger. It has its own `format` field.
     pub body: Value,
-    /// Signed content, where the body is a signed envelope, else absent.
+    /// Signed content, if the body is a signed envelope. Absent for other entries.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub payload: Option<Value>,
 }
@@ -82,17 +82,17 @@ pub struct Entry {
 pub struct Proof {
     /// Name of the log.
     pub origin: String,
-    /// Number of the entry, counted from 0.
+    /// Index of the entry, counted from 0.
     pub index: u64,
     /// Hash of the entry as a leaf of the Merkle tree.
     #[schemars(with = "value::Digest")]
     pub leaf: Digest,
-    /// Number of entries that the checkpoint covers.
+    /// Number of entries covered by the checkpoint.
     pub size: u64,
-    /// Hashes that lead from the entry to the root of the Merkle tree (RFC 6962).
+    /// Hashes on the path from the entry to the root of the Merkle tree (RFC 6962).
     #[schemars(with = "Vec<value::Digest>")]
     pub hashes: Vec<Digest>,
-    /// Signed note (C2SP checkpoint) with the root.
+    /// Signed note (C2SP checkpoint) that contains the root.
     pub checkpoint: String,
 }
 
@@ -101,89 +101,90 @@ pub struct Proof {
 pub struct Checkpoint {
     /// Name of the log.
     pub origin: String,
-    /// Number of entries that the checkpoint covers.
+    /// Number of entries covered by the checkpoint.
     pub size: u64,
     /// Root of the Merkle tree.
     #[schemars(with = "value::Digest")]
     pub root: Digest,
-    /// Signed note (C2SP checkpoint) with these three.
+    /// Signed note (C2SP checkpoint) that contains the origin, the size and the root.
     pub checkpoint: String,
 }
 
 /// Result of `actum ledger verify`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Audit {
-    /// True if nothing is wrong. Where it is `false`, the command ends with code 4.
+    /// Whether the ledger passed all checks. If `false`, the command exits with code 4.
     pub sound: bool,
-    /// Name of the log; `null` where the log has none.
+    /// Name of the log, or `null` if it has none.
     pub origin: Option<String>,
     /// Number of entries.
     pub entries: u64,
-    /// Root of the Merkle tree of all entries.
+    /// Root of the Merkle tree over all entries.
     #[schemars(with = "value::Digest")]
     pub root: Digest,
     /// Number of runs.
     pub runs: u64,
-    /// Number of runs without an end.
+    /// Number of runs whose end is not recorded.
     pub open_runs: u64,
-    /// Number of documents that entries name.
+    /// Number of documents that entries refer to.
     pub documents: u64,
     /// Number of signed checkpoints.
     pub checkpoints: u64,
-    /// Number of entries that the newest sound checkpoint covers.
+    /// Number of entries covered by the newest valid checkpoint.
     pub covered: u64,
-    /// Number of entries that are more than a minute older than the entry before.
+    /// Number of entries whose time is more than one minute before that of the preceding entry.
     pub steps_back: u64,
-    /// Number of receipts whose own signature was verified: those that no checkpoint covers, or all with `--receipts`.
+    /// Number of receipts whose signature was verified individually: all receipts with `--receipts`, and otherwise those that no
+    /// checkpoint covers.
     pub receipts: u64,
-    /// Everything that is wrong, up to a limit.
+    /// Problems found in the ledger, up to a limit.
     pub findings: Vec<Finding>,
-    /// Number of findings beyond the limit.
+    /// Number of further problems that are not listed.
     pub findings_left_out: u64,
-    /// Number of entries that the checkpoint of `--checkpoint` covers. Absent without that option, and where no key of the
-    /// keyring signed the checkpoint.
+    /// Number of entries covered by the checkpoint passed with `--checkpoint`. Absent without that option, or if no key in the
+    /// keyring signed that checkpoint.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compared: Option<u64>,
-    /// Keyring that is trusted.
+    /// Keyring that was used for the verification.
     pub keyring: TrustedKeyring,
 }
 
-/// One thing that is wrong with a ledger.
+/// Problem found in a ledger.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
-    /// Subject of the finding.
+    /// Subject of the problem.
     pub what: FindingSubject,
-    /// Number, id or digest of the subject. Absent for `log` and `database`.
+    /// Index, id or digest of the subject. Absent for `log` and `database`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub which: Option<String>,
-    /// The finding as a sentence.
+    /// Description of the problem as a sentence.
     pub message: String,
 }
 
 words! {
-    /// Subject of a finding.
+    /// Subject of a problem found in a ledger.
     FindingSubject {
-        /// The log as a whole.
+        /// The entire log.
         Log = "log",
-        /// The database of the ledger.
+        /// Database of the ledger.
         Database = "database",
-        /// An entry.
+        /// Entry of the ledger.
         Entry = "entry",
-        /// A run.
+        /// Run recorded in the ledger.
         Run = "run",
-        /// A plan in the queue.
+        /// Plan in the queue.
         Plan = "plan",
-        /// A block of a lease.
+        /// Block of a lease.
         Lease = "lease",
-        /// A file task.
+        /// File task.
         FileTask = "file_task",
-        /// A row of a table of the agent core.
+        /// Row in a table of the agent core.
         Agent = "agent",
-        /// A document that an entry names.
+        /// Document that an entry refers to.
         Document = "document",
-        /// A signed checkpoint.
+        /// Signed checkpoint.
         Checkpoint = "checkpoint",
-        /// A line of an export.
+        /// Line of an exported ledger.
         Line = "line",
     }
 }
@@ -191,13 +192,13 @@ words! {
 /// Result of `actum ledger export --output`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Export {
-    /// The file, as the command named it. Escaped where its bytes are not UTF-8.
+    /// Path of the file, as given on the command line. Escaped if it is not UTF-8.
     pub file: String,
-    /// Number of entries in the file.
+    /// Number of exported entries.
     pub entries: u64,
-    /// Number of documents in the file.
+    /// Number of exported documents.
     pub documents: u64,
-    /// Number of signed checkpoints in the file.
+    /// Number of exported signed checkpoints.
     pub checkpoints: u64,
 }
 

@@ -1,6 +1,6 @@
-//! The JSON documents of actum, as types with JSON Schemas.
+//! Types and JSON Schemas for the JSON documents that actum prints.
 //!
-//! `docs/json.md` describes these documents. `actum --json` writes them; a client reads them with the same types:
+//! The documents are described in `docs/json.md` and printed by `actum --json`. A client can parse them with the same types:
 //!
 //! ```
 //! let printed = r#"{"format":"actum.init/1","root":"/home/you/greeter","created":true}"#;
@@ -10,21 +10,21 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A type leaves out the field `format`, which [`Envelope`] adds and [`from_str`] checks. Readers skip unknown fields, as
-//! `docs/stability.md` asks. [`schemas`] gives the files below `schemas/api/`.
+//! The types do not contain the `format` field. [`Envelope`] adds it, and [`from_str`] checks it. Readers ignore unknown
+//! fields, as required by `docs/stability.md`. [`schemas`] returns the files in `schemas/api/`.
 
 mod brief_parts;
 mod document;
 mod value;
 mod word;
 
-// Parts of several documents.
+// Parts that several documents share.
 pub mod change;
 pub mod gate;
 pub mod path;
 pub mod record;
 
-// Documents, by family.
+// Documents, grouped by topic.
 pub mod agent;
 pub mod apply;
 pub mod bind;
@@ -57,7 +57,7 @@ pub mod written;
 
 pub use document::{Document, DocumentType, Envelope, ReadError, SchemaFile, from_str};
 
-/// All documents, one line for each family.
+/// All document types, grouped by module and listed in the order of `docs/json.md`.
 const FAMILIES: &[&[DocumentType]] = &[
     init::DOCUMENTS,
     apply::DOCUMENTS,
@@ -89,12 +89,12 @@ const FAMILIES: &[&[DocumentType]] = &[
     program::DOCUMENTS,
 ];
 
-/// Returns the type of each document, in the order of `docs/json.md`.
+/// Returns all document types in the order of `docs/json.md`.
 pub fn document_types() -> impl Iterator<Item = &'static DocumentType> {
     FAMILIES.iter().copied().flatten()
 }
 
-/// Returns the published JSON Schema of each document.
+/// Returns the published JSON Schemas of all documents.
 pub fn schemas() -> Vec<SchemaFile> {
     document_types().map(DocumentType::schema_file).collect()
 }

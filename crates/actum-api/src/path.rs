@@ -1,4 +1,4 @@
-//! Paths.
+//! Paths in documents, including paths that are not valid UTF-8.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,19 +8,19 @@ use actum_core::path::Quoted;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Path relative to the root of the workspace.
+/// Path relative to the workspace root.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct WorkspacePath {
-    /// The path. Escaped where its bytes are not UTF-8.
+    /// Path relative to the workspace root. Escaped if it is not UTF-8.
     pub path: String,
-    /// Bytes of the path in hexadecimal. Only where they are not UTF-8.
+    /// Bytes of the path in hexadecimal. Present only if they are not UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub path_hex: Option<String>,
 }
 
 impl WorkspacePath {
-    /// Names the path with these bytes.
+    /// Creates a path from its bytes.
     pub fn new(bytes: &[u8]) -> Self {
         match std::str::from_utf8(bytes) {
             Ok(path) => Self { path: path.to_owned(), path_hex: None },
@@ -28,12 +28,12 @@ impl WorkspacePath {
         }
     }
 
-    /// Names each of these paths.
+    /// Converts several paths.
     pub fn all<'p>(paths: impl IntoIterator<Item = &'p RelPath>) -> Vec<Self> {
         paths.into_iter().map(Self::from).collect()
     }
 
-    /// Returns the bytes of the path; `None` where `path_hex` is not hexadecimal.
+    /// Returns the bytes of the path, or `None` if `path_hex` is not valid hexadecimal.
     pub fn bytes(&self) -> Option<Cow<'_, [u8]>> {
         match &self.path_hex {
             None => Some(Cow::Borrowed(self.path.as_bytes())),
@@ -48,15 +48,15 @@ impl From<&RelPath> for WorkspacePath {
     }
 }
 
-/// Writes the path for the user: on one line, with control characters escaped.
+/// Formats the path for the user on a single line, with control characters escaped.
 impl fmt::Display for WorkspacePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // What `path_hex` says counts; where it says nothing, the text is escaped once more.
+        // `path_hex` takes precedence. If it is invalid, the text is escaped, because it may contain control characters.
         Quoted(&self.bytes().unwrap_or_else(|| self.path.as_bytes().into())).fmt(f)
     }
 }
 
-/// Writes bytes in lowercase hexadecimal.
+/// Formats bytes in lowercase hexadecimal.
 pub fn hexadecimal(bytes: &[u8]) -> String {
     let halves = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
     halves.filter_map(|half| char::from_digit(u32::from(half), 16)).collect()

@@ -1,4 +1,4 @@
-//! Plugin packages: new ones, and what lint and test find in them.
+//! Results of `actum plugin`, which creates, checks and tests plugin packages.
 
 use actum_core::{ActionName, Digest, RiskTier};
 use schemars::JsonSchema;
@@ -20,39 +20,39 @@ pub(crate) const DOCUMENTS: &[DocumentType] = &[
 pub struct PluginNew {
     /// Name of the action.
     pub name: String,
-    /// Directory of the package.
+    /// Directory of the new package.
     pub directory: String,
-    /// Files that were written, relative to the directory.
+    /// Created files, relative to the directory.
     pub files: Vec<String>,
 }
 
-/// Result of `actum plugin lint`, where the package is sound.
+/// Result of `actum plugin lint` for a valid package.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PluginLint {
     /// Name of the action.
     #[schemars(with = "value::ActionName")]
     pub name: ActionName,
-    /// Version of the package; `null` where it has none.
+    /// Version of the package, or `null` if it has none.
     pub version: Option<String>,
-    /// Lowest risk tier of its runs.
+    /// Minimum risk tier of the action's runs.
     #[schemars(with = "value::Tier")]
     pub tier: RiskTier,
-    /// Access to the file system that the package asks for.
+    /// File system access that the package requests.
     pub filesystem: String,
-    /// Digest of all its files.
+    /// Digest of all files in the package.
     #[schemars(with = "value::Digest")]
     pub digest: Digest,
-    /// Number of its files.
+    /// Number of files in the package.
     pub files: u64,
-    /// Size of its files in bytes.
+    /// Total size of the files in the package, in bytes.
     pub bytes: u64,
-    /// Version of Node.js that compiled its steps; `null` where none did.
+    /// Version of Node.js that compiled the steps, or `null` if they were not compiled.
     pub node: Option<String>,
-    /// Reason why its steps were not compiled, or `null`.
+    /// Reason why the steps were not compiled, or `null` if they were.
     pub not_compiled: Option<String>,
 }
 
-/// Result of `actum plugin test`, where all steps answered and the rollback restores.
+/// Result of `actum plugin test`, if all steps returned a result and the rollback restored the workspace.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PluginTest {
     /// Name of the action.
@@ -61,55 +61,55 @@ pub struct PluginTest {
     /// Digest of the package.
     #[schemars(with = "value::Digest")]
     pub digest: Digest,
-    /// True if all checks passed.
+    /// Whether all checks passed.
     pub ok: bool,
     /// Output of `execute`.
     pub output: Value,
-    /// Checks of `verify`.
+    /// Checks returned by `verify`.
     pub checks: Vec<PluginCheck>,
     /// Evidence that `rollback` restores the workspace.
     pub rollback: RestoreEvidence,
-    /// Change that the package would make.
+    /// Changes that the package would make.
     #[serde(flatten)]
     pub changes: Changes,
-    /// Diffs of the change.
+    /// Diffs of these changes.
     pub diff: Diffs,
 }
 
-/// Check of a plugin package, in the form of `schemas/action-result.schema.json`.
+/// Check of a plugin package, in the format of `schemas/action-result.schema.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PluginCheck {
     /// Name of the check.
     pub name: String,
-    /// True if the check passed.
+    /// Whether the check passed.
     pub ok: bool,
-    /// Exit code of its command. Absent where no command ran.
+    /// Exit code of the command. Absent if the check ran no command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// Duration in milliseconds. Absent where it was not measured.
+    /// Duration in milliseconds. Absent if it was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration_ms: Option<u64>,
-    /// Excerpt of standard output. Absent without one.
+    /// Excerpt of standard output. Absent if there was no output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stdout: Option<String>,
-    /// Excerpt of standard error. Absent without one.
+    /// Excerpt of standard error. Absent if there was no output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stderr: Option<String>,
-    /// Further information as a sentence. Absent without one.
+    /// Additional information as a sentence. Optional.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
 
-/// Evidence that a rollback restores the workspace: `before` and `restored` are equal.
+/// Evidence that a rollback restored the workspace. `before` and `restored` are equal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RestoreEvidence {
     /// Number of paths that were compared.
     pub paths: u64,
-    /// Digest of their content before the change.
+    /// Digest of the content of these paths before the change.
     #[schemars(with = "value::Digest")]
     pub before: Digest,
-    /// Digest of their content after the rollback.
+    /// Digest of the content of these paths after the rollback.
     #[schemars(with = "value::Digest")]
     pub restored: Digest,
 }

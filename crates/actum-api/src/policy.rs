@@ -1,4 +1,4 @@
-//! Policies: what is in force, tests, explanations, suggestions, and trust in a workspace's policy.
+//! Documents about policies: active rules, tests, explanations, suggestions, and trust in a workspace's policy.
 
 use actum_core::{Digest, RelPath, RiskTier, RunId, Timestamp};
 use actum_record::receipt::EffectKind;
@@ -24,55 +24,55 @@ pub(crate) const DOCUMENTS: &[DocumentType] = &[
 /// Result of `actum policy check`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PolicyCheck {
-    /// Digest of everything in force, as receipts have it.
+    /// Digest of all active rules, as recorded in receipts.
     #[schemars(with = "value::Digest")]
     pub digest: Digest,
     /// Policy files that were read.
     pub files: Vec<PolicyFile>,
-    /// Policy in force, in the form in which decisions record it.
+    /// Active policy, in the form in which decisions record it.
     pub policy: Map<String, Value>,
-    /// Command that notifies the operator of a plan that waits. Absent without one.
+    /// Command that notifies the operator of a pending plan. Absent if no command is configured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub notify: Option<Vec<String>>,
-    /// Additional rights of sandboxed commands. Absent if empty.
+    /// Additional permissions of sandboxed commands. Absent if empty.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<SandboxAllowance>,
-    /// Rights of plugin packages. Absent where the operator's policy does not name them.
+    /// Permissions of plugin packages. Absent if the operator's policy does not define them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plugins: Option<PluginAllowance>,
-    /// Directories in which a workspace may be made although other programs act on their files. Absent if empty.
+    /// Directories in which a workspace may be created even though other programs modify the files there. Absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roots: Vec<String>,
-    /// Task envelopes that are accepted. Absent where all are.
+    /// Kind of task envelopes that are accepted. Absent if all kinds are accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_envelopes: Option<TaskEnvelopes>,
     /// Pipelines that task plans may run. Absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pipelines: Vec<Pipeline>,
-    /// Library and limits of SQL steps. Absent where no policy sets any.
+    /// Library and limits of SQL steps. Absent if no policy sets them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sql: Option<SqlSettings>,
-    /// Files of the operator's access policies.
+    /// Files with the operator's access policies.
     pub access: Vec<AccessFile>,
-    /// Rules of the workspace's policy that do not count before it is trusted, as sentences.
+    /// Rules of the workspace's policy that have no effect until the policy is trusted, as sentences.
     pub ignored: Vec<String>,
-    /// Rules that are likely mistakes, as sentences.
+    /// Rules that are probably mistakes, as sentences.
     pub warnings: Vec<String>,
 }
 
-/// Policy file.
+/// Policy file that was read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PolicyFile {
     /// Owner of the file.
     pub source: PolicySource,
-    /// The file, as an absolute path. Escaped where its bytes are not UTF-8.
+    /// Absolute path of the file. Escaped if it is not UTF-8.
     pub path: String,
     /// Digest of the file.
     #[schemars(with = "value::Digest")]
     pub digest: Digest,
-    /// True if the file is trusted.
+    /// Whether the file is trusted.
     pub trusted: bool,
-    /// Digest that was trusted before the file changed, or `null`.
+    /// Digest of the last trusted version if the file has changed since, or `null`.
     #[schemars(with = "Option<value::Digest>")]
     pub trusted_before: Option<Digest>,
 }
@@ -81,31 +81,31 @@ pub struct PolicyFile {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PolicySource {
-    /// Administrator of the machine. This file only tightens.
+    /// Administrator of the machine. This file can only tighten the rules.
     System,
-    /// The operator.
+    /// Operator.
     Operator,
-    /// The workspace.
+    /// Workspace.
     Workspace,
-    /// A directory above the workspace.
+    /// Parent directory of the workspace.
     Enclosing,
 }
 
-/// Additional rights of sandboxed commands.
+/// Additional permissions of sandboxed commands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SandboxAllowance {
     /// Absolute paths that commands may read.
     pub read: Vec<String>,
-    /// Absolute paths of directories that commands may write to. No change in them is part of a run.
+    /// Absolute paths of directories that commands may write to. Changes in them are not part of a run.
     pub write: Vec<String>,
     /// Absolute paths that commands may read and execute.
     pub exec: Vec<String>,
-    /// Names of environment variables that are passed through, or `NAME=VALUE`.
+    /// Environment variables, either as a `NAME` that is passed through or as `NAME=VALUE`.
     pub env: Vec<String>,
-    /// Directories of the workspace that are passed through. No change in them is part of a run.
+    /// Workspace directories that commands access directly. Changes in them are not part of a run.
     #[schemars(with = "Vec<value::PathName>")]
     pub caches: Vec<RelPath>,
-    /// Limits above the default, each `NAME=AMOUNT`. Absent if empty.
+    /// Limits that are higher than the default, each as `NAME=AMOUNT`. Absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub limits: Vec<String>,
 }
@@ -113,29 +113,29 @@ pub struct SandboxAllowance {
 /// Pipeline that task plans may run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Pipeline {
-    /// Name.
+    /// Name of the pipeline.
     pub name: String,
-    /// Steps, each a program with its arguments. `{NAME}` stands for the value of a parameter.
+    /// Steps of the pipeline, each a program with its arguments. `{NAME}` is replaced with the value of a parameter.
     pub steps: Vec<Vec<String>>,
-    /// Set for a pipeline that reaches outside: its steps have the network, and run after the change of the plan is published.
+    /// Whether the pipeline has external effects. Its steps can access the network and run after the plan's change is published.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub external: bool,
-    /// Directory in which the steps start. Absent for the root of the workspace.
+    /// Working directory of the steps. Absent if it is the workspace root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<value::PathName>")]
     pub cwd: Option<RelPath>,
-    /// Names of environment variables that are passed through, or `NAME=VALUE`. Absent if empty.
+    /// Environment variables, either as a `NAME` that is passed through or as `NAME=VALUE`. Absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub env: Vec<String>,
-    /// Rules of the paths on which the result depends. Absent where it may depend on all.
+    /// Rules for the paths on which the result depends. Absent if it may depend on any path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inputs: Option<Vec<String>>,
-    /// Rules of the paths that the steps may change.
+    /// Rules for the paths that the steps may change.
     pub outputs: Vec<String>,
-    /// Time of one run, in seconds, where it is less than the plan allows. Absent where it is not.
+    /// Maximum duration of one run of the pipeline, in seconds. Absent if it is not shorter than the plan allows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_seconds: Option<u64>,
-    /// Parameters. Absent if empty.
+    /// Parameters of the pipeline. Absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parameters: Vec<PipelineParameter>,
 }
@@ -143,59 +143,59 @@ pub struct Pipeline {
 /// Parameter of a pipeline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PipelineParameter {
-    /// Name.
+    /// Name of the parameter.
     pub name: String,
-    /// Values that it may have, as a sentence.
+    /// Description of the allowed values as a sentence.
     pub values: String,
-    /// Value where the plan gives none. Absent where the plan has to give one.
+    /// Value that is used if the plan does not specify one. Absent if the plan has to specify one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
 }
 
-/// Library and limits of SQL steps, as the policies set them.
+/// Library and limits of SQL steps, as set by the policies.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SqlSettings {
-    /// DuckDB library that is loaded instead of the tested one, as an absolute path. Absent where none is pinned.
+    /// Absolute path of the pinned DuckDB library, which is loaded instead of the tested one. Absent if no library is pinned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub library: Option<String>,
-    /// SHA-256 of that library. Absent where none is pinned.
+    /// SHA-256 of the pinned library. Absent if no library is pinned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<value::Digest>")]
     pub sha256: Option<Digest>,
-    /// Size of a database, in bytes. Absent where the default holds.
+    /// Maximum size of a database, in bytes. Absent if the default applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_bytes: Option<u64>,
-    /// Memory of the engine, in bytes. Absent where the default holds.
+    /// Maximum memory of the engine, in bytes. Absent if the default applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
-    /// Size of the files that the engine writes when that memory is full, in bytes. Absent where the default holds.
+    /// Maximum size of the files that the engine writes when its memory is full, in bytes. Absent if the default applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spill_bytes: Option<u64>,
-    /// Threads of the engine. Absent where the default holds.
+    /// Number of threads of the engine. Absent if the default applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threads: Option<u64>,
 }
 
-/// Rights of plugin packages.
+/// Permissions of plugin packages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PluginAllowance {
-    /// True if their code may run, in a sandbox. Absent where the operator's policy does not say.
+    /// Whether plugin code may run in a sandbox. Absent if the operator's policy does not define this.
     #[serde(default, rename = "allowPluginCodeExecution", skip_serializing_if = "Option::is_none")]
     pub code_execution: Option<bool>,
 }
 
-/// Task envelopes that are accepted.
+/// Kind of task envelopes that are accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TaskEnvelopes {
-    /// Envelopes with a signed approval.
+    /// Only envelopes with a signed approval.
     Signed,
 }
 
-/// File of access policies.
+/// File with access policies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AccessFile {
-    /// The file, as an absolute path. Escaped where its bytes are not UTF-8.
+    /// Absolute path of the file. Escaped if it is not UTF-8.
     pub path: String,
     /// Digest of the file.
     #[schemars(with = "value::Digest")]
@@ -207,73 +207,73 @@ pub struct AccessFile {
 /// Result of `actum policy test`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PolicyTest {
-    /// File with the cases. Escaped where its bytes are not UTF-8.
+    /// Path of the file with the test cases. Escaped if it is not UTF-8.
     pub file: String,
-    /// Digest of everything in force.
+    /// Digest of all active rules.
     #[schemars(with = "value::Digest")]
     pub policy: Digest,
-    /// Number of cases that hold.
+    /// Number of test cases that passed.
     pub held: u64,
-    /// The cases, in the order of the file.
+    /// Test cases, in the order of the file.
     pub cases: Vec<PolicyCase>,
 }
 
-/// Case of a policy test.
+/// Test case for a policy.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PolicyCase {
-    /// Line of the case, counted from 1.
+    /// Line of the test case, counted from 1.
     pub line: u64,
-    /// Name of the case.
+    /// Name of the test case.
     pub name: String,
-    /// True if the case holds.
+    /// Whether the test case passed.
     pub holds: bool,
     /// Expected decision.
     pub expected: ExpectedDecision,
-    /// Decision under the policy in force.
+    /// Decision under the active policy.
     pub found: FoundDecision,
 }
 
-/// Decision that a case expects.
+/// Decision that a policy test case expects.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExpectedDecision {
     /// Expected verdict.
     pub verdict: Verdict,
-    /// Expected tier; `null` where any is accepted.
+    /// Expected risk tier, or `null` if any tier is accepted.
     #[schemars(with = "Option<value::Tier>")]
     pub tier: Option<RiskTier>,
-    /// Expected gate; `null` where any is accepted.
+    /// Expected gate, or `null` if any gate is accepted.
     pub gate: Option<String>,
 }
 
-/// Decision that the policy in force makes.
+/// Decision that the active policy makes for a test case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FoundDecision {
-    /// Verdict of all gates.
+    /// Combined verdict of all gates.
     pub verdict: Verdict,
-    /// Risk tier.
+    /// Risk tier of the change.
     #[schemars(with = "value::Tier")]
     pub tier: RiskTier,
-    /// First gate that refuses, or `null`.
+    /// First gate that rejects the change, or `null` if none does.
     pub gate: Option<String>,
-    /// Ground of that gate, else of the gate that the case expected to refuse, or `null`.
+    /// Ground of that gate, or of the gate that the test case expected to reject the change, or `null`.
     #[schemars(with = "Option<Ground>")]
     pub ground: Option<Value>,
-    /// Ground as a sentence. Its wording can change in any version.
+    /// Ground as a sentence. Its wording may change in any version.
     pub message: String,
 }
 
 /// Result of `actum policy suggest`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PolicySuggestion {
-    /// Number of ledger entries that were looked at, the newest ones.
+    /// Number of examined ledger entries, starting with the newest.
     pub entries: u64,
-    /// Number of refused changes that would be refused now as well.
+    /// Number of rejected changes that would still be rejected under the active policy.
     pub refused: u64,
-    /// Number of these that would pass with all additions.
+    /// Number of those changes that would pass with all suggested additions.
     pub would_pass: u64,
-    /// Suggested additions, by file.
+    /// Suggested additions, grouped by policy file.
     pub additions: Vec<PolicyAddition>,
-    /// Reasons why the others would still be refused, each once, as sentences.
+    /// Reasons why the remaining changes would still be rejected, as sentences without duplicates.
     pub still: Vec<String>,
 }
 
@@ -282,23 +282,23 @@ pub struct PolicySuggestion {
 pub struct PolicyAddition {
     /// Owner of the file.
     pub source: PolicySource,
-    /// Lines for the file, in TOML.
+    /// Lines to add to the file, in TOML.
     pub toml: String,
 }
 
 /// Result of `actum policy explain PATH`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PolicyExplanation {
-    /// The path.
+    /// Path to be explained.
     #[serde(flatten)]
     pub path: WorkspacePath,
-    /// Effect that was asked about.
+    /// Effect on the path that the decision is about.
     #[schemars(with = "value::EffectKind")]
     pub effect: EffectKind,
-    /// Path of a renamed file before. Absent for other effects.
+    /// Old path of a renamed file. Absent for other effects.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<WorkspacePath>,
-    /// Verdict of all gates.
+    /// Combined verdict of all gates.
     pub verdict: Verdict,
     /// Risk tier of the change.
     #[schemars(with = "value::Tier")]
@@ -310,11 +310,11 @@ pub struct PolicyExplanation {
 /// Result of `actum policy explain --command`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CommandExplanation {
-    /// The program and its arguments.
+    /// Program and its arguments.
     pub command: Vec<String>,
-    /// Rule that decides, as a policy has it; `null` where no rule matches the command.
+    /// Rule that determines the decision, as written in the policy, or `null` if no rule matches the command.
     pub rule: Option<Map<String, Value>>,
-    /// Decision of the gate `commands`.
+    /// Decision of the `commands` gate.
     #[serde(flatten)]
     pub gate: Gate,
 }
@@ -322,29 +322,29 @@ pub struct CommandExplanation {
 /// Result of `actum policy explain RUN`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunExplanation {
-    /// The run.
+    /// Id of the run.
     #[schemars(with = "value::RunId")]
     pub run: RunId,
-    /// Recorded decision.
+    /// Decision that was recorded for the run.
     #[serde(flatten)]
     pub then: Decision,
-    /// Digest of the policy that was in force.
+    /// Digest of the policy that was active at the time of the run.
     #[schemars(with = "value::Digest")]
     pub policy: Digest,
-    /// Digest of the policy that is in force now.
+    /// Digest of the active policy.
     #[schemars(with = "value::Digest")]
     pub policy_now: Digest,
-    /// Decision about the same change under the policy in force now; `null` where this version cannot make it.
+    /// Decision on the same change under the active policy, or `null` if this version of actum cannot make it.
     pub now: Option<Decision>,
-    /// Reason why `now` is `null`, else absent.
+    /// Reason why `now` is `null`. Absent if it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub now_problem: Option<String>,
 }
 
-/// Decision of all gates.
+/// Combined decision of all gates.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Decision {
-    /// Verdict of all gates.
+    /// Combined verdict of all gates.
     pub verdict: Verdict,
     /// Risk tier of the change.
     #[schemars(with = "value::Tier")]
@@ -356,18 +356,18 @@ pub struct Decision {
 /// Result of `actum trust`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Trust {
-    /// The policy file, as an absolute path. Escaped where its bytes are not UTF-8.
+    /// Absolute path of the policy file. Escaped if it is not UTF-8.
     pub file: String,
-    /// True if the file is trusted now, or will be from `from` on.
+    /// Whether the file is trusted, now or from the time in `from`.
     pub trusted: bool,
-    /// Time from which the trust counts. Absent where it counts at once.
+    /// Time from which the file is trusted. Absent if this takes effect immediately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<value::Time>")]
     pub from: Option<Timestamp>,
-    /// Digest of the trusted file; `null` where it is not trusted.
+    /// Digest of the trusted file, or `null` if the file is not trusted.
     #[schemars(with = "Option<value::Digest>")]
     pub digest: Option<Digest>,
-    /// Rules that loosen the policy and count with the trust, as sentences.
+    /// Rules that loosen the policy and take effect because the file is trusted, as sentences.
     pub counts: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The program itself: completions of shells, manual pages, and the demo.
+//! Results of commands about actum itself: shell completions, manual pages and the demo.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,22 +13,22 @@ pub(crate) const DOCUMENTS: &[DocumentType] =
 pub struct Completions {
     /// Name of the shell.
     pub shell: String,
-    /// Script for the shell.
+    /// Completion script for the shell.
     pub script: String,
 }
 
-/// Result of `actum man`: has `page`, or with `--directory` `pages`.
+/// Result of `actum man`. It has `pages` with `--directory`, and `page` otherwise.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Man {
-    /// Without `--directory`.
+    /// Result without `--directory`.
     Page {
-        /// The manual page, in roff.
+        /// Manual page in roff format.
         page: String,
     },
-    /// With `--directory`.
+    /// Result with `--directory`.
     Pages {
-        /// Names of the files that were written.
+        /// Names of the created files.
         pages: Vec<String>,
     },
 }
@@ -36,18 +36,18 @@ pub enum Man {
 /// Result of `actum demo`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Demo {
-    /// Directory of the demo's project; `null` where it was removed.
+    /// Directory of the demo project, or `null` if it was removed.
     pub directory: Option<String>,
-    /// Comparisons of the project with its expected state.
+    /// Checks of the demo project against its expected state.
     pub checks: Vec<DemoCheck>,
 }
 
-/// Comparison of the demo's project with its expected state.
+/// Check of the demo project against its expected state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DemoCheck {
-    /// The expectation as a sentence.
+    /// Expectation as a sentence.
     pub what: String,
-    /// True if it holds.
+    /// Whether the expectation was met.
     pub held: bool,
 }
 

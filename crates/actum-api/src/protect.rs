@@ -1,5 +1,4 @@
-//! `actum.protect/1`: changes that `actum protect` made in the settings of a client, and the results of a trial of
-//! the client.
+//! `actum.protect/1`: changes that `actum protect` made to the settings of a client, and the results of testing the client.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,19 +10,19 @@ pub(crate) const DOCUMENTS: &[DocumentType] = &[DocumentType::new::<Protection>(
 /// Result of `actum protect`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Protection {
-    /// The client.
+    /// Name of the client.
     pub client: String,
-    /// File of its settings.
+    /// Path of the client's settings file.
     pub settings: String,
-    /// True if the file was changed now.
+    /// Whether the command changed the settings file.
     pub changed: bool,
-    /// True if the settings call the hook of actum.
+    /// Whether the settings call the actum hook.
     pub configured: bool,
-    /// True if they call a strict hook, which refuses commands of the client's shell.
+    /// Whether the settings call the strict hook, which rejects commands of the client's shell.
     pub strict: bool,
-    /// True if all checks of the trial passed: each edit of the client goes through actum.
+    /// Whether all checks of the trial passed, so that every edit by the client goes through actum.
     pub armed: bool,
-    /// Checks of the trial, in order; empty without a trial.
+    /// Checks of the trial in order. Empty if there was no trial.
     pub checks: Vec<ProtectionCheck>,
 }
 
@@ -31,13 +30,13 @@ impl Document for Protection {
     const FORMAT: &'static str = "actum.protect/1";
 }
 
-/// One thing that was tried.
+/// Single check of a client trial.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ProtectionCheck {
-    /// Requirement that is checked.
+    /// Requirement that was checked.
     pub what: String,
-    /// True if it held.
+    /// Whether the requirement was met.
     pub passed: bool,
-    /// Observation as a sentence for the user.
+    /// Observed behavior as a sentence for the user.
     pub detail: String,
 }

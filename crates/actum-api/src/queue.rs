@@ -1,4 +1,4 @@
-//! The queue: plans that wait, alerts, and the answers of approvers.
+//! Documents about the queue: pending plans, alerts, and the answers of approvers.
 
 use actum_core::{Digest, RiskTier, RunId, Timestamp};
 use actum_record::receipt::PathEffect;
@@ -24,9 +24,9 @@ pub(crate) const DOCUMENTS: &[DocumentType] = &[
 /// Result of `actum queue`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Queue {
-    /// Plans that wait or are approved, the oldest first.
+    /// Pending and approved plans, oldest first.
     pub plans: Vec<QueuedPlan>,
-    /// Pending alerts, the oldest first.
+    /// Pending alerts, oldest first.
     pub alerts: Vec<Alert>,
 }
 
@@ -41,46 +41,46 @@ pub struct QueuedPlan {
     /// Risk tier of the change.
     #[schemars(with = "value::Tier")]
     pub tier: RiskTier,
-    /// Reason why it needs approval, as a sentence.
+    /// Reason why the plan needs approval, as a sentence.
     pub why: String,
     /// Label of the request.
     pub label: String,
-    /// Requester.
+    /// Actor that made the request.
     pub actor: Actor,
-    /// Root of the workspace when the plan was queued; of a single plan that is still open, its root now.
+    /// Workspace root at the time the plan was queued. For a single plan that is still open, the current root.
     pub root: String,
     /// Time at which the plan was queued.
     #[schemars(with = "value::Time")]
     pub queued: Timestamp,
-    /// Time until which it can be approved or, once approved, carried out.
+    /// Time until which the plan can be approved or, once approved, carried out.
     #[schemars(with = "value::Time")]
     pub expires: Timestamp,
 }
 
-/// State of a plan.
+/// State of a plan in the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PlanState {
-    /// Pending: no approver has answered.
+    /// The plan is pending, because no approver has answered yet.
     Waiting,
-    /// Approved, and not carried out yet.
+    /// The plan was approved but has not been carried out yet.
     Approved,
-    /// Denied by an approver.
+    /// An approver denied the plan.
     Denied,
-    /// Approved, and revoked before it was carried out.
+    /// The plan was approved, but the approval was revoked before the plan was carried out.
     Revoked,
-    /// Carried out, or begun.
+    /// The plan was carried out, or its execution has started.
     CarriedOut,
-    /// Not answered or not carried out in time.
+    /// The plan was not answered or not carried out in time.
     Expired,
-    /// Answered, but no key that counts signed the answer.
+    /// The plan was answered, but the answer was not signed by a valid key.
     Unproven,
 }
 
-/// Alert that an operator should look at, or several of one kind.
+/// Alert that needs an operator's attention. Alerts of the same kind are combined into one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Alert {
-    /// Number of the alert: its entry in the ledger, counted from 0.
+    /// Number of the first alert of this kind, which is the index of its ledger entry, counted from 0.
     pub alert: u64,
     /// Time of the first alert of this kind.
     #[schemars(with = "value::Time")]
@@ -92,50 +92,50 @@ pub struct Alert {
     /// Time of the last alert of this kind.
     #[schemars(with = "value::Time")]
     pub last: Timestamp,
-    /// Code of task plans. Absent for alerts that no task raised.
+    /// Error code of a task plan. Absent if the alert was not raised by a task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<u16>,
-    /// Permanent name of the reason.
+    /// Permanent reason code.
     pub name: String,
-    /// The alert as a sentence; of several alerts the first one.
+    /// Alert message as a sentence. For several alerts, the message of the first one.
     pub message: String,
-    /// All messages, where they differ, else absent.
+    /// All messages if they differ. Absent if they are the same.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<AlertMessage>,
-    /// Number of further errors that the alert stands for.
+    /// Number of further errors that the alert also covers.
     pub more: u64,
     /// Label of the request.
     pub label: String,
-    /// Requester; `null` where none is known.
+    /// Actor that made the request, or `null` if unknown.
     pub actor: Option<Actor>,
-    /// Root of the workspace. Absent for alerts about no workspace.
+    /// Workspace root. Absent if the alert is not about a workspace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root: Option<String>,
-    /// The run. Absent for alerts about no run.
+    /// Id of the run. Absent if the alert is not about a run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<value::RunId>")]
     pub run: Option<RunId>,
-    /// Directory of the task's reports, relative to the root. Absent for alerts that no task raised.
+    /// Directory of the task's reports, relative to the workspace root. Absent if the alert was not raised by a task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reports: Option<String>,
 }
 
-/// Message of some alerts of one kind.
+/// Message that some of the combined alerts share.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AlertMessage {
-    /// The message.
+    /// Alert message as a sentence.
     pub message: String,
     /// Numbers of the alerts with this message.
     pub alerts: Vec<u64>,
 }
 
-/// Change of the queue, as `actum queue --watch` writes it.
+/// Change to the queue, as printed by `actum queue --watch`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum QueueEvent {
-    /// A plan is new or changed its state.
+    /// A plan was added, or its state changed.
     Waits(QueuedPlan),
-    /// A plan waits no longer: it was answered, carried out, or has expired.
+    /// A plan is no longer in the queue, because it was answered, carried out or has expired.
     Gone {
         /// Id of the plan.
         #[schemars(with = "value::RunId")]
@@ -153,48 +153,48 @@ pub enum QueueEvent {
 /// Result of `actum queue --seen`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AlertsSeen {
-    /// Alerts that are pending no longer.
+    /// Alerts that are no longer pending.
     pub alerts: Vec<Alert>,
 }
 
 /// Result of `actum deny --all`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Denied {
-    /// Ids of the plans that were denied.
+    /// Ids of the denied plans.
     #[schemars(with = "Vec<value::RunId>")]
     pub plans: Vec<RunId>,
 }
 
-/// One plan: result of `actum queue PLAN`, and of commands that answer it.
+/// Single plan. Result of `actum queue PLAN` and of the commands that answer a plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
-    /// The plan as the queue lists it.
+    /// Summary of the plan, as listed in the queue.
     #[serde(flatten)]
     pub line: QueuedPlan,
-    /// Digest of the request, to which an approval is bound.
+    /// Digest of the request. An approval is bound to it.
     #[schemars(with = "value::Digest")]
     pub digest: Digest,
     /// Entry point that received the request.
     pub door: String,
     /// Decisions of the gates.
     pub gates: Vec<Gate>,
-    /// Signed answer of an approver. Absent without one.
+    /// Signed answer of an approver. Absent if the plan was not answered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub answer: Option<PlanAnswer>,
-    /// Effects on paths as the gates judged them, in the form of a receipt.
+    /// Effects on paths as evaluated by the gates, in the same form as in a receipt.
     #[schemars(with = "Vec<record::PathEffect>")]
     pub changes: Vec<PathEffect>,
-    /// Earlier version of the plan. Absent without one.
+    /// Earlier version of the plan. Absent if this is the first version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier: Option<EarlierPlan>,
-    /// Differences between the queued plan and what the request would do now, as sentences: the plan is stale. Absent if
-    /// empty.
+    /// Differences between the queued plan and the current effect of the request, as sentences. If there are any, the plan is
+    /// stale. Absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moved: Vec<String>,
-    /// Parts of the request that an approver agrees to. Absent where the plan is no longer open.
+    /// Parts of the request that an approver agrees to. Absent if the plan is no longer open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Asked>,
-    /// Diffs of the change as it would be made now. Absent where the plan is no longer open, and where the diff cannot be computed.
+    /// Diffs of the change in the current workspace. Absent if the plan is no longer open or the diffs cannot be computed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diff: Option<Diffs>,
 }
@@ -207,37 +207,37 @@ pub struct EarlierPlan {
     pub plan: RunId,
     /// State of the earlier plan.
     pub state: PlanState,
-    /// Reason that the approver gave, or `null`.
+    /// Reason given by the approver, or `null` if none was given.
     pub reason: Option<String>,
-    /// Differences to the earlier plan, as sentences.
+    /// Differences from the earlier plan, as sentences.
     pub differs: Vec<String>,
 }
 
 /// Parts of a request that an approver agrees to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Asked {
-    /// Commands that ran for the change, or run once it is approved. Absent if empty.
+    /// Commands that produced the change, or that will run once it is approved. Absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<AskedCommand>,
     /// Commands that check the change. Absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<String>,
-    /// Command that runs where a check fails. Absent without one.
+    /// Command that runs if a check fails. Absent if no repair is requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repair: Option<String>,
-    /// Directory in which checks start, relative to the root. Absent where it is the root.
+    /// Working directory of the checks, relative to the workspace root. Absent if it is the root.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checks_start_in: Option<String>,
-    /// Environment of checks beyond the usual one, each as `NAME=value`. Absent if empty.
+    /// Additional environment variables of the checks, each as `NAME=value`. Absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks_environment: Vec<String>,
-    /// Limits of checks that differ from the usual ones, each as `NAME=AMOUNT`; times in milliseconds. Absent if empty.
+    /// Non-default limits of the checks, each as `NAME=AMOUNT`, with times in milliseconds. Absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks_limits: Vec<String>,
-    /// Plan envelope of an action, in the form of `schemas/action-plan.schema.json`. Absent for other requests.
+    /// Plan envelope of an action, in the format of `schemas/action-plan.schema.json`. Absent for other requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub envelope: Option<Value>,
-    /// Digest of the package that carries the action out. Absent for other requests.
+    /// Digest of the package that carries out the action. Absent for other requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<value::Digest>")]
     pub package: Option<Digest>,
@@ -246,12 +246,12 @@ pub struct Asked {
     pub settings: TaskSettings,
 }
 
-/// Command of a request.
+/// Command that is part of a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AskedCommand {
-    /// The command as it would be typed.
+    /// Command line as it would be typed in a shell.
     pub command: String,
-    /// True if it ran already: its effects are the change.
+    /// Whether the command has already run. If so, the change consists of its effects.
     pub has_run: bool,
 }
 

@@ -1,4 +1,4 @@
-//! `actum.reason/1` and `actum.reasons/1`: explanations of reasons.
+//! `actum.reason/1` and `actum.reasons/1`: explanations of reason codes.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,16 +11,16 @@ pub(crate) const DOCUMENTS: &[DocumentType] =
 /// Result of `actum explain REASON`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Reason {
-    /// Permanent name of the reason.
+    /// Permanent reason code.
     pub reason: String,
-    /// Page about the reason, in Markdown.
+    /// Page that explains the reason, in Markdown.
     pub page: String,
 }
 
-/// Result of `actum explain` without a name.
+/// Result of `actum explain` without an argument.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Reasons {
-    /// All reasons, by name.
+    /// All reasons, sorted by name.
     pub reasons: Vec<Reason>,
 }
 

@@ -1,4 +1,4 @@
-//! `actum.receipt/1` and `actum.verification/1`: receipts, and what a verifier finds in them.
+//! `actum.receipt/1` and `actum.verification/1`: receipts and the results of verifying them.
 
 use actum_core::{Digest, RunId, Status, Timestamp};
 use actum_record::command::CommandsRun;
@@ -17,118 +17,119 @@ use crate::{record, value};
 pub(crate) const DOCUMENTS: &[DocumentType] =
     &[DocumentType::new::<Receipt>(), DocumentType::new::<Verification>()];
 
-/// Signed receipt of a run, and the proof that it is in the ledger: result of `actum receipt`, with `--json` or without.
+/// Signed receipt of a run, with a proof that it is in the ledger. `actum receipt` always prints this document, even without
+/// `--json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Receipt {
     /// Proof that the receipt is in the ledger.
     pub proof: ReceiptProof,
-    /// The receipt.
+    /// Signed receipt.
     pub receipt: SignedEnvelope,
 }
 
-/// Proof that an entry is in a ledger: the hashes from the entry to the root of the Merkle tree (RFC 6962).
+/// Proof that an entry is in a ledger. It consists of the hashes from the entry to the root of the Merkle tree (RFC 6962).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReceiptProof {
-    /// Signed note (C2SP checkpoint) with the root.
+    /// Signed note (C2SP checkpoint) that contains the root.
     pub checkpoint: String,
-    /// Hashes that lead from the entry to the root.
+    /// Hashes on the path from the entry to the root of the Merkle tree.
     #[schemars(with = "Vec<value::Digest>")]
     pub hashes: Vec<Digest>,
-    /// Number of the entry, counted from 0.
+    /// Index of the entry, counted from 0.
     pub index: u64,
-    /// Number of entries that the checkpoint covers.
+    /// Number of entries covered by the checkpoint.
     pub size: u64,
 }
 
 /// Signed envelope (DSSE).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SignedEnvelope {
-    /// Signed bytes in base64: an in-toto Statement.
+    /// Signed bytes, an in-toto Statement in base64.
     pub payload: String,
     /// Media type of the payload.
     #[serde(rename = "payloadType")]
     pub payload_type: String,
-    /// Signatures over payload and type.
+    /// Signatures over the payload and its type.
     pub signatures: Vec<EnvelopeSignature>,
 }
 
 /// Signature of an envelope.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EnvelopeSignature {
-    /// Id of the key, which is not signed itself.
+    /// Id of the key. The id itself is not covered by the signature.
     #[serde(default)]
     pub keyid: String,
     /// Signature in base64.
     pub sig: String,
 }
 
-/// Result of `actum verify`, where everything in the file is verified.
+/// Result of `actum verify`, if everything in the file could be verified.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Verification {
-    /// The run.
+    /// Id of the run.
     #[schemars(with = "value::RunId")]
     pub run: RunId,
     /// Tenant of the ledger.
     #[schemars(with = "value::TenantId")]
     pub tenant: TenantId,
-    /// Workspace of the run.
+    /// Id of the run's workspace.
     #[schemars(with = "value::WorkspaceId")]
     pub workspace: WorkspaceId,
     /// Status of the run.
     #[schemars(with = "value::Status")]
     pub status: Status,
-    /// Requester.
+    /// Actor that requested the run.
     #[schemars(with = "record::Actor")]
     pub actor: Actor,
     /// Entry point that received the request.
     pub door: String,
     /// Label of the run.
     pub label: String,
-    /// End of the run.
+    /// Time at which the run ended.
     #[schemars(with = "value::Time")]
     pub ended: Timestamp,
     /// Decisions of the gates.
     pub gates: Vec<Gate>,
-    /// Commands that ran for the run. Absent if empty.
+    /// Commands that were executed for the run. Absent if empty.
     #[serde(default, skip_serializing_if = "CommandsRun::is_empty")]
     #[schemars(with = "record::Commands")]
     pub commands: CommandsRun,
-    /// Effects on paths.
+    /// Effects of the run on paths.
     #[schemars(with = "Vec<record::PathEffect>")]
     pub paths: Vec<PathEffect>,
-    /// Key that signed the receipt.
+    /// Id of the key that signed the receipt.
     #[schemars(with = "value::KeyId")]
     pub key: KeyId,
     /// Hash of the receipt as a leaf of the ledger's Merkle tree.
     #[schemars(with = "value::Digest")]
     pub leaf: Digest,
-    /// Keyring that is trusted.
+    /// Keyring that was used for the verification.
     pub keyring: TrustedKeyring,
-    /// Place of the receipt in the ledger; `null` where the file has no proof.
+    /// Position of the receipt in the ledger, or `null` if the file has no proof.
     pub log: Option<LogPlace>,
     /// Verified facts, as sentences.
     pub verified: Vec<String>,
     /// Facts that no file can prove, as sentences.
     pub not_verified: Vec<String>,
-    /// Parts of the file that were not checked: unknown members, and signatures of keys that are not in the keyring. Absent
-    /// if empty.
+    /// Parts of the file that were not checked, which are unknown members and signatures by keys that are not in the keyring.
+    /// Absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unread: Vec<String>,
 }
 
-/// Place of an entry in a ledger, as a signed checkpoint proves it.
+/// Position of an entry in a ledger, proven by a signed checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LogPlace {
     /// Name of the log.
     pub origin: String,
-    /// Number of the entry, counted from 0.
+    /// Index of the entry, counted from 0.
     pub index: u64,
-    /// Number of entries that the checkpoint covers.
+    /// Number of entries covered by the checkpoint.
     pub size: u64,
     /// Root of the Merkle tree.
     #[schemars(with = "value::Digest")]
     pub root: Digest,
-    /// Key that signed the checkpoint.
+    /// Id of the key that signed the checkpoint.
     #[schemars(with = "value::KeyId")]
     pub key: KeyId,
 }

@@ -1,4 +1,4 @@
-//! Facts about a run in the ledger: who asked for it, what the gates decided, what was run, who signed.
+//! Ledger data about a run: its actor, gate decisions, commands and signatures.
 
 use actum_core::path_name::PathName;
 use actum_core::{Digest, FileMode, RunId, Timestamp};
@@ -14,31 +14,31 @@ use crate::gate::Gate;
 use crate::value;
 use crate::word::words;
 
-/// User who asked for something, and the agent that acts for this user.
+/// User who made a request, and the agent that acted on the user's behalf.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Actor {
-    /// Name that the agent gives itself; `null` where no agent is named.
+    /// Name that the agent gave itself, or `null` if no agent is involved.
     pub agent: Option<String>,
-    /// Number of the user.
+    /// User id.
     pub uid: u32,
-    /// Name of the user of the operating system, or its number where it has no name.
+    /// Name of the operating system user, or the user id if the user has no name.
     pub user: String,
 }
 
-/// Approval that let a run go.
+/// Approval that allowed a run to proceed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Approval {
     /// Id of the approved plan.
     #[schemars(with = "value::RunId")]
     pub plan: RunId,
-    /// Entry of the ledger with the signed approval.
+    /// Ledger entry with the signed approval.
     pub entry: EntryRef,
-    /// Key that signed it.
+    /// Id of the key that signed the approval.
     #[schemars(with = "value::KeyId")]
     pub key: KeyId,
-    /// User who approved.
+    /// User who approved the plan.
     pub by: Actor,
-    /// Protection of the key.
+    /// Protection of the approval key.
     pub isolation: Isolation,
 }
 
@@ -47,14 +47,14 @@ words! {
     Isolation {
         /// The key is protected by a passphrase.
         Passphrase = "passphrase",
-        /// The key is protected by a passphrase, and was admitted by waiting: nothing proves who made it.
+        /// The key is protected by a passphrase but was admitted only because its waiting period ended, so its creator is unproven.
         Unproven = "unproven",
-        /// None: any process of the same user can read the key.
+        /// The key is not protected, so any process of the same user can read it.
         SameUser = "same_user",
     }
 }
 
-/// Reference to an entry of a ledger.
+/// Reference to a ledger entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EntryRef {
     /// Name of the log.
@@ -66,34 +66,34 @@ pub struct EntryRef {
     pub leaf: Digest,
 }
 
-/// Reference to a receipt, with the key that signed it.
+/// Reference to a receipt and the key that signed it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SignedReceipt {
     /// Index of the receipt in the ledger, counted from 0.
     pub index: u64,
-    /// Key that signed it.
+    /// Id of the key that signed the receipt.
     #[schemars(with = "value::KeyId")]
     pub key: KeyId,
 }
 
-/// Effect of a run on one path.
+/// Effect of a run on a single path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PathEffect {
-    /// Number of lines added; 0 for what has none.
+    /// Number of added lines, or 0 if the content has no lines.
     pub added: u64,
-    /// The file after the run; `null` if it does not exist.
+    /// State of the file after the run, or `null` if it does not exist.
     pub after: Option<FileState>,
-    /// The file before the run; `null` if it did not exist.
+    /// State of the file before the run, or `null` if it did not exist.
     pub before: Option<FileState>,
-    /// Change of the path.
+    /// Kind of the change.
     pub effect: ChangeKind,
-    /// Path of a renamed file before the run, else `null`.
+    /// Old path of a renamed file, or `null` for other effects.
     #[schemars(with = "Option<value::PathName>")]
     pub from: Option<PathName>,
-    /// The path; of a renamed file the new one.
+    /// Changed path. For a renamed file, this is the new path.
     #[schemars(with = "value::PathName")]
     pub path: PathName,
-    /// Number of lines removed; 0 for what has none.
+    /// Number of removed lines, or 0 if the content has no lines.
     pub removed: u64,
 }
 
@@ -110,10 +110,10 @@ pub struct FileState {
     pub mode: FileMode,
 }
 
-/// Signed answer of an approver about a plan.
+/// Signed answer of an approver to a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanAnswer {
-    /// Name and number of the answer's own format.
+    /// Format of the answer itself, including its version number.
     pub format: String,
     /// Time of the answer.
     #[schemars(with = "value::Time")]
@@ -121,26 +121,26 @@ pub struct PlanAnswer {
     /// Tenant of the ledger.
     #[schemars(with = "value::TenantId")]
     pub tenant: TenantId,
-    /// Workspace of the plan.
+    /// Id of the plan's workspace.
     #[schemars(with = "value::WorkspaceId")]
     pub workspace: WorkspaceId,
-    /// The plan.
+    /// Id of the plan.
     #[schemars(with = "value::RunId")]
     pub plan: RunId,
     /// Ledger entry that queued the plan.
     pub queued: EntryRef,
-    /// The answer.
+    /// Answer of the approver.
     pub answer: Answer,
-    /// Reason that the approver gave, or `null`.
+    /// Reason given by the approver, or `null` if none was given.
     pub reason: Option<String>,
-    /// Digests of what was approved.
+    /// Digests that the approval is bound to.
     pub bound: Bound,
     /// Time until which the plan may be carried out.
     #[schemars(with = "value::Time")]
     pub expires: Timestamp,
-    /// The approver.
+    /// Approver.
     pub by: Actor,
-    /// Isolation of the approval key.
+    /// Protection of the approval key.
     pub isolation: Isolation,
 }
 
@@ -150,13 +150,13 @@ pub struct Bound {
     /// Digest of the request.
     #[schemars(with = "value::Digest")]
     pub plan: Digest,
-    /// Digest of the limits of the request.
+    /// Digest of the request's limits.
     #[schemars(with = "value::Digest")]
     pub limits: Digest,
-    /// Digest of the change: of each file before and after.
+    /// Digest of the change, which covers each file before and after.
     #[schemars(with = "value::Digest")]
     pub change: Digest,
-    /// Digest of the policy in force.
+    /// Digest of the active policy.
     #[schemars(with = "value::Digest")]
     pub policy: Digest,
 }
@@ -164,9 +164,9 @@ pub struct Bound {
 words! {
     /// Answer of an approver.
     Answer {
-        /// The plan may be carried out, once.
+        /// The plan may be carried out once.
         Approved = "approved",
-        /// The plan may not be carried out.
+        /// The plan must not be carried out.
         Denied = "denied",
         /// The approval was withdrawn.
         Revoked = "revoked",
@@ -180,36 +180,36 @@ pub struct RunRecord {
     pub actor: Actor,
     /// Entry point that received the request.
     pub door: String,
-    /// Program that made the change visible: `client` where that of an agent did. Absent where actum did.
+    /// Program that published the change: `client` for an agent's own client. Absent if actum published it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub published_by: Option<String>,
-    /// Key of the request; `null` where the caller gave none.
+    /// Key of the request, or `null` if the caller provided none.
     pub request: Option<String>,
-    /// Number of the attempt at this request, counted from 1.
+    /// Number of the attempt to carry out this request, counted from 1.
     pub attempt: u32,
-    /// Approval that let the run go. Absent where none was needed.
+    /// Approval that allowed the run to proceed. Absent if none was needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Approval")]
     pub approval: Option<Approval>,
     /// Decisions of the gates.
     pub gates: Vec<Gate>,
-    /// Commands that were run. Absent where none was.
+    /// Commands that were executed for the run. Absent if no command was executed.
     #[serde(default, skip_serializing_if = "Commands::is_empty")]
     pub commands: Commands,
-    /// External pipelines, which ran after the change was published. Absent if empty, or if the end is not recorded.
+    /// External pipelines that ran after the change was published. Absent if empty or if the end of the run is not recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub external: Vec<ExternalRun>,
-    /// SQL steps whose effects the run has. Absent if empty.
+    /// SQL steps whose effects are part of the run. Absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queries: Vec<Query>,
     /// Index of the intent in the ledger, counted from 0.
     pub intent: u64,
-    /// The receipt; `null` while the end of the run is not recorded.
+    /// Receipt of the run, or `null` if the end of the run is not recorded yet.
     pub receipt: Option<SignedReceipt>,
 }
 
-/// SQL step of a task plan, by digests.
+/// SQL step of a task plan, identified by digests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Query {
     /// Id of the action in the plan.
@@ -217,10 +217,10 @@ pub struct Query {
     /// Path of the database.
     #[schemars(with = "value::PathName")]
     pub database: PathName,
-    /// SHA-256 of the library.
+    /// SHA-256 of the DuckDB library.
     #[schemars(with = "value::Digest")]
     pub library: Digest,
-    /// SHA-256 of the parameters, as the plan writes them. Absent where it has none.
+    /// SHA-256 of the parameters as written in the plan. Absent if the step has no parameters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "value::Digest")]
     pub parameters: Option<Digest>,
@@ -229,43 +229,43 @@ pub struct Query {
     pub query: Digest,
 }
 
-/// Commands that were run for a run, and their confinement.
+/// Commands that were executed for a run, and their sandbox.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Commands {
-    /// Commands whose effects are the change, in order. Absent if empty.
+    /// Commands that produced the change, in order. Absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub made: Vec<Command>,
     /// Commands that checked the staged change. Absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub verified: Vec<Command>,
-    /// Confinement of the commands. Absent without one.
+    /// Sandbox in which the commands ran. Absent if they were not sandboxed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Confinement")]
     pub sandbox: Option<Confinement>,
 }
 
-/// External pipeline of a task plan: its effects outside of the workspace are never undone.
+/// External pipeline of a task plan. Its effects outside the workspace are never undone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ExternalRun {
-    /// Id of its action in the plan.
+    /// Id of the action in the plan.
     pub action: String,
-    /// Name.
+    /// Name of the pipeline.
     pub name: String,
-    /// SHA-256 of its declaration in the operator's policy.
+    /// SHA-256 of the pipeline's declaration in the operator's policy.
     #[schemars(with = "value::Digest")]
     pub declaration: Digest,
-    /// Variables as they are declared. Absent if empty.
+    /// Environment variables as declared in the policy. Absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub env: Vec<String>,
-    /// Arguments of each step.
+    /// Program and arguments of each step.
     pub steps: Vec<Vec<String>>,
-    /// End of the pipeline.
+    /// Outcome of the pipeline.
     pub ended: ExternalEnd,
-    /// Steps that ran.
+    /// Steps that were executed.
     pub commands: Vec<Command>,
 }
 
-/// End of an external pipeline.
+/// Outcome of an external pipeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ExternalEnd {
@@ -275,54 +275,54 @@ pub enum ExternalEnd {
     Succeeded,
     /// A step failed or was stopped.
     Failed,
-    /// The process ended first: whether it ran is not known.
+    /// The actum process ended before the outcome was recorded, so it is unknown whether the pipeline ran.
     Unknown,
 }
 
-/// A command and its end.
+/// Command that was executed, and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Command {
-    /// The program and its arguments.
+    /// Program and its arguments.
     pub argv: Vec<String>,
     /// Outcome of the command.
     pub ended: CommandEnding,
-    /// Running time in milliseconds.
+    /// Duration in milliseconds.
     pub wall_ms: u64,
-    /// SHA-256 of its standard output.
+    /// SHA-256 of standard output.
     #[schemars(with = "value::Digest")]
     pub stdout: Digest,
-    /// SHA-256 of its standard error.
+    /// SHA-256 of standard error.
     #[schemars(with = "value::Digest")]
     pub stderr: Digest,
 }
 
-/// End of a command.
+/// Outcome of a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandEnding {
     /// The command exited with this code.
     Code(i32),
-    /// This signal ended it.
+    /// The command was killed by this signal.
     Signal(i32),
     /// The command was terminated for this reason.
     Stopped(String),
 }
 
-/// Confinement of commands.
+/// Sandbox in which commands ran.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Confinement {
-    /// Tier of the sandbox: `N` (namespaces, Landlock and seccomp) or `L` (Landlock and seccomp).
+    /// Sandbox tier: `N` (namespaces, Landlock and seccomp) or `L` (Landlock and seccomp).
     pub tier: String,
-    /// Version of the Landlock interface; `null` where it was not used.
+    /// Landlock ABI version, or `null` if Landlock was not used.
     pub landlock: Option<u32>,
-    /// True if the commands ran as root, without capabilities.
+    /// Whether the commands ran as root, without capabilities.
     pub is_root: bool,
-    /// Directories that were passed through. Their changes are not part of the run.
+    /// Directories that commands accessed directly. Changes in them are not part of the run.
     pub caches: Vec<String>,
 }
 
 impl Commands {
-    /// Returns true if no command was run.
+    /// Whether no command was executed.
     pub fn is_empty(&self) -> bool {
         self.made.is_empty() && self.verified.is_empty()
     }

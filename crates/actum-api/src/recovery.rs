@@ -1,4 +1,4 @@
-//! `actum.recovery/1` and `actum.resolve/1`: what an interrupted run left, and blocked paths.
+//! `actum.recovery/1` and `actum.resolve/1`: recovery after an interrupted run, and blocked paths.
 
 use actum_core::RunId;
 use schemars::JsonSchema;
@@ -14,18 +14,18 @@ pub(crate) const DOCUMENTS: &[DocumentType] =
 /// Result of `actum recover`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Recovery {
-    /// Path of the journal that was set aside, from the root; `null` where none was.
+    /// Path of the old journal that was set aside, relative to the workspace root, or `null` if it was not set aside.
     pub set_aside_journal: Option<String>,
-    /// Directory with the displaced and kept files that only the old journal names; `null` without such files.
+    /// Directory with displaced and kept files that only the old journal refers to, or `null` if there are no such files.
     pub set_aside_images: Option<String>,
-    /// Run in the old journal whose end could not be read, so that its paths are blocked.
+    /// Run in the old journal whose end could not be read, so that its paths are blocked, or `null` if there is no such run.
     #[schemars(with = "Option<value::RunId>")]
     pub interrupted: Option<RunId>,
-    /// True if a new journal was started.
+    /// Whether a new journal was created.
     pub new_journal: bool,
-    /// Recovered run and files; `null` where there was nothing to recover.
+    /// Recovered run and files, or `null` if there was nothing to recover.
     pub recovery: Option<Recovered>,
-    /// Paths that no run touches until they are resolved.
+    /// Paths that no run may change until they are resolved.
     pub blocked: Vec<BlockedPath>,
 }
 
@@ -36,7 +36,7 @@ impl Document for Recovery {
 /// Result of `actum resolve`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Resolve {
-    /// Paths that runs may touch again.
+    /// Paths that runs may change again.
     pub resolved: Vec<BlockedPath>,
     /// Number of paths that are still blocked.
     pub blocked: u64,
@@ -49,36 +49,36 @@ impl Document for Resolve {
 /// Result of a recovery.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Recovered {
-    /// Run that was rolled back; `null` where none was unfinished.
+    /// Run that was rolled back, or `null` if no run was unfinished.
     #[schemars(with = "Option<value::RunId>")]
     pub unfinished: Option<RunId>,
-    /// Paths that were rewritten after a power cut.
+    /// Paths that were rewritten because a power failure may have damaged them.
     pub rewritten: Vec<WorkspacePath>,
-    /// Paths with changes of another program, which stay.
+    /// Paths that another program changed. Those changes were kept.
     pub foreign: Vec<WorkspacePath>,
-    /// Paths that the operating system refused to change. They are unchanged.
+    /// Paths that the operating system did not allow actum to restore. They are unchanged.
     pub refused: Vec<RefusedPath>,
-    /// Names of files below `.actum/lost` with content that was recorded nowhere.
+    /// Names of files in `.actum/lost` whose content was not recorded anywhere else.
     pub saved: Vec<String>,
 }
 
 /// Path that could not be restored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RefusedPath {
-    /// The path.
+    /// Path relative to the workspace root.
     #[serde(flatten)]
     pub path: WorkspacePath,
-    /// Error of the operating system, for the user.
+    /// Error message of the operating system.
     pub cause: String,
 }
 
-/// Path that no run touches until it is resolved.
+/// Path that no run may change until it is resolved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockedPath {
-    /// The path.
+    /// Path relative to the workspace root.
     #[serde(flatten)]
     pub path: WorkspacePath,
-    /// Run that left it blocked.
+    /// Run because of which the path is blocked.
     #[schemars(with = "value::RunId")]
     pub run: RunId,
 }

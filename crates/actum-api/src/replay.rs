@@ -1,4 +1,4 @@
-//! `actum.replay/1`: a decision that was made again.
+//! `actum.replay/1`: result of replaying a decision.
 
 use actum_core::{Digest, RiskTier, RunId};
 use schemars::JsonSchema;
@@ -11,21 +11,21 @@ use crate::value;
 
 pub(crate) const DOCUMENTS: &[DocumentType] = &[DocumentType::new::<Replay>()];
 
-/// Result of `actum replay`, where the decision is the same as before.
+/// Result of `actum replay`, if the replayed decision matches the recorded one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Replay {
-    /// The run.
+    /// Id of the run.
     #[schemars(with = "value::RunId")]
     pub run: RunId,
-    /// Version of the rules.
+    /// Version of the decision rules.
     pub semantics: u32,
-    /// Digest of the document that the decision was made from.
+    /// Digest of the document that contains all inputs of the decision.
     #[schemars(with = "value::Digest")]
     pub bundle: Digest,
-    /// Digest of bundle and decision together.
+    /// Combined digest of the bundle and the decision.
     #[schemars(with = "value::Digest")]
     pub digest: Digest,
-    /// Digest of the policy that was in force.
+    /// Digest of the policy that was active at the time of the run.
     #[schemars(with = "value::Digest")]
     pub policy: Digest,
     /// Risk tier of the change.
@@ -33,7 +33,7 @@ pub struct Replay {
     pub tier: RiskTier,
     /// Decisions of the gates.
     pub gates: Vec<Gate>,
-    /// Number of the receipt's entry in the ledger, counted from 0; `null` where there is no receipt yet.
+    /// Index of the receipt in the ledger, counted from 0, or `null` if there is no receipt yet.
     pub receipt: Option<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! `actum.sql-library/1`: the DuckDB library that SQL steps load.
+//! `actum.sql-library/1`: DuckDB library that SQL steps load.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,11 +12,11 @@ pub(crate) const DOCUMENTS: &[DocumentType] = &[DocumentType::new::<SqlLibrary>(
 pub struct SqlLibrary {
     /// Version of DuckDB.
     pub version: String,
-    /// Path of the library. Escaped where its bytes are not UTF-8.
+    /// Path of the library. Escaped if it is not UTF-8.
     pub path: String,
     /// SHA-256 of the library, in hexadecimal.
     pub sha256: String,
-    /// True if it was installed now; `false` if it existed.
+    /// Whether the library was installed by this command. If `false`, it was already installed.
     pub installed: bool,
 }
 

@@ -1,33 +1,33 @@
-//! Effects of an SQL step on the tables of its database.
+//! Preview of the changes that an SQL step makes to the tables of its database.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::word::words;
 
-/// Effects of an SQL step.
+/// Preview of the changes that an SQL step makes to its database.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SqlPreview {
-    /// Version of DuckDB, as it names itself.
+    /// Version of DuckDB, as reported by the library.
     pub version: String,
-    /// Statements in their order.
+    /// Executed statements, in order.
     pub statements: Vec<SqlStatement>,
-    /// Rows that the step changes: those that the statements count or, if more differ, those that differ. A table that was not
-    /// compared counts with all its rows.
+    /// Number of changed rows: the sum reported by the statements or the number of rows that differ, whichever is larger. All rows
+    /// of a table that was not compared count as changed.
     pub rows_changed: u64,
-    /// Tables that differ, by schema and name, at most 200.
+    /// Tables that differ, sorted by schema and name. At most 200 are listed.
     pub tables: Vec<SqlTable>,
-    /// Further tables that differ.
+    /// Number of further tables that differ but are not listed.
     pub tables_left_out: u64,
-    /// Tables that are the same.
+    /// Number of tables that did not change.
     pub unchanged: u64,
-    /// Views and indexes that are new or removed, at most 200. Their definitions are not compared. Absent if empty.
+    /// Views and indexes that were added or removed, at most 200. Their definitions are not compared. Absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub objects: Vec<SqlObject>,
-    /// Further views and indexes that are new or removed. Absent if empty.
+    /// Number of further views and indexes that were added or removed but are not listed. Absent if 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub objects_left_out: u64,
-    /// Reason why the tables could not be compared. Absent where they were.
+    /// Reason why the tables could not be compared. Absent if they were compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_compared: Option<String>,
 }
@@ -35,31 +35,31 @@ pub struct SqlPreview {
 /// Statement of an SQL step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SqlStatement {
-    /// Kind, such as `UPDATE`.
+    /// Kind of the statement, such as `UPDATE`.
     pub kind: String,
-    /// Rows that it changes; of a query the rows that it gives.
+    /// Number of rows that the statement changed, or that a query returned.
     pub rows: u64,
 }
 
-/// View or index that an SQL step makes or removes.
+/// View or index that an SQL step added or removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SqlObject {
-    /// Kind.
+    /// Kind of the object.
     pub kind: SqlObjectKind,
-    /// Schema.
+    /// Schema of the object.
     pub schema: String,
-    /// Name.
+    /// Name of the object.
     pub name: String,
-    /// Table of an index. Absent of a view.
+    /// Table that the index belongs to. Absent for a view.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     pub table: Option<String>,
-    /// Change of the object.
+    /// Change to the object.
     pub change: SqlObjectChange,
 }
 
 words! {
-    /// Kind of an object that holds no rows of its own.
+    /// Kind of a database object that has no rows of its own.
     SqlObjectKind {
         /// View.
         View = "view",
@@ -69,11 +69,11 @@ words! {
 }
 
 words! {
-    /// Change of a view or an index.
+    /// Change to a view or an index.
     SqlObjectChange {
-        /// The object is new.
+        /// The object was added.
         Added = "added",
-        /// The object is removed.
+        /// The object was removed.
         Removed = "removed",
     }
 }
@@ -81,67 +81,67 @@ words! {
 /// Table before and after an SQL step.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SqlTable {
-    /// Schema.
+    /// Schema of the table.
     pub schema: String,
-    /// Name.
+    /// Name of the table.
     pub name: String,
-    /// Rows before; `null` if the table is new.
+    /// Number of rows before the step, or `null` if the table is new.
     pub rows_before: Option<u64>,
-    /// Rows after; `null` if the table is removed.
+    /// Number of rows after the step, or `null` if the table was removed.
     pub rows_after: Option<u64>,
-    /// Changed, new and removed rows; `null` if they were not compared.
+    /// Number of changed, added and removed rows, or `null` if the rows were not compared.
     pub rows_changed: Option<u64>,
-    /// Reason why the rows were not compared or cannot be shown. Absent without one.
+    /// Reason why the rows were not compared or cannot be shown. Absent otherwise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_compared: Option<String>,
-    /// New columns of a table that is there before and after.
+    /// Columns that were added to an existing table.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub columns_added: Vec<SqlColumn>,
-    /// Removed columns of such a table.
+    /// Columns that were removed from an existing table.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub columns_removed: Vec<SqlColumn>,
-    /// Columns of another type.
+    /// Columns whose type changed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub columns_retyped: Vec<SqlRetypedColumn>,
-    /// Columns of `rows`: first those of the primary key, then those that differ in any of the rows; at most 32.
+    /// Columns of `rows`, at most 32: first the columns of the primary key, then those that differ in any of the rows.
     pub columns: Vec<SqlColumn>,
-    /// Number of columns of the primary key by which the rows were compared; 0 if they were compared as a whole.
+    /// Number of primary key columns by which rows were matched, or 0 if entire rows were compared.
     pub key_columns: u64,
-    /// Columns that `rows` leave out.
+    /// Number of columns that are not shown in `rows`.
     pub columns_left_out: u64,
-    /// First rows that differ, of all tables of the step at most 20.
+    /// First rows that differ. At most 20 are shown for all tables of the step together.
     pub rows: Vec<SqlRow>,
 }
 
 /// Column of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SqlColumn {
-    /// Name.
+    /// Name of the column.
     pub name: String,
-    /// Type, as DuckDB writes it.
+    /// Type of the column, as written by DuckDB.
     #[serde(rename = "type")]
     pub kind: String,
 }
 
-/// Column whose type differs.
+/// Column whose type changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SqlRetypedColumn {
-    /// Name.
+    /// Name of the column.
     pub name: String,
-    /// Type after.
+    /// Type after the step.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Type before.
+    /// Type before the step.
     pub type_before: String,
 }
 
-/// Row that differs. Each value is a text, as DuckDB writes it, or `null` for `NULL`. A text of 120 characters that ends
-/// with `…` was cut.
+/// Row that differs. Each value is a string as formatted by DuckDB, or `null` for `NULL`. A value of 120 characters that ends with
+/// `…` was truncated.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SqlRow {
-    /// Values before; `null` for a new row.
+    /// Values before the step, or `null` for an added row.
     pub old: Option<Vec<Option<String>>>,
-    /// Values after; `null` for a removed row.
+    /// Values after the step, or `null` for a removed row.
     pub new: Option<Vec<Option<String>>>,
 }
 

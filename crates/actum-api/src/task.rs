@@ -1,4 +1,4 @@
-//! Task plans: templates, checks, previews and approvals of plans, status lines and rollbacks of tasks, and codes.
+//! Documents about task plans: templates, checks, previews, approvals, status lines, rollbacks and error codes.
 
 use actum_core::{RiskTier, RunId, Status, Timestamp};
 use schemars::JsonSchema;
@@ -22,75 +22,75 @@ pub(crate) const DOCUMENTS: &[DocumentType] = &[
     DocumentType::new::<Rollback>(),
 ];
 
-/// Result of `actum plan lint`, and of `actum plan preview` and `approve` where the plan cannot be used.
+/// Result of `actum plan lint`, and of `actum plan preview` and `approve` if the plan is invalid.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanLint {
-    /// Id of the plan. Absent where the plan cannot be read.
+    /// Id of the plan. Absent if the plan cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<String>,
-    /// True if there are no problems.
+    /// Whether the plan has no problems.
     pub sound: bool,
-    /// Number of actions in the plan. Absent where the plan cannot be read.
+    /// Number of actions in the plan. Absent if the plan cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actions: Option<u64>,
-    /// Number of files that the plan writes. Absent where the plan cannot be read.
+    /// Number of files that the plan writes. Absent if the plan cannot be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<u64>,
-    /// The problems, up to a limit.
+    /// Problems found, up to a limit.
     pub problems: Vec<PlanProblem>,
-    /// True if there are more problems than are listed.
+    /// Whether there are further problems that are not listed.
     pub more: bool,
 }
 
-/// Problem of a task plan or its config.
+/// Problem in a task plan or its config.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanProblem {
-    /// File that has the problem. Absent where it is the plan and could be read.
+    /// File with the problem. Absent if it is the plan itself and the plan could be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// Number of the code.
+    /// Number of the error code.
     pub error_code: u16,
-    /// Word of the code.
+    /// Name of the error code.
     pub error_type: String,
-    /// Category of the code.
+    /// Category of the error code.
     pub error_category: ErrorCategory,
-    /// Path to the value that has the problem. Empty for the document itself.
+    /// Path of the value with the problem. Empty for the document itself.
     pub path: String,
-    /// Line, counted from 1; `null` where the place is unknown.
+    /// Line of the problem, counted from 1, or `null` if unknown.
     pub line: Option<u64>,
-    /// Column, counted from 1; `null` where the place is unknown.
+    /// Column of the problem, counted from 1, or `null` if unknown.
     pub column: Option<u64>,
-    /// The problem as a sentence.
+    /// Description of the problem as a sentence.
     pub message: String,
-    /// Consequence for the plan.
+    /// Consequence of the problem for the plan.
     pub recovery_action: RecoveryAction,
 }
 
-/// Category of a code of task plans.
+/// Category of an error code of task plans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum ErrorCategory {
     /// A document or its content is invalid.
     #[serde(rename = "VALIDATION_ERROR")]
     Validation,
-    /// The file system or git is not as required.
+    /// The file system or the git repository is not in the required state.
     #[serde(rename = "FILE_SYSTEM_ERROR")]
     FileSystem,
     /// The change is not permitted.
     #[serde(rename = "PERMISSION_ERROR")]
     Permission,
-    /// A protected file would change.
+    /// The change would modify a protected file.
     #[serde(rename = "PROTECTED_FILE_ERROR")]
     ProtectedFile,
-    /// An action that another depends on was not carried out.
+    /// An action that another action depends on was not carried out.
     #[serde(rename = "DEPENDENCY_ERROR")]
     Dependency,
-    /// The engine failed.
+    /// An internal error occurred in the engine.
     #[serde(rename = "INTERNAL_ERROR")]
     Internal,
 }
 
 impl ErrorCategory {
-    /// Returns the word in the document.
+    /// Returns the value used in the document.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Validation => "VALIDATION_ERROR",
@@ -107,13 +107,13 @@ impl ErrorCategory {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RecoveryAction {
-    /// Nothing was begun.
+    /// The task was rejected before anything was started.
     Rejected,
     /// The action was skipped.
     Skipped,
-    /// Everything is as before.
+    /// All changes were rolled back.
     RolledBack,
-    /// A user has to act.
+    /// A user has to fix the problem.
     ManualRequired,
 }
 
@@ -122,44 +122,44 @@ pub enum RecoveryAction {
 pub struct PlanPreview {
     /// Id of the plan.
     pub plan: String,
-    /// True if the whole plan would be carried out.
+    /// Whether the entire plan would be carried out.
     pub sound: bool,
     /// Actions in the order in which they would be carried out.
     pub actions: Vec<PreviewedAction>,
-    /// Validation rules that would not hold at the end, and other reasons why the plan would not be kept.
+    /// Validation rules that would fail at the end, and other reasons why the changes would not be kept.
     pub broken_rules: Vec<ActionError>,
-    /// Risk tier of the whole change.
+    /// Risk tier of the entire change.
     #[schemars(with = "value::Tier")]
     pub tier: RiskTier,
-    /// Decisions of the gates about the whole change.
+    /// Decisions of the gates on the entire change.
     pub gates: Vec<Gate>,
     /// Settings of the task.
     #[serde(flatten)]
     pub settings: TaskSettings,
-    /// Diffs of the whole change.
+    /// Diffs of the entire change.
     pub diff: Diffs,
 }
 
-/// Action of a previewed plan.
+/// Action of a plan, with its predicted result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PreviewedAction {
     /// Id of the action.
     pub action_id: String,
-    /// Result of the action.
+    /// Predicted result of the action.
     #[serde(flatten)]
     pub end: ActionResult,
-    /// Effects of an SQL step. Absent for other actions, and where nothing of the action is left.
+    /// Changes made by an SQL step. Absent for other actions, and if the step's changes would not be kept.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sql: Option<SqlPreview>,
 }
 
-/// Result of an action.
+/// Predicted result of an action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "status", rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ActionResult {
     /// The action would be carried out.
     Success {
-        /// Summary of its effect.
+        /// Summary of the action's effect.
         output: String,
     },
     /// The action would fail.
@@ -169,14 +169,14 @@ pub enum ActionResult {
         /// Reason as a sentence.
         reason: String,
     },
-    /// The action runs an external pipeline, after the change is published.
+    /// The action would run an external pipeline after the change is published.
     Deferred {
         /// Name of the pipeline.
         pipeline: String,
-        /// Variables as they are declared. Absent if empty.
+        /// Environment variables as declared in the policy. Absent if empty.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         env: Vec<String>,
-        /// Arguments of each step.
+        /// Program and arguments of each step.
         steps: Vec<Vec<String>>,
     },
 }
@@ -184,22 +184,22 @@ pub enum ActionResult {
 /// Error of an action or a validation rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ActionError {
-    /// Number of the code.
+    /// Number of the error code.
     pub error_code: u16,
-    /// The error as a sentence.
+    /// Error message as a sentence.
     pub error_message: String,
 }
 
-/// Settings of a task that differ from the defaults, and its commit.
+/// Non-default settings of a task, and the commit that it makes.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskSettings {
     /// Settings of the system config that differ from the defaults. Absent if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub settings: Vec<TaskSetting>,
-    /// Commit of the run, as the repository is now. Absent where none is wanted.
+    /// Commit that the run would make in the current state of the repository. Absent if no commit is requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<TaskCommit>,
-    /// Description of the plan, for the message of the commit. Absent without one.
+    /// Description of the plan, which becomes part of the commit message. Absent if the plan has no description.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit_body: Option<String>,
 }
@@ -207,13 +207,13 @@ pub struct TaskSettings {
 /// Setting of a system config.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskSetting {
-    /// Name with that of its object, such as `git.commit`.
+    /// Qualified name of the setting, such as `git.commit`.
     pub name: String,
-    /// Value as the config has it.
+    /// Value of the setting, as written in the config.
     pub value: String,
 }
 
-/// Commit of a task.
+/// Commit that a task makes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum TaskCommit {
@@ -221,7 +221,7 @@ pub enum TaskCommit {
     Planned {
         /// Branch that is checked out.
         branch: String,
-        /// Author, such as `Ada <ada@example.org>`.
+        /// Author of the commit, such as `Ada <ada@example.org>`.
         author: String,
     },
     /// The commit cannot be made.
@@ -234,7 +234,7 @@ pub enum TaskCommit {
 /// Result of `actum plan new`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanNew {
-    /// The file, as the command named it. Escaped where its bytes are not UTF-8.
+    /// Path of the new plan, as given on the command line. Escaped if it is not UTF-8.
     pub file: String,
 }
 
@@ -243,22 +243,23 @@ pub struct PlanNew {
 pub struct PlanApprove {
     /// Id of the task.
     pub task: String,
-    /// File of the task envelope, beside the plan.
+    /// Path of the task envelope, which is written next to the plan.
     pub envelope: String,
-    /// File of the signed approval; `null` where the envelope is unsigned.
+    /// Path of the signed approval, or `null` if the envelope is unsigned.
     pub approval: Option<String>,
-    /// Time until which the approval counts; `null` where the envelope is unsigned.
+    /// Time until which the approval is valid, or `null` if the envelope is unsigned.
     #[schemars(with = "Option<value::Time>")]
     pub expires: Option<Timestamp>,
 }
 
-/// Status line of a task, which `actum run` writes. `schemas/task-status.schema.json` is its contract with all limits.
+/// Status line of a task, as printed by `actum run`. `schemas/task-status.schema.json` contains its complete contract, including
+/// all limits.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum TaskStatus {
     /// Progress of the task.
     Update(TaskUpdate),
-    /// End of the task: the last line.
+    /// End of the task. This is the last line.
     Final(Box<TaskEnd>),
 }
 
@@ -269,28 +270,28 @@ pub struct TaskUpdate {
     pub sequence: u32,
     /// Id of the task.
     pub task_id: String,
-    /// Id of the plan. Absent before the plan was read.
+    /// Id of the plan. Absent until the plan has been read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_id: Option<String>,
-    /// Time of the line.
+    /// Time at which the line was printed.
     #[schemars(with = "value::Time")]
     pub time: Timestamp,
     /// Phase of the task, such as `EXECUTING`.
     pub phase: String,
-    /// Id of the action. Absent for lines about no action.
+    /// Id of the action. Absent if the line is not about an action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action_id: Option<String>,
-    /// Status of the action: `STARTED`, `SUCCESS`, `FAILED` or `SKIPPED`. Absent for lines about no action.
+    /// Status of the action: `STARTED`, `SUCCESS`, `FAILED` or `SKIPPED`. Absent if the line is not about an action.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action_status: Option<String>,
-    /// Number of the code of a failed action, else absent.
+    /// Number of the error code of a failed action. Absent for other lines.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_code: Option<u16>,
     /// Number of actions that have ended.
     pub actions_done: u32,
-    /// Number of all actions.
+    /// Total number of actions.
     pub actions_total: u32,
-    /// Further information as a sentence. Absent without one.
+    /// Additional information as a sentence. Optional.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }
@@ -302,61 +303,61 @@ pub struct TaskEnd {
     pub sequence: u32,
     /// Id of the task.
     pub task_id: String,
-    /// Id of the plan. Absent where the plan could not be read.
+    /// Id of the plan. Absent if the plan could not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_id: Option<String>,
-    /// Time of the line.
+    /// Time at which the line was printed.
     #[schemars(with = "value::Time")]
     pub time: Timestamp,
-    /// Status in the words of the reports: `SUCCESS`, `PARTIAL`, `FAILED`, `ROLLED_BACK`, `CANCELLED` or `REJECTED`.
+    /// Status of the task, as used in reports: `SUCCESS`, `PARTIAL`, `FAILED`, `ROLLED_BACK`, `CANCELLED` or `REJECTED`.
     pub status: String,
-    /// Status in the words that all commands share.
+    /// Status of the request, as used by all commands.
     #[schemars(with = "value::Status")]
     pub outcome: Status,
-    /// Id of the execution report, or of the error report of a rejected task.
+    /// Id of the execution report, or of the error report if the task was rejected.
     pub report_id: String,
-    /// Directory of the reports, relative to the root. Absent where no report was written.
+    /// Directory of the reports, relative to the workspace root. Absent if no report was written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report_directory: Option<String>,
-    /// Numbers of actions by their end. Absent for a rejected task.
+    /// Number of actions by outcome. Absent if the task was rejected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actions_summary: Option<ActionsSummary>,
-    /// True if the task was rolled back.
+    /// Whether the task was rolled back.
     pub rollback_performed: bool,
-    /// Error that decided the status. Absent without one.
+    /// Error that determined the status. Absent if no error occurred.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<Map<String, Value>>,
 }
 
-/// Numbers of actions by their end.
+/// Number of actions by outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ActionsSummary {
-    /// All actions.
+    /// Total number of actions.
     pub total: u32,
-    /// Actions that were carried out.
+    /// Number of actions that were carried out.
     pub completed: u32,
-    /// Actions that failed.
+    /// Number of actions that failed.
     pub failed: u32,
-    /// Actions that were skipped.
+    /// Number of actions that were skipped.
     pub skipped: u32,
 }
 
-/// Result of `actum explain CODE`, for a code of task plans.
+/// Result of `actum explain CODE` for an error code of task plans.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TaskCode {
-    /// Number of the code.
+    /// Number of the error code.
     pub error_code: u16,
-    /// Word of the code.
+    /// Name of the error code.
     pub error_type: String,
-    /// Category of the code.
+    /// Category of the error code.
     pub error_category: ErrorCategory,
-    /// Meaning of the code, as a sentence.
+    /// Meaning of the error code, as a sentence.
     pub about: String,
-    /// Consequence, as the reports name it.
+    /// Consequence of the error, as named in reports.
     pub recovery_action: RecoveryAction,
-    /// Consequence as a sentence.
+    /// Consequence of the error, as a sentence.
     pub response: String,
-    /// Advice.
+    /// Advice for the user.
     pub to_do: String,
 }
 
@@ -365,14 +366,14 @@ pub struct TaskCode {
 pub struct Rollback {
     /// Id of the task.
     pub task: String,
-    /// Directory of the task's reports, relative to the root.
+    /// Directory of the task's reports, relative to the workspace root.
     pub report_directory: String,
-    /// Run that took the task back; `null` where that was done before and only the reports were missing.
+    /// Run that rolled back the task, or `null` if it was already rolled back and only the reports were missing.
     #[schemars(with = "Option<value::RunId>")]
     pub run: Option<RunId>,
-    /// Commit that reverts the task's commit; `null` without one.
+    /// Commit that reverts the task's commit, or `null` if no commit was reverted.
     pub commit: Option<String>,
-    /// True if the task is rolled back.
+    /// Whether the task is rolled back.
     pub rollback_performed: bool,
 }
 

@@ -1,12 +1,12 @@
-//! Schemas of values that `actum-core` and `actum-record` define.
+//! JSON Schemas for values that are defined in `actum-core` and `actum-record`.
 //!
-//! These types are never made. A field names one in `#[schemars(with = "...")]`.
+//! The types in this module are never instantiated. Fields refer to them with `#[schemars(with = "...")]`.
 
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
-/// Defines schemas of texts.
+/// Defines JSON Schemas for string values.
 macro_rules! texts {
     ($($(#[doc = $about:literal])+ $name:ident { $($keyword:literal: $value:expr),+ $(,)? })+) => { $(
         $(#[doc = $about])+
@@ -26,7 +26,7 @@ macro_rules! texts {
 }
 
 texts! {
-    /// Id of a run or of a plan.
+    /// Id of a run or a plan.
     RunId { "pattern": "^[0-9a-hjkmnp-tv-z]{12}$" }
     /// SHA-256 digest in hexadecimal.
     Digest { "pattern": "^[0-9a-f]{64}$" }
@@ -38,17 +38,18 @@ texts! {
     Time { "format": "date-time", "pattern": "Z$" }
     /// Ed25519 public key in base64.
     PublicKey { "pattern": "^[A-Za-z0-9+/]{43}=$" }
-    /// Purpose of a key: receipts (`result`), the state of a ledger (`checkpoint`), approvals (`approval`).
+    /// Purpose of a key: to sign leases (`lease`), receipts (`result`), ledger checkpoints (`checkpoint`) or approvals
+    /// (`approval`).
     KeyRole { "enum": ["lease", "result", "checkpoint", "approval"] }
-    /// Name of a tenant, to which a ledger belongs.
+    /// Name of the tenant that owns a ledger.
     TenantId { "minLength": 1, "maxLength": 64 }
     /// Id of a workspace.
     WorkspaceId { "pattern": "^[0-9a-hjkmnp-tv-z]{12}$" }
     /// Name of an action.
     ActionName { "pattern": "^[a-z][a-z0-9_]*$" }
-    /// State of an action: registered (`DRAFT`), usable (`ACTIVE`), or usable no longer (`RETIRED`).
+    /// State of an action: registered (`DRAFT`), usable (`ACTIVE`) or no longer usable (`RETIRED`).
     ActionState { "enum": ["DRAFT", "ACTIVE", "RETIRED"] }
-    /// Effect on a path.
+    /// Kind of effect on a path.
     EffectKind {
         "enum": [
             "created", "modified", "renamed", "mode", "attributes", "deleted", "directory_created",
@@ -57,14 +58,14 @@ texts! {
     }
     /// Permission bits in octal.
     Mode { "pattern": "^([0-7]{4}|120000)$" }
-    /// Status of a request: `reverted` is rolled back, `rejected` changed nothing, `queued` waits for an approver, `failed`
-    /// needs a look.
+    /// Status of a request: `succeeded`, `reverted` (rolled back), `rejected` (nothing changed), `queued` (waiting for approval) or
+    /// `failed` (needs attention).
     Status { "enum": ["succeeded", "reverted", "rejected", "queued", "failed"] }
-    /// Risk tier; from R3 on an approver decides.
+    /// Risk tier of a change. R3 and above require an approver's decision.
     Tier { "enum": ["R0", "R1", "R2", "R3", "R4"] }
 }
 
-/// Path below the root of the workspace: its text, or an object with `hex` where its bytes are not UTF-8.
+/// Path relative to the workspace root, either as text or, if it is not UTF-8, as an object with `hex`.
 pub(crate) enum PathName {}
 
 impl JsonSchema for PathName {
@@ -74,7 +75,7 @@ impl JsonSchema for PathName {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let about =
-            "Path below the root: its text, or an object with `hex` where its bytes are not UTF-8.";
+            "Path relative to the workspace root, or an object with `hex` if it is not UTF-8.";
         json_schema!({
             "description": about,
             "oneOf": [

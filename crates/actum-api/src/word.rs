@@ -1,6 +1,6 @@
-//! Words of which more can come: a reader keeps one that it does not know.
+//! Enums of strings that may gain values in future versions. Readers preserve values that they do not know.
 
-/// Defines enums of words. `Other` holds a word of a newer version.
+/// Defines enums of strings. The variant `Other` holds any value that was added in a newer version.
 macro_rules! words {
     ($(
         $(#[doc = $about:literal])+
@@ -8,16 +8,16 @@ macro_rules! words {
     )+) => { $(
         $(#[doc = $about])+
         ///
-        /// More words can come.
+        /// Future versions may add more values.
         #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
         pub enum $name {
             $( $(#[doc = $meaning])+ $variant, )+
-            /// Word of a newer version.
+            /// Value that was added in a newer version.
             Other(String),
         }
 
         impl $name {
-            /// Returns the word in the document.
+            /// Returns the value used in the document.
             pub fn as_str(&self) -> &str {
                 match self {
                     $( Self::$variant => $word, )+
@@ -74,12 +74,13 @@ pub(crate) use words;
 use schemars::{Schema, json_schema};
 use serde_json::{Value, json};
 
-/// Schema of a set of words. It lists the known ones and admits others.
+/// Returns the JSON Schema of such an enum, which lists the known values and also permits others.
 pub(crate) fn schema(about: &str, words: &[(&str, &str)]) -> Schema {
     let known =
         words.iter().map(|(word, meaning)| json!({ "description": meaning.trim(), "const": word }));
-    let any_of: Vec<Value> =
-        known.chain([json!({ "description": "More words can come." })]).collect();
+    let any_of: Vec<Value> = known
+        .chain([json!({ "description": "Any other value, which a future version may add." })])
+        .collect();
     json_schema!({ "description": about.trim(), "type": "string", "anyOf": any_of })
 }
 

@@ -1,4 +1,4 @@
-//! `actum.written/1`: a document that was written to a file.
+//! `actum.written/1`: document that was written to a file.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,22 +13,22 @@ pub(crate) const DOCUMENTS: &[DocumentType] = &[DocumentType::new::<Written>()];
 pub struct Written {
     /// Kind of the document.
     pub what: WrittenKind,
-    /// The file, as the command named it. Escaped where its bytes are not UTF-8.
+    /// Path of the file, as given on the command line. Escaped if it is not UTF-8.
     pub file: String,
     /// Size of the file in bytes.
     pub bytes: u64,
 }
 
 words! {
-    /// Kind of a document in a file.
+    /// Kind of document that was written to a file.
     WrittenKind {
         /// Public keys of an installation.
         Keyring = "keyring",
-        /// One public key.
+        /// Single public key.
         PublicKey = "public key",
         /// Receipt of a run.
         Receipt = "receipt",
-        /// Signed state of a ledger.
+        /// Signed checkpoint of a ledger.
         Checkpoint = "checkpoint",
     }
 }

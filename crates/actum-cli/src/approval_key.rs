@@ -1,4 +1,4 @@
-//! Approval and lease key of this installation, for hints and for `actum doctor`.
+//! State of the operator's approval key and lease key, for hints and for `actum doctor`.
 
 use actum_ledger::keys::{KeyError, Protection};
 use actum_ledger::{HomeError, Keys, LedgerHome};
@@ -7,16 +7,16 @@ use actum_record::signer::KeyRole;
 use crate::clock::now;
 use crate::home::{self, HomeUnknown};
 
-/// Reason for which a key of the operator cannot be read.
+/// Reason why a key of the operator could not be read.
 #[derive(Debug)]
 pub(crate) enum ApprovalKeyUnread {
-    /// Its home is not known.
+    /// The home directory of the ledgers could not be determined.
     Home(HomeUnknown),
-    /// Home or keys cannot be opened.
+    /// The home directory or its keys could not be opened.
     Keys(actum::Error),
 }
 
-/// State of a key of the operator in this installation.
+/// State of an approval key or lease key in this installation.
 pub(crate) enum ApprovalState {
     Missing,
     Proven,
@@ -25,12 +25,12 @@ pub(crate) enum ApprovalState {
     Waiting,
 }
 
-/// Reads the state of the approval key.
+/// Returns the state of the approval key.
 pub(crate) fn approval_key() -> Result<ApprovalState, ApprovalKeyUnread> {
     operators_key(KeyRole::Approval)
 }
 
-/// Reads the state of the lease key.
+/// Returns the state of the lease key.
 pub(crate) fn lease_key() -> Result<ApprovalState, ApprovalKeyUnread> {
     operators_key(KeyRole::Lease)
 }

@@ -1,4 +1,4 @@
-//! Changes of a run, path by path.
+//! List of the paths that a run changes.
 
 use std::io::{self, Write};
 
@@ -12,10 +12,10 @@ use crate::count::{count, painted_lines};
 use crate::folded_paths::{self, ChangedPath, LISTED_MAX};
 use crate::style::{ADDED, CHANGED, Painted, REMOVED};
 
-/// Paths longer than this are not aligned, in characters.
+/// Maximum length of a path that is aligned with the others, in characters.
 const ALIGNED_MAX: usize = 60;
 
-/// Lists changes and counts their files and lines.
+/// Converts changes for a document and computes their totals.
 pub(crate) fn list<'a>(changes: impl IntoIterator<Item = &'a Change>) -> Changes {
     let mut list = Changes::default();
     for change in changes {
@@ -28,7 +28,7 @@ pub(crate) fn list<'a>(changes: impl IntoIterator<Item = &'a Change>) -> Changes
     list
 }
 
-/// Makes the line of one change.
+/// Converts a single change for a document.
 pub(crate) fn line(Change { path, kind, extent, modes }: &Change) -> Line {
     let Lines { added, removed } = extent.lines();
     let (kind, renamed_from) = kind_of(kind);
@@ -40,7 +40,7 @@ pub(crate) fn line(Change { path, kind, extent, modes }: &Change) -> Line {
     Line { path: path.into(), renamed_from, kind, added, removed, bytes, mode }
 }
 
-/// Returns the kind of a change, and the earlier path of a renamed file.
+/// Returns the kind of a change, and the old path of a renamed file.
 fn kind_of(kind: &ChangeKind) -> (Kind, Option<WorkspacePath>) {
     let kind = match kind {
         ChangeKind::Renamed { from } => return (Kind::Renamed, Some(from.into())),
@@ -55,7 +55,7 @@ fn kind_of(kind: &ChangeKind) -> (Kind, Option<WorkspacePath>) {
     (kind, None)
 }
 
-/// Writes one line for each path, indented by this many spaces; rows of directories if the list is long.
+/// Writes one line per path, indented by `indent` spaces. A long list is summarized by directory.
 pub(crate) fn write_lines(
     Changes { changes, .. }: &Changes,
     out: &mut dyn Write,
@@ -79,12 +79,12 @@ pub(crate) fn write_lines(
     Ok(())
 }
 
-/// Returns the human-readable line of a change.
+/// Returns the change as a line of text for the user.
 pub(crate) fn title(line: &Line) -> String {
     text(line, &shown_path(line), 0)
 }
 
-/// Returns the human-readable path: a directory ends with `/`, and a renamed file comes after its old path.
+/// Returns the path of a change as text for the user. A directory ends with `/`, and a renamed file is shown as `old -> new`.
 fn shown_path(Line { path, renamed_from, kind, .. }: &Line) -> String {
     let slash = if kind.is_of_directory() { "/" } else { "" };
     match renamed_from {
@@ -115,12 +115,12 @@ fn mode(line: &Line) -> Option<String> {
     Some(format!("{word}{before} -> {after}"))
 }
 
-/// Returns permission bits in the form of chmod(1).
+/// Formats permission bits in octal, as chmod(1) does.
 pub(crate) fn octal(mode: FileMode) -> String {
     format!("{:04o}", mode.bits())
 }
 
-/// Colour of a kind of change.
+/// Returns the color for a kind of change.
 fn style(kind: &Kind) -> Style {
     match kind {
         Kind::Created | Kind::DirectoryCreated => ADDED,
@@ -130,7 +130,8 @@ fn style(kind: &Kind) -> Style {
     }
 }
 
-/// Returns the human-readable word for a kind; a directory is distinguished from a file by the `/` after its name.
+/// Returns the word for a kind of change. Files and directories share the same words, because a directory is recognized by the `/`
+/// after its name.
 fn word(kind: &Kind) -> &str {
     match kind {
         Kind::DirectoryCreated => "created",

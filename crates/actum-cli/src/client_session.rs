@@ -4,9 +4,12 @@ use std::fs;
 
 use nix::unistd::getppid;
 
-/// Returns the name of the session: the process of the client, whose name is unique until the next boot. A server that
-/// the client restarts belongs to the same session.
-#[expect(clippy::disallowed_methods, reason = "the kernel says it there, and nowhere else")]
+/// Returns a name that identifies the client's session. It consists of the boot id and of the id and start time of the client
+/// process, so it stays the same if the client restarts this server.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the kernel provides this information only in `/proc`"
+)]
 pub(crate) fn name() -> String {
     let parent = getppid();
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
@@ -15,9 +18,9 @@ pub(crate) fn name() -> String {
     format!("{}/{parent}/{started}", boot.trim())
 }
 
-/// Returns the start time of a process, in clock ticks since the boot: field 22 of its state (proc_pid_stat(5)).
+/// Returns the start time of a process, in clock ticks since boot. This is field 22 of `/proc/PID/stat` (proc_pid_stat(5)).
 fn started(stat: &str) -> Option<&str> {
-    // The process name, field 2, can hold any bytes.
+    // Field 2 is the process name in parentheses, which may itself contain spaces and parentheses.
     let (_, rest) = stat.rsplit_once(')')?;
     rest.split_ascii_whitespace().nth(19)
 }

@@ -1,9 +1,9 @@
-//! Codes of task plans in the documents of `actum-api`.
+//! Conversion of task plan error codes to the types of `actum-api`.
 
 use actum_api::task;
 use actum_task::{ErrorCategory, RecoveryAction};
 
-/// Converts the category of a code.
+/// Converts the category of an error code.
 pub(crate) fn category(category: ErrorCategory) -> task::ErrorCategory {
     match category {
         ErrorCategory::Validation => task::ErrorCategory::Validation,

@@ -1,24 +1,24 @@
-//! Counts in words, as text and documents have them.
+//! Formatting of counts for text output and documents.
 
 use crate::style::{ADDED, Painted, REMOVED};
 
-/// Counts items as documents do.
+/// Converts a number of items to the integer type that documents use.
 pub(crate) fn number(items: usize) -> u64 {
     u64::try_from(items).unwrap_or(u64::MAX)
 }
 
-/// Returns `1 run`, `3 runs`.
+/// Formats a number with a noun, such as `1 run` or `3 runs`.
 pub(crate) fn count(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {noun}{plural}")
 }
 
-/// Returns `+3 -1`; `None` without any lines.
+/// Formats the number of changed lines, such as `+3 -1`. Returns `None` if no line changed.
 pub(crate) fn lines(added: u64, removed: u64) -> Option<String> {
     (added > 0 || removed > 0).then(|| format!("+{added} -{removed}"))
 }
 
-/// Writes changed lines in the colours of a diff.
+/// Formats the number of changed lines in the colors of a diff. Returns `None` if no line changed.
 pub(crate) fn painted_lines(added: u64, removed: u64) -> Option<String> {
     let (more, fewer) = (format!("+{added}"), format!("-{removed}"));
     let paint =

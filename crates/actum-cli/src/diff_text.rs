@@ -1,4 +1,4 @@
-//! A change as a unified diff.
+//! Rendering of a change as a unified diff.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
@@ -10,27 +10,27 @@ use actum_workspace::path_change::{CONTENT_BYTES_MAX, Content, PathChange, State
 
 use crate::style::{Painted, of_part};
 
-/// Audience of a diff.
+/// Reader of a diff, which determines its format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Audience {
-    /// User at a terminal: in colour, and without sequences that a terminal would obey.
+    /// User at a terminal. The diff is colored, and control characters are escaped.
     Terminal,
-    /// Program: byte for byte, so that the diff can be applied.
+    /// Program that may apply the diff, so file content is written byte for byte.
     Program,
 }
 
-/// Section of a diff, about one file.
+/// Part of a diff that shows the change to a single file.
 pub(crate) struct Section<'a> {
-    /// Change of the file that exists after it, or that was removed.
+    /// Change to the file. For a renamed file, this is the change at the new path.
     pub(crate) change: &'a PathChange,
-    /// File before and after, or the reason for which it cannot be shown whole.
+    /// File before and after the change, or the reason why it cannot be shown completely.
     sides: Result<Sides<'a>, String>,
 }
 
-/// File before and after.
+/// File before and after the change, each `None` if it does not exist.
 type Sides<'a> = (Option<Side<'a>>, Option<Side<'a>>);
 
-/// Returns the sections of all files that differ, ordered by path. A renamed file is shown at its new path.
+/// Returns a section for each file that differs, sorted by path. A renamed file has one section at its new path.
 pub(crate) fn sections(changes: &[PathChange]) -> Vec<Section<'_>> {
     let by_path: BTreeMap<_, _> = changes.iter().map(|change| (&change.path, change)).collect();
     let gone: BTreeSet<_> = changes.iter().filter_map(|it| it.renamed_from.as_ref()).collect();
@@ -52,7 +52,7 @@ pub(crate) fn sections(changes: &[PathChange]) -> Vec<Section<'_>> {
 }
 
 impl Section<'_> {
-    /// Passes on the text, piece by piece.
+    /// Passes the text of the section to `out`, piece by piece.
     pub(crate) fn pieces(&self, out: impl FnMut(Part, &[u8])) {
         match &self.sides {
             Ok((old, new)) => git::section(*old, *new, out),
@@ -71,7 +71,7 @@ impl Section<'_> {
         }
     }
 
-    /// Returns the modes before and after, of a file that exists before and after.
+    /// Returns the mode before and after the change, for a file that exists on both sides.
     fn modes(&self) -> (FileMode, FileMode) {
         let mode = |state: &State| match state {
             State::File { mode, .. } => *mode,
@@ -80,8 +80,7 @@ impl Section<'_> {
         (mode(&self.change.before), mode(&self.change.after))
     }
 
-    /// Writes the section. If the diff, which knows two modes, would hide the permissions, a line with them comes
-    /// first.
+    /// Writes the section. A git diff only distinguishes two modes, so any other permissions are first written on a separate line.
     pub(crate) fn write(&self, audience: Audience, out: &mut dyn Write) -> io::Result<()> {
         if audience == Audience::Terminal {
             write_permissions(self.change, out)?;
@@ -102,8 +101,8 @@ impl Section<'_> {
     }
 }
 
-/// Writes contents that git treats as binary. A text with a few NUL bytes can still be executed, so its lines are
-/// shown, escaped. Other contents are shown by size and digest.
+/// Writes content that git treats as binary. If it is text with a few NUL bytes, which an interpreter may still execute, its lines
+/// are shown with escapes. Other content is described by its size and digest.
 fn write_binary(
     old: Option<Side<'_>>,
     new: Option<Side<'_>>,
@@ -120,9 +119,9 @@ fn write_binary(
         return written;
     }
     let told = match new {
-        None => "the contents are binary and are deleted".to_owned(),
+        None => "deleted binary content is not shown".to_owned(),
         Some(_) => format!(
-            "the contents are binary and not shown: {} bytes afterwards, SHA-256 {}",
+            "binary content is not shown: {} bytes after the change, SHA-256 {}",
             after.len(),
             Digest::of(after)
         ),
@@ -130,13 +129,13 @@ fn write_binary(
     writeln!(out, "{}", Painted(of_part(Part::Binary), told))
 }
 
-/// Returns true if at most one byte in a hundred is a NUL, and the rest is UTF-8.
+/// Whether the content is valid UTF-8 and at most 1 % of its bytes are NUL.
 fn is_nearly_text(content: &[u8]) -> bool {
     let nuls = content.iter().filter(|&&byte| byte == 0).count();
     nuls.saturating_mul(100) <= content.len() && std::str::from_utf8(content).is_ok()
 }
 
-/// Writes the permissions that a path gets, if they are not the usual ones.
+/// Writes the new permissions of a path if they are unusual.
 fn write_permissions(change: &PathChange, out: &mut dyn Write) -> io::Result<()> {
     let path = &change.path;
     match &change.after {
@@ -160,13 +159,13 @@ fn write_permissions(change: &PathChange, out: &mut dyn Write) -> io::Result<()>
     }
 }
 
-/// Writes the permissions of new directories, which no section of a diff shows.
+/// Writes the unusual permissions of directories, because a diff has no sections for directories.
 pub(crate) fn write_directories(changes: &[PathChange], out: &mut dyn Write) -> io::Result<()> {
     let is_directory = |change: &&PathChange| matches!(change.after, State::Directory { .. });
     changes.iter().filter(is_directory).try_for_each(|change| write_permissions(change, out))
 }
 
-/// Returns one side of a section. A directory has none, since git knows only files.
+/// Returns one side of a section. A directory has none, because git tracks only files.
 fn side<'a>(path: &'a RelPath, state: &'a State) -> Result<Option<Side<'a>>, String> {
     match state {
         State::Absent | State::Directory { .. } => Ok(None),
@@ -175,19 +174,19 @@ fn side<'a>(path: &'a RelPath, state: &'a State) -> Result<Option<Side<'a>>, Str
         }
         State::File { content: Content::TooLarge, .. } => {
             Err(format!(
-                "the file has more than the {CONTENT_BYTES_MAX} bytes that are shown, or its content follows from that of a \
-                 much larger one"
+                "the content is too large to be shown: the limit is {CONTENT_BYTES_MAX} bytes per file, or less in very large \
+                 changes"
             ))
         }
         State::File { content: Content::Unknown, .. } => Err(
-            "the whole content is not known any more: something else than a run changed the file later, or what was kept \
-             of it is gone"
+            "the full content is no longer available, because the file was changed outside of a run or its saved content \
+             was removed"
                 .to_owned(),
         ),
     }
 }
 
-/// Facts that distinguish states whose contents are not shown.
+/// Describes a state whose content cannot be shown, so that it can be distinguished from other states.
 fn facts(state: &State) -> String {
     match state {
         State::Absent => "no file".to_owned(),

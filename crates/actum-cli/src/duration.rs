@@ -1,6 +1,7 @@
-//! Durations as users type them.
+//! Parses durations as typed on the command line, such as `30s` or `2h`.
 
-/// Milliseconds of `500ms`, `30s`, `10m`, `2h` or `7d`.
+/// Parses a duration such as `500ms`, `30s`, `10m`, `2h` or `7d` into milliseconds. Returns `None` if the text is not a
+/// whole number followed by one of these units, or if the value overflows.
 pub(crate) fn milliseconds(text: &str) -> Option<u64> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (digits, unit) = text.split_at_checked(digits)?;

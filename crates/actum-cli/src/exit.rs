@@ -1,4 +1,4 @@
-//! Exit codes of the program, all of them.
+//! Exit codes of the `actum` program, and their mapping from errors.
 
 use std::process::ExitCode;
 
@@ -8,29 +8,29 @@ use actum_workspace::{Error, ErrorKind, State};
 
 use actum::reason::{self, Reason};
 
-/// Exit code. The numbers are frozen; a new meaning gets a new number.
+/// Exit code of an `actum` command. The numbers are stable: a new meaning always gets a new number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// The request is done.
+    /// The command completed successfully.
     Success,
-    /// The request was refused before anything was changed.
+    /// The request was rejected before anything was changed.
     Refused,
-    /// The command line is wrong; clap uses this number, too.
+    /// The command line is invalid. clap exits with the same number.
     Usage,
-    /// Changes were rolled back, and all is as before.
+    /// Changes were rolled back, and the workspace is as it was before.
     TakenBack,
-    /// The user must check the workspace.
+    /// The outcome is uncertain or could not be rolled back, so the user must check the workspace.
     NeedsAttention,
-    /// Another process holds the workspace.
+    /// Another process is using the workspace.
     InUse,
-    /// The change needs approval first.
+    /// The change was queued, and needs approval before it can be applied.
     Queued,
-    /// Exit code of a command, or of `actum sandbox run` where the command was not started.
+    /// Exit code of the command that actum ran, or of `actum sandbox run` if it could not start the command.
     Passed(u8),
 }
 
 impl Exit {
-    /// Exit codes of actum itself.
+    /// Exit codes that actum itself returns.
     const ALL: [Self; 7] = [
         Self::Success,
         Self::Refused,
@@ -41,8 +41,8 @@ impl Exit {
         Self::Queued,
     ];
 
-    /// Returns the code for an error of the workspace. A damaged or missing journal counts as needing attention though
-    /// this command changed nothing: the result of earlier runs is unknown.
+    /// Returns the exit code for a workspace error. A damaged or missing journal needs attention even though this command
+    /// changed nothing, because the outcome of earlier runs is unknown.
     pub(crate) fn after(error: &Error) -> Self {
         match (&error.kind, error.state) {
             (_, State::Published | State::NeedsAttention) => Self::NeedsAttention,
@@ -55,7 +55,7 @@ impl Exit {
         }
     }
 
-    /// Returns the code for any error of the engine.
+    /// Returns the exit code for any engine error.
     pub(crate) fn from_error(error: &actum::Error) -> Self {
         if let actum::Error::Workspace(error) = error {
             return Self::after(error);
@@ -63,7 +63,7 @@ impl Exit {
         Self::after_engine(error)
     }
 
-    /// Returns the code for an engine error that is not a workspace error.
+    /// Returns the exit code for an engine error other than a workspace error.
     pub(crate) fn after_engine(error: &actum::Error) -> Self {
         match error.workspace() {
             State::Published | State::NeedsAttention => Self::NeedsAttention,
@@ -73,7 +73,7 @@ impl Exit {
                 if reason == Reason::NeedsApproval {
                     return Self::Queued;
                 }
-                // The user must check, as for a damaged journal.
+                // As with a damaged journal, the outcome is uncertain, so the user must check it.
                 let waits = matches!(
                     reason,
                     Reason::LedgerDamaged | Reason::OutcomeUnknown | Reason::CatalogUnproven
@@ -88,7 +88,7 @@ impl Exit {
         }
     }
 
-    /// Returns the outcome as a frozen status (D-1).
+    /// Returns the outcome status for JSON documents, whose values are frozen (D-1).
     pub(crate) fn status(self) -> Status {
         match self {
             Self::Success | Self::Passed(0) => Status::Succeeded,
@@ -99,7 +99,7 @@ impl Exit {
         }
     }
 
-    /// Returns the table of exit codes for the help.
+    /// Formats the table of exit codes for the help text.
     pub(crate) fn table() -> String {
         let rows = Self::ALL.map(|exit| format!("  {}  {}\n", exit.code(), exit.meaning()));
         format!("Exit codes:\n{}", rows.concat())
@@ -122,12 +122,12 @@ impl Exit {
         match self {
             Self::Success => "success",
             Self::Refused => "refused: nothing was changed",
-            Self::Usage => "wrong command line: nothing was changed",
-            Self::TakenBack => "taken back: the workspace is as before",
+            Self::Usage => "invalid command line: nothing was changed",
+            Self::TakenBack => "rolled back: the workspace is as it was before",
             Self::NeedsAttention => "needs attention: `actum status` reports what to check",
-            Self::InUse => "in use: another process is at work, nothing was changed",
+            Self::InUse => "in use: another process is using the workspace; nothing was changed",
             Self::Queued => "queued: approval required; nothing was changed",
-            Self::Passed(_) => "that of the command",
+            Self::Passed(_) => "exit code of the command",
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Failures of a command, and hints for the user.
+//! Failure of a command, with its message, exit code, reason code and hints.
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -25,19 +25,19 @@ use crate::hint;
 use crate::snippet::{Quote, Snippet};
 use actum::reason::{self, Reason};
 
-/// Problem of a plan envelope whose content is not quoted.
-pub(crate) const UNSOUND_ENVELOPE: &str = "it is no sound plan envelope";
+/// Description of an invalid plan envelope, for messages that must not quote its content.
+pub(crate) const UNSOUND_ENVELOPE: &str = "it is not a valid plan envelope";
 
-/// Failure of a command. [`Failure::message`] adds the state of the workspace.
+/// Failure of a command. Its `Display` text omits whether files were changed; [`Failure::message`] adds that.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// The workspace refused or failed.
+    /// The workspace rejected the request, or an operation on it failed.
     #[error("{}", .0.kind)]
     Workspace(#[from] Error),
-    /// The engine refused or failed for another reason.
+    /// The engine rejected the request or failed, for a reason other than a workspace error.
     #[error(transparent)]
     Engine { source: Box<actum::Error> },
-    /// The command line is wrong. Only made where JSON was requested; else clap reports it.
+    /// The command line is invalid. Errors that clap detects are converted to this variant only if JSON was requested.
     #[error("{message}")]
     Usage { message: String },
     #[error(
@@ -63,7 +63,7 @@ pub(crate) enum Failure {
     Envelope { input: String, source: Box<PlanError>, quote: Quote },
     #[error("there is no run whose id begins with `{prefix}`")]
     NoSuchRun { prefix: String },
-    #[error("there is no run yet")]
+    #[error("there are no runs yet")]
     NoRunYet,
     #[error(
         "there is no policy `{}` to trust",
@@ -74,47 +74,48 @@ pub(crate) enum Failure {
     UnknownReason { name: String },
     #[error("cannot write `{}`: {source}", Quoted(path.as_os_str().as_bytes()))]
     PageUnwritten { path: PathBuf, source: io::Error },
-    #[error("the ids of {} runs begin with `{prefix}`: {}", runs.len(), list(runs))]
+    #[error("the run id `{prefix}` is ambiguous: it matches {} runs: {}", runs.len(), list(runs))]
     AmbiguousRun { prefix: String, runs: Vec<RunId> },
     #[error("the demo could not {action}: {source}")]
     Demo { action: &'static str, source: io::Error },
-    /// One part of the program failed.
+    /// Failure that is defined by one module of the program.
     #[error("{kind}")]
     Of { kind: Box<dyn FailureKind> },
-    /// The workspace refused or failed; the hint is about the directory that the command was started in.
+    /// Workspace error, with an additional hint about the directory in which the command was started.
     #[error("{}", source.kind)]
     Placed { source: Box<Error>, hint: String },
-    /// The named run was removed from the history.
+    /// The requested run was removed from the history by `actum gc`.
     #[error("run `{run}` was forgotten by `actum gc` at {time}")]
     ForgottenRun { run: RunId, time: Timestamp },
-    #[error("the command did its work, but its result could not be written: {source}")]
+    #[error("the command completed, but its result could not be written: {source}")]
     Unwritten { source: io::Error },
-    /// The change is not made, but the changes of the command to these caches last.
+    /// The command failed and its change was not applied, but its writes to these caches remain.
     #[error("{source}; {caches}")]
     BesideCaches { source: Box<Failure>, caches: KeptCaches },
 }
 
-/// Failure of one part of the program, with its own reason, exit code and hints.
+/// Failure that is defined by one module, with its own reason code, exit code and hints.
 pub(crate) trait FailureKind: std::error::Error {
-    /// Returns the permanent name of the reason.
+    /// Returns the reason code, which has a permanent name.
     fn reason(&self) -> Reason;
 
-    /// Returns the exit code.
+    /// Returns the exit code, which is [`Exit::Refused`] by default.
     fn exit(&self) -> Exit {
         Exit::Refused
     }
 
-    /// Returns hints for the user.
+    /// Returns hints on how to resolve the failure.
     fn hints(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Returns the wrong line of the input.
+    /// Returns an excerpt of the input at the position of the error, if there is one.
     fn excerpt(&self) -> Option<&Snippet> {
         None
     }
 
-    /// Returns the state to add to the message; `None` if the message contains it.
+    /// Returns the clause about the state of the workspace that is appended to the message, or `None` if the message
+    /// already contains one.
     fn state(&self) -> Option<String> {
         Some(State::Unchanged.to_string())
     }
@@ -126,25 +127,25 @@ impl<K: FailureKind + 'static> From<K> for Failure {
     }
 }
 
-/// Caches that keep the changes of a command, whatever happens to its other changes.
+/// Cache directories that keep the changes of a command even if its other changes are discarded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct KeptCaches(pub(crate) Vec<String>);
 
 impl std::fmt::Display for KeptCaches {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "`{}` keeps what the command did there, as a cache", self.0.join("`, `"))
+        write!(f, "the command's changes to the cache `{}` were kept", self.0.join("`, `"))
     }
 }
 
-/// Returns the kind of a problem with an input, without any of its content.
+/// Describes a problem with an input in general terms, without quoting any of its content.
 fn kind_of(error: &ParseError) -> &'static str {
     match reason::of_input(&error.problem) == Reason::InputUnrecognised {
-        true => "the input is in no known format",
-        false => "the input breaks the rules of its format",
+        true => "the input is not in a known format",
+        false => "the input violates the rules of its format",
     }
 }
 
-/// Limit of the candidates that are listed for an ambiguous run.
+/// Maximum number of candidates that are listed for an ambiguous run id.
 const NAMED_MAX: usize = 5;
 
 fn list(runs: &[RunId]) -> String {
@@ -172,12 +173,12 @@ impl From<ApprovalKeyUnread> for Failure {
 }
 
 impl Failure {
-    /// Returns the failure without the caches beside it.
+    /// Returns the underlying failure, without the note about kept caches.
     pub(crate) fn bare(&self) -> &Self {
         if let Self::BesideCaches { source, .. } = self { source.bare() } else { self }
     }
 
-    /// Returns the message with the state of the workspace at its end, for users.
+    /// Returns the user-visible message, which ends with a clause about the state of the workspace.
     pub(crate) fn message(&self) -> String {
         let state = match self {
             Self::Workspace(error) => error.state.to_string(),
@@ -192,7 +193,7 @@ impl Failure {
                 None => return self.to_string(),
             },
             Self::Demo { .. } => "nothing outside its own directory was changed".to_owned(),
-            // A usage error never changes anything; the other messages contain the state.
+            // Usage errors never change anything, and the message of `Unwritten` already contains the state.
             Self::Usage { .. } | Self::Unwritten { .. } => return self.to_string(),
             Self::Start { .. }
             | Self::RootNotAllowed { .. }
@@ -210,7 +211,7 @@ impl Failure {
         format!("{self}; {state}")
     }
 
-    /// Returns the message of a failure that follows other work of the same command.
+    /// Returns the message for a failure that occurred after the same command had already completed other work.
     pub(crate) fn message_after_work(&self) -> String {
         if let Self::Engine { source } = self
             && source.state_clause() != StateClause::State(State::Unchanged)
@@ -226,7 +227,6 @@ impl Failure {
         }
     }
 
-    /// Returns the exit code.
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Workspace(error) => Exit::after(error),
@@ -253,8 +253,8 @@ impl Failure {
         }
     }
 
-    /// Returns the code for a failure of actum where codes from 0 on are those of a command. It is that of `actum
-    /// sandbox run` if the command could not be run, else 110 plus the usual code.
+    /// Returns the exit code for a failure of actum in verbs that pass through the exit code of a command. If the command
+    /// could not be run, the code is the one that `actum sandbox run` uses; otherwise, it is 110 plus the usual code.
     pub(crate) fn exit_beside_a_command(&self) -> Exit {
         const OURS: u8 = 110;
         const UNAVAILABLE: u8 = 125;
@@ -277,7 +277,7 @@ impl Failure {
         })
     }
 
-    /// Returns the reason, which has a permanent name.
+    /// Returns the reason code, which has a permanent name.
     pub(crate) fn reason(&self) -> Reason {
         match self {
             Self::Workspace(error) => reason::of(&error.kind),
@@ -304,7 +304,7 @@ impl Failure {
         }
     }
 
-    /// Returns true if the program that a command names could not be found.
+    /// Returns whether the failure is that the program named by a command could not be found.
     pub(crate) fn is_no_program(&self) -> bool {
         let Self::Engine { source } = self.bare() else { return false };
         matches!(
@@ -313,7 +313,7 @@ impl Failure {
         )
     }
 
-    /// Returns the line of the input that the failure is about.
+    /// Returns an excerpt of the input at the position of the error, if there is one.
     pub(crate) fn excerpt(&self) -> Option<&Snippet> {
         if let Self::Of { kind } = self {
             return kind.excerpt();
@@ -321,13 +321,13 @@ impl Failure {
         if let Self::Input { quote, .. } = self { quote.snippet() } else { None }
     }
 
-    /// Returns the page with more information.
+    /// Returns the command that explains the reason, unless the failure is self-explanatory.
     pub(crate) fn page(&self) -> Option<String> {
         let explains_itself = matches!(self, Self::Usage { .. } | Self::UnknownReason { .. });
         (!explains_itself).then(|| format!("`actum explain {}`", self.reason().name()))
     }
 
-    /// Returns the other refusals of the change.
+    /// Returns the further problems for which the workspace rejected the same change.
     pub(crate) fn also(&self) -> &[ErrorKind] {
         if let Self::Workspace(error) = self.bare() {
             &error.also
@@ -338,7 +338,7 @@ impl Failure {
         }
     }
 
-    /// Returns hints for the user.
+    /// Returns hints on how to resolve the failure.
     pub(crate) fn hints(&self) -> Vec<String> {
         match self {
             Self::Workspace(error) => hint::after(&error.kind),
@@ -349,7 +349,7 @@ impl Failure {
             }
             Self::Engine { source } => hint::after_engine(source),
             Self::TooLarge { .. } => {
-                vec!["split the change into several runs; each can be undone by itself".to_owned()]
+                vec!["split the change into several runs; each can be undone separately".to_owned()]
             }
             Self::Envelope { .. } => {
                 vec![hint::PLAN_SCHEMA.to_owned()]
@@ -359,15 +359,18 @@ impl Failure {
             }
             Self::NoRunYet => vec![hint::MAKES_A_RUN.to_owned()],
             Self::NoPolicy { .. } => {
-                vec!["`actum policy check` shows what is in force without one".to_owned()]
+                vec![
+                    "run `actum policy check` to see the rules that apply without this policy"
+                        .to_owned(),
+                ]
             }
-            Self::AmbiguousRun { .. } => vec!["give more characters of the id".to_owned()],
-            Self::Unwritten { .. } => vec!["`actum log` lists what was done".to_owned()],
+            Self::AmbiguousRun { .. } => vec!["use a longer prefix of the id".to_owned()],
+            Self::Unwritten { .. } => vec!["run `actum log` to see what was done".to_owned()],
             Self::Demo { .. } => {
                 vec!["set `TMPDIR` to a directory on a local file system".to_owned()]
             }
             Self::Usage { .. } => {
-                vec!["`actum help COMMAND` describes the command line of a command".to_owned()]
+                vec!["run `actum help COMMAND` to see the usage of a command".to_owned()]
             }
             Self::Of { kind } => kind.hints(),
             Self::BesideCaches { source, .. } => source.hints(),
@@ -375,17 +378,21 @@ impl Failure {
                 let upper = name.to_ascii_uppercase();
                 let known: Vec<_> = Reason::ALL.iter().map(|reason| reason.name()).collect();
                 let meant = suggest(&upper, &known).map(|known| format!("did you mean `{known}`?"));
-                meant.into_iter().chain(["`actum explain` lists the reasons".to_owned()]).collect()
+                meant
+                    .into_iter()
+                    .chain(["run `actum explain` to list all reasons".to_owned()])
+                    .collect()
             }
             Self::Input { source, .. } => hint::input::after(&source.problem).into_iter().collect(),
             Self::RootNotAllowed { root, .. } => vec![format!(
-                "start in a project, a git repository where it holds programs; else the operator lists the directory in {}{}",
+                "start in a project directory (a git repository if it contains programs), or have the operator list the \
+                 directory in {}{}",
                 crate::operators_policy::widening(),
                 crate::operators_policy::root_setting(root)
             )],
             Self::Unreadable { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 vec![
-                    "check the path; it is relative to the current directory, or to `-C DIR`"
+                    "check the path, which is relative to the current directory or to `-C DIR`"
                         .to_owned(),
                 ]
             }
@@ -423,7 +430,7 @@ impl Failure {
         if let Self::Input { source, .. } = self { source.place } else { None }
     }
 
-    /// Returns the document of the failure.
+    /// Returns the failure as a JSON document.
     pub(crate) fn document(&self) -> actum_api::error::Error {
         actum_api::error::Error {
             status: self.exit().status(),
@@ -472,7 +479,7 @@ impl Failure {
         }
     }
 
-    /// Returns the plan that waits for an approval now.
+    /// Returns the pending plan, if the change needs approval.
     pub(crate) fn queued(&self) -> Option<Queued> {
         let Self::Engine { source } = self.bare() else { return None };
         let actum::Error::Queued { plan, tier, expires, denied, .. } = &**source else {
@@ -484,7 +491,7 @@ impl Failure {
         Some(Queued { plan: *plan, tier: *tier, expires: expires.to_string(), denied_before })
     }
 
-    /// Returns true if the plan was queued now, and did not wait before.
+    /// Returns whether this request queued a new plan, as opposed to matching one that was already pending.
     pub(crate) fn is_newly_queued(&self) -> bool {
         let Self::Engine { source } = self.bare() else { return false };
         matches!(&**source, actum::Error::Queued { waited: false, .. })
@@ -498,7 +505,7 @@ impl Failure {
     }
 }
 
-/// Returns the requested and the allowed budget (FO-4).
+/// Returns the JSON form of a budget status, with the requested and the allowed amounts (FO-4).
 fn budget_use(status: &BudgetStatus) -> BudgetUse {
     let cost = |cost: &actum_core::PathCost| FileCost {
         path: (&cost.path).into(),

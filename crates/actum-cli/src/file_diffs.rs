@@ -1,4 +1,4 @@
-//! Differences of files, as text and as JSON.
+//! Diffs of changed files, rendered as text and as JSON.
 
 use std::io::{self, Write};
 
@@ -9,7 +9,7 @@ use actum_workspace::path_change::PathChange;
 
 use crate::diff_text::{self, Audience, Section};
 
-/// Differences of files, ordered by path.
+/// Diffs of changed files, ordered by path.
 #[derive(Debug, Clone)]
 pub(crate) struct FileDiffs {
     known: Vec<PathChange>,
@@ -21,7 +21,7 @@ impl FileDiffs {
         Self { known, audience }
     }
 
-    /// Makes the form of the diffs in documents.
+    /// Returns the JSON form of the diffs.
     pub(crate) fn document(&self) -> Diffs {
         Diffs { changes: diff_text::sections(&self.known).iter().map(file_diff).collect() }
     }
@@ -39,7 +39,7 @@ fn file_diff(section: &Section<'_>) -> FileDiff {
     let (mut text, mut added, mut removed) = (Vec::new(), 0, 0);
     section.pieces(|part, piece| {
         text.extend_from_slice(piece);
-        // The mark of a missing newline does not count as a line.
+        // A piece that starts with `\` marks a missing final newline and is not counted as a line.
         if piece.first() != Some(&b'\\') {
             added += u64::from(part == Part::Added);
             removed += u64::from(part == Part::Removed);

@@ -1,21 +1,21 @@
-//! Long lists of changed paths, folded by directory.
+//! Folds long lists of changed paths by directory, so that a change to thousands of files stays readable.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use crate::count::{count, number, painted_lines};
 
-/// Changed paths that are listed one by one. Longer lists are folded.
+/// Maximum number of changed paths that are listed individually. Longer lists are folded by directory.
 pub(crate) const LISTED_MAX: usize = 200;
-/// Rows of a folded list, where one row for each kind of change is not more already.
+/// Maximum number of rows in a folded list, unless there are even more kinds of change, each of which needs a row.
 const ROWS_MAX: usize = 60;
 
-/// Depth of directories up to which paths are grouped. Each depth costs a pass over all paths.
+/// Maximum depth of the directories by which paths are grouped. Each level costs one pass over all paths.
 const DEPTH_MAX: usize = 8;
 
-/// Changed path, as it is shown.
+/// Changed path as it is printed.
 pub(crate) struct ChangedPath {
-    /// Word for the kind of change.
+    /// Word for the kind of change, such as `created`.
     pub(crate) word: String,
     /// Path, escaped for a terminal.
     pub(crate) path: String,
@@ -23,20 +23,20 @@ pub(crate) struct ChangedPath {
     pub(crate) removed: u64,
 }
 
-/// Paths that change in the same way, below one directory.
+/// Summary of all paths below one directory that change in the same way.
 #[derive(Default)]
 struct Row<'a> {
     paths: usize,
-    /// Only path, if there is one.
+    /// Path of the change if the row covers only one.
     only: Option<&'a str>,
     added: u64,
     removed: u64,
 }
 
-/// Word for the kind of change, and the directory.
+/// Kind of change and directory, which together identify a row.
 type RowKey<'a> = (&'a str, &'a str);
 
-/// Writes rows of directories, at the greatest depth that makes at most [`ROWS_MAX`] of them.
+/// Writes one row per directory and kind of change, at the greatest depth that needs at most [`ROWS_MAX`] rows.
 pub(crate) fn write(changed: &[ChangedPath], indent: usize, out: &mut dyn Write) -> io::Result<()> {
     let depth_of = |changed: &ChangedPath| changed.path.matches('/').count();
     let deepest = changed.iter().map(depth_of).max().unwrap_or(0).min(DEPTH_MAX);
@@ -57,7 +57,7 @@ pub(crate) fn write(changed: &[ChangedPath], indent: usize, out: &mut dyn Write)
     Ok(())
 }
 
-/// Groups paths by kind of change and by the first `depth` directories.
+/// Groups paths by kind of change and by their first `depth` directories.
 fn rows(changed: &[ChangedPath], depth: usize) -> BTreeMap<RowKey<'_>, Row<'_>> {
     let mut rows = BTreeMap::<_, Row<'_>>::new();
     for ChangedPath { word, path, added, removed } in changed {
@@ -70,9 +70,9 @@ fn rows(changed: &[ChangedPath], depth: usize) -> BTreeMap<RowKey<'_>, Row<'_>> 
     rows
 }
 
-/// Returns the first `depth` directories of a path, with the `/` after them.
+/// Returns the first `depth` directories of a path, including the trailing `/`.
 fn directory(path: &str, depth: usize) -> &str {
-    // The path of a directory ends with `/` and lies in the directory above.
+    // The path of a directory itself ends with `/`; it is grouped under its parent directory.
     let inner = path.strip_suffix('/').unwrap_or(path);
     let end = inner.match_indices('/').take(depth).last().map_or(0, |(at, _)| at.saturating_add(1));
     inner.get(..end).unwrap_or_default()

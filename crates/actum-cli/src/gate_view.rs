@@ -1,21 +1,21 @@
-//! Decisions of gates, as documents show them.
+//! Converts gate decisions to the form that JSON documents show.
 
 use actum_api::gate::{Gate, Ground};
 use actum_gate::{GateDecision, Grounds, Verdict, sentence};
 use actum_record::receipt::GateRecord;
 
-/// Decision of a gate that a document can show.
+/// Gate decision, recorded or just made, that can be shown in a JSON document.
 pub(crate) trait GateView {
-    /// Makes the form of the decision in documents.
+    /// Returns the form of the decision in JSON documents.
     fn view(&self) -> Gate;
 }
 
-/// Views of recorded decisions, or of those just made.
+/// Converts several gate decisions to their form in JSON documents.
 pub(crate) fn views<'g, G: GateView + 'g>(gates: impl IntoIterator<Item = &'g G>) -> Vec<Gate> {
     gates.into_iter().map(GateView::view).collect()
 }
 
-/// Returns the sentence of the first gate that needs approval.
+/// Returns the explanation of the first gate that requires approval.
 pub(crate) fn why_approval(gates: &[GateDecision]) -> Option<String> {
     let asks = |gate: &&GateDecision| gate.verdict == Verdict::NeedsApproval;
     gates.iter().find(asks).map(|gate| gate.ground.to_string())
@@ -36,7 +36,8 @@ impl GateView for GateDecision {
 impl GateView for GateRecord {
     fn view(&self) -> Gate {
         let Self { gate, verdict, ground } = self;
-        // A record sorts its fields; documents begin with the kind. A ground of other rules is shown as recorded.
+        // Records sort the fields of a ground, while documents start with its kind. A ground that is unknown to this version
+        // is shown as recorded.
         let known = Grounds::read(ground).as_ref().map(fields);
         Gate {
             gate: gate.clone(),
@@ -47,7 +48,7 @@ impl GateView for GateRecord {
     }
 }
 
-/// Fields of a ground. All their names are texts, so the sentence is never needed.
+/// Converts a ground to its JSON fields. Because all keys are strings, serialization never falls back to the sentence.
 fn fields(ground: &Grounds) -> Ground {
     Ground(serde_json::to_value(ground).unwrap_or_else(|_| ground.to_string().into()))
 }
@@ -58,7 +59,7 @@ mod tests {
 
     use super::*;
 
-    /// AEC-10: ledgers of other versions of the rules name other gates.
+    /// AEC-10: ledgers written under a different version of the rules may name gates that this version does not know.
     #[test]
     fn a_recorded_gate_with_an_unknown_name_is_shown() {
         let ground = RecordedGround("nobody else holds it".into());

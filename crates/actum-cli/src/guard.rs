@@ -1,8 +1,8 @@
-//! Guard before standard output and standard error: escapes what a terminal obeys or does not show.
+//! Writers around standard output and standard error that escape control sequences and invisible characters.
 //!
-//! All text passes through it. So no text from outside (a path, a label, a message, the output of a check) moves the
-//! cursor, changes the direction of letters or hides itself. This holds even if a verb did not escape it. A newline
-//! passes, since the guard cannot know its origin: one-line texts are escaped by their types.
+//! All output passes through them. Text from outside, such as a path or the output of a check, therefore cannot control
+//! the terminal. It cannot move the cursor, change the text direction or hide itself, even if a verb forgot to escape it. Newlines are not escaped, because
+//! the guard cannot know where they come from. The types for one-line texts escape them instead.
 
 use std::io::{self, Write};
 
@@ -10,22 +10,23 @@ use actum_core::path::{Harmless, needs_escape};
 
 use crate::style;
 
-/// Writer that escapes. Each write holds whole characters, as `write!` and JSON serializers produce them.
+/// Writer that escapes unsafe characters. Every write must consist of whole characters, as it does with `write!` and JSON
+/// serializers.
 pub(crate) struct Guard<W> {
     out: W,
     escapes: Escapes,
 }
 
-/// Method of escaping a character.
+/// Notation that is used for escaped characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Escapes {
-    /// Octal, as [`Harmless`] does. Marks of colours become colours if these are shown.
+    /// Octal notation, as [`Harmless`] writes it. Colour marks are replaced by colour sequences, or removed.
     Octal(Colors),
-    /// `\uXXXX`, so that a JSON text keeps its value.
+    /// `\uXXXX`, so that a JSON string keeps its value.
     Json,
 }
 
-/// Colours of a text.
+/// Whether the colours of a text are shown or removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Colors {
     Shown,
@@ -33,12 +34,12 @@ pub(crate) enum Colors {
 }
 
 impl<W: Write> Guard<W> {
-    /// Makes the guard of a text.
+    /// Creates a guard for text output.
     pub(crate) fn text(out: W, colors: Colors) -> Self {
         Self { out, escapes: Escapes::Octal(colors) }
     }
 
-    /// Makes the guard of JSON.
+    /// Creates a guard for JSON output.
     pub(crate) fn json(out: W) -> Self {
         Self { out, escapes: Escapes::Json }
     }

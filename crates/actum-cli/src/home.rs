@@ -1,4 +1,4 @@
-//! Location of ledgers and keys, and the tenant, from environment and command line.
+//! Locates the directory of ledgers and keys and the operator's configuration, and determines the tenant.
 
 use std::ffi::OsString;
 use std::io::{self, ErrorKind};
@@ -16,35 +16,36 @@ use actum_workspace::is_ledger_home;
 /// Names of the state directories of a workspace and of a repository.
 pub(crate) const PROJECTS: [&str; 2] = [".actum", ".git"];
 
-/// Configuration directory of the machine's administrator.
+/// Configuration directory of the machine's administrator, whose policy applies to all users.
 pub(crate) const SYSTEM_CONFIGURATION: &str = "/etc/actum";
 
-/// Tenant in use: that of the command line, else that of the environment.
+/// Tenant selected on the command line, with the environment as the fallback.
 #[derive(Debug, Clone)]
 pub(crate) struct Tenant {
     typed: Option<TenantId>,
 }
 
-/// Failure to locate ledgers and keys, or to name the tenant.
+/// Reason why the directory of ledgers and keys, the configuration or the tenant could not be determined.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum HomeUnknown {
-    /// Neither the environment nor the system names a home.
+    /// Neither the environment nor the password database names a home directory.
     Nowhere,
-    /// The environment and the system name different configurations, and both hold policies.
+    /// The environment and the password database lead to different configuration directories, both of which hold policies.
     Two { known: PathBuf, named: PathBuf },
-    /// The environment names an invalid tenant.
+    /// `ACTUM_TENANT` is not a valid tenant name.
     Tenant { message: String },
 }
 
-/// Returns the directory of ledgers and keys: `ACTUM_HOME`, else the data directory of this user (XDG Base Directory
-/// Specification). It may not exist yet.
+/// Returns the directory of ledgers and keys, which may not exist yet. It is `ACTUM_HOME` if that is set, and otherwise
+/// `actum` in the data directory of this user (XDG Base Directory Specification).
 ///
-/// Resolved once: otherwise a link that another process changes meanwhile could lead each access to another directory.
+/// The path is resolved only once, because another process could change a symbolic link in it between two accesses and
+/// redirect the second one.
 pub(crate) fn path() -> Result<PathBuf, HomeUnknown> {
     static HOME: OnceLock<Option<PathBuf>> = OnceLock::new();
     let resolve = || {
         let named = place(variable)?;
-        // A relative path, and a link as its last name, are returned, and rejected later.
+        // A relative path or a symbolic link as the last name is returned unchanged and rejected later.
         Some(match (named.parent(), named.file_name()) {
             (Some(parent), Some(name)) if named.is_absolute() => real_path(parent).join(name),
             (Some(_) | None, Some(_) | None) => named,
@@ -53,11 +54,11 @@ pub(crate) fn path() -> Result<PathBuf, HomeUnknown> {
     HOME.get_or_init(resolve).clone().ok_or(HomeUnknown::Nowhere)
 }
 
-/// Returns the operator's configuration directory: the one that the system knows, if it holds a policy, else the one
-/// that the environment names. So an empty environment does not select another policy. If the directory cannot be
-/// found, the policy is unknown, and the command fails.
+/// Returns the operator's configuration directory. The one below the home directory in the password database takes
+/// precedence if it holds a policy, so that a changed environment cannot select a different policy. Otherwise, it is the
+/// directory that the environment names. If neither can be found, the policy is unknown and the command fails.
 ///
-/// Resolved once, as [`path`]: the directory whose identity is checked is the one whose files are read.
+/// The path is resolved only once, as in [`path`], so that the directory that was checked is also the one that is read.
 ///
 /// # Errors
 /// `Nowhere`; `Two`.
@@ -73,18 +74,20 @@ pub(crate) fn configuration() -> Result<PathBuf, HomeUnknown> {
     }
 }
 
-/// Returns true if no environment changes the operator's configuration: the one that the system knows holds a policy.
+/// Returns whether the operator's configuration is independent of the environment, because the directory that the system
+/// knows for this user holds a policy.
 pub(crate) fn is_configuration_settled() -> bool {
     configuration().is_ok_and(|it| is_known_configuration(&it) && holds_policy(&it))
 }
 
-/// Location of the operator's configuration, without links.
+/// Location of the operator's configuration, with symbolic links resolved.
 enum Configuration {
-    /// The configuration is at this path.
+    /// The configuration directory has this path.
     At(PathBuf),
-    /// Neither the environment nor the system names a home.
+    /// Neither the environment nor the password database names a home directory.
     Nowhere,
-    /// The environment and the system name different ones, and both hold policies: one would be ignored.
+    /// Both the directory known to the system and the one named by the environment hold policies. Choosing one of them
+    /// would silently ignore the other.
     Two { known: PathBuf, named: PathBuf },
 }
 
@@ -101,7 +104,7 @@ impl Configuration {
     }
 }
 
-/// Returns true if a directory holds a policy of an operator, or cannot be searched for one.
+/// Returns whether a directory holds an operator's policy. A directory that cannot be searched is assumed to hold one.
 fn holds_policy(directory: &Path) -> bool {
     let is_missing =
         |error: io::Error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
@@ -110,39 +113,40 @@ fn holds_policy(directory: &Path) -> bool {
     places.any(|path| !path.symlink_metadata().is_err_and(is_missing))
 }
 
-/// Returns the path of the configuration directory as the environment names it, with its links.
+/// Returns the path of the configuration directory as the environment names it, without resolving symbolic links.
 pub(crate) fn named_configuration() -> Option<PathBuf> {
     base(variable_or_known, "XDG_CONFIG_HOME", ".config")
 }
 
-/// Returns true if `directory`, a path without links, is the configuration directory that the system knows for this
-/// user (passwd(5)). The caller chooses the environment, and so the directory that it names.
+/// Returns whether `directory`, a path without symbolic links, is the configuration directory that the password database
+/// (passwd(5)) implies for this user. A directory named by the environment proves nothing, because the caller chooses the
+/// environment.
 pub(crate) fn is_known_configuration(directory: &Path) -> bool {
-    // Compared by the path from which the files are read: the content of another path can be exchanged around a check.
+    // Compare the path from which the files are read. A link at any other path could be exchanged between this check and
+    // the read.
     known_configuration_real() == Some(directory)
 }
 
-/// Returns the path of [`known_configuration`] without links.
-///
-/// Resolved once, as [`path`].
+/// Returns the path of [`known_configuration`] with symbolic links resolved, which is done only once, as in [`path`].
 fn known_configuration_real() -> Option<&'static Path> {
     static REAL: OnceLock<Option<PathBuf>> = OnceLock::new();
     REAL.get_or_init(|| known_configuration().map(|it| real_path(&it))).as_deref()
 }
 
-/// Returns the configuration directory that the system knows for this user.
+/// Returns the configuration directory below the home directory that the password database names for this user.
 pub(crate) fn known_configuration() -> Option<PathBuf> {
     Some(PathBuf::from(known_home()?).join(".config/actum"))
 }
 
-/// Returns the home of ledgers and keys of this user as without environment variables, without links.
+/// Returns the directory of ledgers and keys that this user would have without any environment variables, with symbolic
+/// links resolved in all but the last name.
 pub(crate) fn known_home_of_ledgers() -> Option<PathBuf> {
     let home = PathBuf::from(known_home()?).join(".local/share");
     Some(real_path(&home).join("actum"))
 }
 
-/// Returns the directories that hold ledgers, keys and policies of the operator: those in use, and those that would be
-/// in use without environment variables. They may not exist.
+/// Returns the directories for the operator's ledgers, keys and policies, which may not exist. They include those in use
+/// and those that would be in use without environment variables.
 pub(crate) fn operators_own() -> Vec<PathBuf> {
     let homes =
         [place(variable), place(known_alone), base(variable, "XDG_DATA_HOME", ".local/share")];
@@ -154,21 +158,22 @@ pub(crate) fn operators_own() -> Vec<PathBuf> {
     all
 }
 
-/// Returns the directories that hold policies of the operator, as in [`operators_own`].
+/// Returns the directories for the operator's policies: those in use, and those that would be in use without environment
+/// variables.
 fn configurations() -> impl Iterator<Item = PathBuf> {
     let named = base(variable_or_known, "XDG_CONFIG_HOME", ".config");
     let known = base(known_alone, "XDG_CONFIG_HOME", ".config");
     [named, known, Some(PathBuf::from(SYSTEM_CONFIGURATION))].into_iter().flatten()
 }
 
-/// Returns the operator's directory that a new home at `path` would be, contain or lie in. `path` has no links above
-/// its last name.
+/// Returns the operator's directory that a new home at `path` would overlap with, because it would be the same directory,
+/// contain it or be inside it. `path` must have no symbolic links above its last name.
 pub(crate) fn operators_directory_around(path: &Path) -> Option<PathBuf> {
     let known = known_home_of_ledgers();
     let remembered = match known.as_deref().map(remembered_configuration) {
         None => None,
         Some(Ok(remembered)) => remembered,
-        // The remembered configuration is unknown, so no place is known to be free.
+        // If the recorded location cannot be read, no path is known to be safe.
         Some(Err(_)) => return known,
     };
     let configurations: Vec<PathBuf> =
@@ -180,7 +185,7 @@ pub(crate) fn operators_directory_around(path: &Path) -> Option<PathBuf> {
     at_policy.or(around).cloned().or_else(|| holding(path.parent()?))
 }
 
-/// Reads the location of the configuration that the home of an installation remembers.
+/// Reads the location of the configuration that is recorded in a directory of ledgers and keys.
 fn remembered_configuration(home: &Path) -> Result<Option<PathBuf>, HomeError> {
     match LedgerHome::open_existing(home)? {
         Some(home) => home.configuration(),
@@ -188,9 +193,8 @@ fn remembered_configuration(home: &Path) -> Result<Option<PathBuf>, HomeError> {
     }
 }
 
-/// Returns the paths of [`operators_own`] without links, and with links in their last names.
-///
-/// Resolved once, as [`path`].
+/// Returns the paths of [`operators_own`] with symbolic links resolved in all but the last name. If the last name is a
+/// symbolic link, its target is included as well. Resolved only once, as in [`path`].
 pub(crate) fn operators_own_real() -> &'static [PathBuf] {
     static REAL: OnceLock<Vec<PathBuf>> = OnceLock::new();
     REAL.get_or_init(|| {
@@ -209,20 +213,20 @@ pub(crate) fn operators_own_real() -> &'static [PathBuf] {
     })
 }
 
-/// Returns the nearest directory at or above `path` that holds ledgers, keys or an operator's policy, recognised by its
-/// content. The caller of this program chooses the environment, so a directory that [`operators_own`] does not name is
-/// as private.
+/// Returns the nearest directory at or above `path` whose content identifies it as one of ledgers and keys or of an
+/// operator's policy. The caller chooses the environment, so such a directory must be protected even if [`operators_own`]
+/// does not include it.
 pub(crate) fn holding(path: &Path) -> Option<PathBuf> {
     path.ancestors().find(|directory| is_operators(directory)).map(Path::to_owned)
 }
 
-/// Returns the file that marks the directory that [`holding`] finds.
+/// Returns the file by which [`holding`] recognises a directory at or above `path`.
 pub(crate) fn mark_around(path: &Path) -> Option<PathBuf> {
     path.ancestors().find_map(marked_by)
 }
 
-/// Returns the directories directly in `directory` that hold ledgers, keys or an operator's policy. `None` if it has
-/// more than `max` entries: which of them are homes is then unknown.
+/// Returns the direct subdirectories of `directory` that hold ledgers, keys or an operator's policy. Returns `None` if it
+/// has more than `max` entries, because not all of them were examined.
 pub(crate) fn held_in(directory: &Path, max: usize) -> io::Result<Option<Vec<PathBuf>>> {
     let entries = match std::fs::read_dir(directory) {
         Ok(entries) => entries,
@@ -244,13 +248,13 @@ pub(crate) fn held_in(directory: &Path, max: usize) -> io::Result<Option<Vec<Pat
     Ok(Some(held))
 }
 
-/// Returns true if the content of a directory is that of a home of ledgers and keys, or of an operator's policy.
+/// Returns whether the content of a directory identifies it as one of ledgers and keys or of an operator's policy.
 pub(crate) fn is_operators(directory: &Path) -> bool {
     marked_by(directory).is_some()
 }
 
-/// Returns the file that marks a directory as a home of ledgers and keys ([`is_ledger_home`]) or as the directory of an
-/// operator's policy. A directory in a workspace or a repository may well be called `actum` and hold a policy.
+/// Returns the file that identifies a directory as one of ledgers and keys ([`is_ledger_home`]) or of an operator's policy.
+/// A policy directory must be called `actum` and be outside workspaces and repositories, where that name is harmless.
 fn marked_by(directory: &Path) -> Option<PathBuf> {
     if is_ledger_home(directory) {
         return Some(directory.join(KEYS_DIRECTORY).join(KEYRING_FILE));
@@ -268,22 +272,22 @@ fn marked_by(directory: &Path) -> Option<PathBuf> {
     policy.filter(|_| !is_in_project())
 }
 
-/// Returns the access policy in a directory of the operator's policy.
+/// Returns an access policy (`*.cedar`) in the directory of an operator's policy, if there is one.
 fn access_policy(directory: &Path) -> Option<PathBuf> {
     let entries = std::fs::read_dir(directory.join(PolicyFiles::ACCESS)).ok()?;
     let mut paths = entries.flatten().map(|entry| entry.path());
     paths.find(|path| path.extension().is_some_and(|it| it == "cedar") && path.is_file())
 }
 
-/// Returns the directory for data that can be computed again, made if it is missing. `None` if the environment points
-/// into states of workspaces or repositories, protected paths, ledgers, keys or policies.
-#[expect(clippy::disallowed_methods, reason = "this is the module that knows whose directories")]
+/// Returns the cache directory, and creates it if it is missing. Returns `None` if the environment points into `.actum` or
+/// `.git`, a protected path, or a directory of ledgers, keys or policies.
+#[expect(clippy::disallowed_methods, reason = "this module owns the cache directory")]
 pub(crate) fn cache_directory() -> Option<PathBuf> {
     let ours = real_path(&base(variable, "XDG_CACHE_HOME", ".cache")?);
     let names: Vec<&[u8]> = ours.iter().skip(1).map(OsStrExt::as_bytes).collect();
     let is_state = ours.iter().any(|name| PROJECTS.iter().any(|it| name == *it));
     let is_own = operators_own_real().iter().any(|own| ours.starts_with(own));
-    // A cache is no reason to write among protected files, whatever the environment says.
+    // Never write a cache to a protected directory, even if the environment names one.
     if is_state || is_own || holding(&ours).is_some() || refuses_output(&names).is_some() {
         return None;
     }
@@ -291,17 +295,17 @@ pub(crate) fn cache_directory() -> Option<PathBuf> {
 }
 
 impl Tenant {
-    /// Makes the tenant of the command line, if one was given.
+    /// Creates the selection from the tenant that was given on the command line, if any.
     pub(crate) fn new(typed: Option<TenantId>) -> Self {
         Self { typed }
     }
 
-    /// Returns the name of the tenant: `--tenant`, else `ACTUM_TENANT`, else `default`.
+    /// Returns the name of the tenant from `--tenant`, or else from `ACTUM_TENANT`, or else `default`.
     ///
-    /// The environment is read only by commands that use a ledger, so a malformed variable fails no other command.
+    /// Only commands that use a ledger call this, so a malformed variable does not break any other command.
     ///
     /// # Errors
-    /// `Tenant` if `ACTUM_TENANT` is no name of a tenant.
+    /// `Tenant` if `ACTUM_TENANT` is not a valid tenant name.
     pub(crate) fn id(&self) -> Result<TenantId, HomeUnknown> {
         if let Some(typed) = &self.typed {
             return Ok(typed.clone());
@@ -316,14 +320,15 @@ impl Tenant {
     }
 }
 
-/// Returns the home of ledgers and keys. A relative `ACTUM_HOME` is returned, and rejected later.
+/// Returns the directory of ledgers and keys according to `variable`. A relative `ACTUM_HOME` is returned unchanged and
+/// rejected later.
 fn place(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
     let named = variable("ACTUM_HOME").map(PathBuf::from);
     named.or_else(|| base(variable, "XDG_DATA_HOME", ".local/share"))
 }
 
-/// Returns actum's directory in one of this user's: the one that a variable names, else one below `HOME`. A relative
-/// path is ignored in both (XDG Base Directory Specification).
+/// Returns the `actum` subdirectory of an XDG base directory, which the variable `name` overrides and which otherwise is at
+/// `below_home` in `HOME`. A relative value of either variable is ignored (XDG Base Directory Specification).
 fn base(
     variable: impl Fn(&str) -> Option<OsString>,
     name: &str,
@@ -334,13 +339,13 @@ fn base(
     Some(directory.join("actum"))
 }
 
-/// Returns the home directory of this user.
+/// Returns the home directory of this user from `HOME`, or else from the password database.
 pub(crate) fn user_home() -> Option<PathBuf> {
     variable_or_known("HOME").map(PathBuf::from)
 }
 
-/// Returns the session of this user as the system knows it, for a program that displays something: home, name, run-time
-/// directory and message bus (pam_systemd(8)).
+/// Returns the environment variables of this user's session (pam_systemd(8)), derived from the password database instead
+/// of the caller's environment, for a program that displays something.
 pub(crate) fn session() -> Vec<(&'static str, OsString)> {
     let uid = nix::unistd::geteuid();
     let Some(user) = nix::unistd::User::from_uid(uid).ok().flatten() else { return Vec::new() };
@@ -354,31 +359,30 @@ pub(crate) fn session() -> Vec<(&'static str, OsString)> {
     ]
 }
 
-/// Returns the home directory that the system knows for this user, whatever the environment says; without one, that of
-/// the environment.
+/// Returns the home directory of this user from the password database, or else from `HOME`.
 pub(crate) fn known_user_home() -> Option<PathBuf> {
     known_home().or_else(|| variable("HOME")).map(PathBuf::from)
 }
 
-/// Returns the directories that the caller's `PATH` names.
+/// Returns the absolute directories in the caller's `PATH`.
 pub(crate) fn program_directories() -> impl Iterator<Item = PathBuf> {
     let path = variable("PATH").unwrap_or_default();
     let all: Vec<PathBuf> = std::env::split_paths(&path).filter(|it| it.is_absolute()).collect();
     all.into_iter()
 }
 
-/// Returns a variable of the environment; an empty one counts as unset.
-#[expect(clippy::disallowed_methods, reason = "only the command line reads the environment")]
+/// Returns an environment variable, treating an empty one as unset.
+#[expect(clippy::disallowed_methods, reason = "only the command-line crate reads the environment")]
 fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// Returns a variable of the environment; for `HOME`, else the directory that the system knows for this user.
+/// Returns an environment variable. If `HOME` is unset, returns the home directory from the password database.
 fn variable_or_known(name: &str) -> Option<OsString> {
     variable(name).or_else(|| if name == "HOME" { known_home() } else { None })
 }
 
-/// Looks up `HOME` in the password database; other variables are unset.
+/// Returns `HOME` from the password database, and treats every other variable as unset.
 fn known_alone(name: &str) -> Option<OsString> {
     if name == "HOME" { known_home() } else { None }
 }
@@ -392,14 +396,14 @@ fn known_home() -> Option<OsString> {
     KNOWN.get_or_init(look_up).clone()
 }
 
-/// Returns a variable of the environment that is text.
-#[expect(clippy::disallowed_methods, reason = "what comes from outside is asked for by name")]
+/// Returns an environment variable if it is set to valid UTF-8.
+#[expect(clippy::disallowed_methods, reason = "each variable is requested by its name")]
 pub(crate) fn inherited(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// Returns a variable of the environment that names a file.
-#[expect(clippy::disallowed_methods, reason = "what comes from outside is asked for by name")]
+/// Returns the path in an environment variable that names a file.
+#[expect(clippy::disallowed_methods, reason = "each variable is requested by its name")]
 pub(crate) fn inherited_file(name: &str) -> Option<PathBuf> {
     std::env::var_os(name).filter(|file| !file.is_empty()).map(PathBuf::from)
 }
@@ -428,9 +432,9 @@ mod tests {
         assert!(known_home().is_some_and(|home| home.as_encoded_bytes().starts_with(b"/")));
     }
 
-    /// AA-10, AA-5: names that a project may have as well are not enough.
+    /// AA-10, AA-5: a directory name that a project may also use is not enough to identify an operator's directory.
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "a test makes its own directories")]
+    #[expect(clippy::disallowed_methods, reason = "the test creates its own directories")]
     fn directories_of_ledgers_keys_and_policies_are_recognised_by_their_content() {
         use std::os::unix::fs::PermissionsExt;
         let directory = tempfile::tempdir().unwrap();
@@ -487,7 +491,7 @@ mod tests {
             let held = held_in(&directory.path().join(missing), entries).unwrap();
             assert_eq!(held, Some(Vec::new()), "{missing}");
         }
-        // Only root can give a directory away.
+        // Only root can change the owner of a directory to a different user.
         let keys = directory.path().join("a/keys");
         if std::os::unix::fs::chown(keys, Some(nix::unistd::geteuid().as_raw() + 1), None).is_ok() {
             assert_eq!(held("a"), None);

@@ -1,4 +1,4 @@
-//! Description of a change, from a file or standard input: the only module that reads a file outside a workspace.
+//! Reads input files and standard input. No other module reads files outside a workspace.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -14,11 +14,11 @@ use nix::fcntl::OFlag;
 use crate::failure::Failure;
 use crate::snippet::Quote;
 
-/// Text that describes a change.
+/// Text that describes a change, read from a file, from standard input or from a client.
 pub(crate) struct Input {
-    /// Name of the file for the log, which escapes it. Standard input has none.
+    /// File name for the log, which escapes it. `None` for standard input.
     pub(crate) name: Option<String>,
-    /// Name in messages.
+    /// Name of the input in messages, already quoted.
     quoted: String,
     bytes: Vec<u8>,
     /// Path of the file; `None` for standard input.
@@ -26,7 +26,7 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    /// Reads `file`, relative to `start`; `-` is standard input.
+    /// Reads `file`, whose path is relative to `start`, or standard input if `file` is `-`.
     pub(crate) fn read(file: &Path, start: &Path) -> Result<Self, Failure> {
         let (name, quoted, read) = if file == Path::new("-") {
             (None, "standard input".to_owned(), read_limited(io::stdin().lock(), INPUT_BYTES_MAX))
@@ -46,13 +46,13 @@ impl Input {
         }
     }
 
-    /// Makes an input of a text that a client sent.
+    /// Creates an input from text that a client sent.
     pub(crate) fn from_client(text: String) -> Self {
         let quoted = "the change".to_owned();
         Self { name: None, quoted, bytes: text.into_bytes(), file: None }
     }
 
-    /// Parses the operations that the text describes.
+    /// Parses the text into file operations. An error quotes the offending line, if the file is not private.
     pub(crate) fn operations(&self, reading: &Reading) -> Result<Vec<Operation>, Failure> {
         parse(&self.bytes, reading).map_err(|source| {
             let quote = Quote::new(self.file.as_deref(), &self.bytes, source.place);
@@ -61,13 +61,14 @@ impl Input {
     }
 }
 
-/// Returns the path of the input `file`, relative to `start`; standard input has none.
+/// Returns the path of the input `file` relative to `start`, or `None` for standard input (`-`).
 pub(crate) fn path(file: &Path, start: &Path) -> Option<PathBuf> {
     (file != Path::new("-")).then(|| start.join(file))
 }
 
-/// Reads a file that describes no change, relative to `start`, and returns its name in messages; `-` is standard input.
-/// If it is longer than `max` bytes, returns more than `max` of its first bytes.
+/// Reads an input other than a change, such as a lease or a keyring, and returns its name for messages and its content.
+/// `file` is relative to `start`, and `-` is standard input. An input longer than `max` bytes is cut after `max + 1` bytes,
+/// so that the caller can detect it.
 pub(crate) fn document(
     file: &Path,
     start: &Path,
@@ -89,12 +90,12 @@ fn read_file(path: &Path, max: usize) -> io::Result<Vec<u8>> {
     read_limited(open(path)?, max)
 }
 
-/// Opens a file named on the command line for reading. It has to be a regular file, since a FIFO may never have a
-/// writer, and opening a device may have an effect. A descriptor that the caller has open (`/dev/stdin`, `/dev/fd/3`)
-/// may be any file.
+/// Opens a file that was named on the command line for reading. It must be a regular file, because a FIFO may never get a
+/// writer and opening a device may have side effects. Only a descriptor that the caller already has open (`/dev/stdin`,
+/// `/dev/fd/3`) may refer to any type of file.
 ///
 /// # Errors
-/// Those of open(2), and that it is not a regular file.
+/// Errors of open(2), and an error if the file is not a regular file.
 pub(crate) fn open(path: &Path) -> io::Result<File> {
     let is_open = is_descriptor(path);
     let opened = OpenOptions::new()
@@ -107,18 +108,18 @@ pub(crate) fn open(path: &Path) -> io::Result<File> {
     }
     Err(match found.is_dir() {
         true => io::ErrorKind::IsADirectory.into(),
-        false => io::Error::other("it is not a regular file; give `-` to read standard input"),
+        false => io::Error::other("it is not a regular file; use `-` to read standard input"),
     })
 }
 
-/// Returns true if a path names a descriptor of this process, and nothing below or beside it.
+/// Returns whether a path is exactly `/dev/stdin` or `/dev/fd/N`, and thus names an open descriptor of this process.
 fn is_descriptor(path: &Path) -> bool {
     let is_number = |rest: &[u8]| !rest.is_empty() && rest.iter().all(u8::is_ascii_digit);
     let path = path.as_os_str().as_bytes();
     path == b"/dev/stdin" || path.strip_prefix(b"/dev/fd/").is_some_and(is_number)
 }
 
-/// Reads one byte more than the limit at most, so that the caller can detect an excess.
+/// Reads at most one byte more than the limit, so that the caller can detect an input that exceeds it.
 fn read_limited(from: impl Read, max: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let limit = u64::try_from(max).unwrap_or(u64::MAX).saturating_add(1);

@@ -1,4 +1,4 @@
-//! Lease of a command.
+//! Reads and verifies the lease under which a command makes its changes.
 
 use std::path::{Path, PathBuf};
 
@@ -11,21 +11,21 @@ use crate::lease_failure::LeaseFailure;
 use crate::session::Session;
 use crate::{clock, home, input, records};
 
-/// Limit of the whitespace around a token.
+/// Maximum number of bytes of whitespace around a token in a lease file.
 const AROUND_BYTES_MAX: usize = 64;
-/// Environment variable that names the file of a lease.
+/// Environment variable that names the lease file if `--lease` is not given.
 const VARIABLE: &str = "ACTUM_LEASE";
 
-/// Lease under which a command makes its runs.
+/// Command-line option for the lease under which a command makes its runs.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct LeaseArgument {
-    /// Use the lease in FILE, which must allow the request; without this option `ACTUM_LEASE` can name the file
+    /// Use the lease in FILE, which must allow the request; if omitted, `ACTUM_LEASE` can name the file
     #[arg(long, value_name = "FILE")]
     lease: Option<PathBuf>,
 }
 
 impl LeaseArgument {
-    /// Reads and verifies the lease, if there is one, and looks it up in the ledger.
+    /// Reads and verifies the lease, if one was given, and looks it up in the ledger.
     pub(crate) fn present(
         &self,
         session: &Session,
@@ -35,10 +35,11 @@ impl LeaseArgument {
         Ok(token.map(|token| RequestLease::present_in(&token, records)).transpose()?)
     }
 
-    /// Reads the lease, if there is one, and verifies it; returns an invalid one as the inner error.
+    /// Reads and verifies the lease, if one was given. The inner error reports an invalid lease, which the caller may still
+    /// want to record.
     ///
     /// # Errors
-    /// The file cannot be read.
+    /// If the file cannot be read.
     pub(crate) fn present_unjudged(
         &self,
         session: &Session,
@@ -49,7 +50,7 @@ impl LeaseArgument {
         Ok(token.and_then(|token| RequestLease::present_in(&token, records)).map(Some))
     }
 
-    /// Reads and verifies the lease, if there is one, without recording anything: the ledger is only read, if it
+    /// Reads and verifies the lease, if one was given, without recording anything. The ledger is only read, and only if it
     /// exists.
     pub(crate) fn look(&self, session: &Session) -> Result<Option<RequestLease>, Failure> {
         self.token(session)?.map(|token| look(&token, session)).transpose()
@@ -59,19 +60,19 @@ impl LeaseArgument {
         self.file().map(|file| read(&file, session)).transpose()
     }
 
-    /// Returns the file of the lease.
+    /// Returns the path of the lease file from `--lease`, or else from `ACTUM_LEASE`.
     pub(crate) fn file(&self) -> Option<PathBuf> {
         self.lease.clone().or_else(|| home::inherited_file(VARIABLE))
     }
 }
 
-/// Reads a lease from a file; `-` is standard input.
+/// Reads a lease token from a file, or from standard input if `file` is `-`.
 pub(crate) fn read(file: &Path, session: &Session) -> Result<Token, Failure> {
     let (input, text) = text(file, session)?;
     Ok(Token::read(&text).map_err(|source| LeaseFailure::Unreadable { input, source })?)
 }
 
-/// Returns the name and content of the file of a lease.
+/// Returns the name of a lease file for messages, and its content.
 fn text(file: &Path, session: &Session) -> Result<(String, Zeroizing<Vec<u8>>), Failure> {
     let max = TOKEN_TEXT_BYTES_MAX.saturating_add(AROUND_BYTES_MAX);
     let (input, text) = input::document(file, &session.start, max)?;
@@ -82,7 +83,7 @@ fn text(file: &Path, session: &Session) -> Result<(String, Zeroizing<Vec<u8>>), 
     Ok((input, Zeroizing::new(text)))
 }
 
-/// Verifies a lease, and looks it up in the ledger if there is one.
+/// Verifies a lease, and looks it up in the ledger if the ledger exists.
 pub(crate) fn look(token: &Token, session: &Session) -> Result<RequestLease, Failure> {
     let (view, keyring) = records::ledger_and_keys(&session.tenant)?;
     let log = view.as_ref().map(|view| -> &dyn actum_ledger::Log { view });

@@ -1,4 +1,4 @@
-//! Failures of `actum lease`, and of reading the file of a lease.
+//! Failures of `actum lease` and of reading lease files.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -11,18 +11,18 @@ use actum_record::lease::{LeaseId, LeaseTermError};
 
 use crate::failure::FailureKind;
 
-/// Failure to read, grant, narrow or find a lease. No message quotes a token.
+/// Failure to read, grant, narrow or find a lease. Messages never quote the token, because it is a credential.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LeaseFailure {
-    /// The file holds no lease.
+    /// The file does not contain a valid lease.
     #[error("cannot use {input} as a lease: {source}")]
     Unreadable { input: String, source: LeaseError },
-    #[error("the lease cannot be granted: {0}")]
+    #[error("cannot grant the lease: {0}")]
     Terms(#[from] LeaseTermError),
-    #[error("the lease cannot be narrowed: {0}")]
+    #[error("cannot narrow the lease: {0}")]
     Attenuate(GrantError),
     #[error(
-        "`{}` is not a base directory: it leads through a symbolic link to `{}`",
+        "`{}` cannot be a base directory: it leads through a symbolic link to `{}`",
         quoted(path),
         quoted(real)
     )]
@@ -32,18 +32,18 @@ pub(crate) enum LeaseFailure {
     #[error("the lease would expire at {expires}, which is not after {after}")]
     NeverValid { expires: Timestamp, after: Timestamp },
     #[error(
-        "the lease would expire at {expires}, and the latest time is {latest}, {DAYS_MAX} days after its start"
+        "the lease would expire at {expires}, but the latest possible expiry is {latest}, {DAYS_MAX} days after its start"
     )]
     TooLong { expires: Timestamp, latest: Timestamp },
     #[error("there is no lease whose id begins with `{}`", Quoted(prefix.as_bytes()))]
     NoSuchLease { prefix: String },
-    #[error("the ids of several leases begin with `{}`: {}", Quoted(prefix.as_bytes()), listed(leases))]
+    #[error("the lease id `{}` is ambiguous: it matches {}", Quoted(prefix.as_bytes()), listed(leases))]
     Ambiguous { prefix: String, leases: Vec<LeaseId> },
-    #[error("the lease has {blocks} blocks, and block {block} is not among them")]
+    #[error("the lease has {blocks} blocks, so there is no block {block}")]
     NoSuchBlock { block: usize, blocks: usize },
 }
 
-/// Longest time between the start of a lease and its expiry, in days.
+/// Maximum number of days between the start of a lease and its expiry.
 pub(crate) const DAYS_MAX: i64 = 366;
 
 fn quoted(path: &Path) -> Quoted<'_> {
@@ -73,28 +73,27 @@ impl FailureKind for LeaseFailure {
     fn hints(&self) -> Vec<String> {
         let hint = match self {
             Self::Unreadable { .. } => {
-                "give the file that `actum lease grant` or `actum lease attenuate` wrote"
+                "pass a file that `actum lease grant` or `actum lease attenuate` wrote"
             }
             Self::Terms(_) => "`actum lease grant --help` lists the terms of a lease",
             Self::Attenuate(GrantError::Sealed) => {
-                "ask its owner for a lease that is not sealed; this one can be used as it is"
+                "ask its owner for a lease that is not sealed; this one can be used, but not narrowed"
             }
             Self::Attenuate(_) => "`actum lease attenuate --help` lists the terms of a lease",
             Self::BaseThroughLink { real, .. } => {
                 return vec![format!(
-                    "give the directory itself: `--base {}`",
+                    "pass the directory itself: `--base {}`",
                     ShellWord::path(real.as_os_str().as_bytes())
                 )];
             }
             Self::BaseUnusable { .. } => {
-                "make the directory first: a lease allows changes below its base directories, not the directories themselves"
+                "create the directory first, because a lease allows changes below its base directories, but not to the \
+                 directories themselves"
             }
-            Self::NeverValid { .. } => "give a later `--expires`, or an earlier `--not-before`",
-            Self::TooLong { .. } => {
-                "grant another lease later; `actum lease revoke` ends one early"
-            }
+            Self::NeverValid { .. } => "pass a later `--expires` or an earlier `--not-before`",
+            Self::TooLong { .. } => "choose an earlier expiry, and grant a new lease later",
             Self::NoSuchLease { .. } => "`actum lease list --all` lists the leases of this ledger",
-            Self::Ambiguous { .. } => "give more characters of the id",
+            Self::Ambiguous { .. } => "use a longer prefix of the id",
             Self::NoSuchBlock { .. } => "`actum lease show FILE` lists the blocks",
         };
         vec![hint.to_owned()]

@@ -1,4 +1,4 @@
-//! Failures of ledgers, keys and receipts: an operation failed, or a proof does not hold.
+//! Failures of operations on ledgers, keys and receipts, including proofs that do not verify.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -16,21 +16,20 @@ use crate::own_format;
 use crate::snippet::Quote;
 use actum::reason::Reason;
 
-/// Failure of an operation on the ledger, or of a proof.
+/// Failure of an operation on a ledger, its keys or its receipts, or of a verification.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LedgerFailure {
     #[error(
-        "cannot tell where ledgers and keys are: none of `ACTUM_HOME`, `XDG_DATA_HOME` and `HOME` is \
-         set to an absolute path"
+        "cannot locate ledgers and keys: none of `ACTUM_HOME`, `XDG_DATA_HOME` and `HOME` is set to an absolute path"
     )]
     NoHome,
     #[error(
-        "there are two policies of the operator, in `{}` and, where the environment leads, in `{}`",
+        "the operator has two policies: one in `{}`, and one in `{}`, which the environment names",
         shown(known),
         shown(named)
     )]
     TwoConfigurations { known: PathBuf, named: PathBuf },
-    #[error("cannot make a new directory of ledgers and keys in `{}`: {why}", shown(home))]
+    #[error("cannot use `{}` as a new directory of ledgers and keys: {why}", shown(home))]
     HomePlace { home: PathBuf, why: HomePlaceRefused },
     #[error("there are no keys in `{}`", shown(home))]
     NoKeys { home: PathBuf },
@@ -38,44 +37,44 @@ pub(crate) enum LedgerFailure {
     NoLedger { tenant: TenantId, home: PathBuf },
     #[error(
         "cannot use the keyring {input}: {}",
-        quote.message_at_place(source, "it is no keyring")
+        quote.message_at_place(source, "it is not a keyring")
     )]
     Keyring { input: String, source: KeyringError, quote: Quote },
     #[error("cannot read the keyring {input}: {source}")]
     KeyringUnreadable { input: String, source: std::io::Error },
-    #[error("{input} is no ledger as `actum ledger export` writes it")]
+    #[error("{input} is not a ledger that `actum ledger export` wrote")]
     NoExport { input: String, found: Option<String> },
-    #[error("{input} is not verified: {}", quote.message_at_place(source, "it proves nothing"))]
+    #[error("{input} could not be verified: {}", quote.message_at_place(source, "it proves nothing"))]
     Receipt { input: String, source: Box<BundleProblem>, quote: Quote },
-    #[error("the ledger has {size} entries, and entry {index} is not among them")]
+    #[error("the ledger has {size} entries, so there is no entry {index}")]
     NoEntry { index: u64, size: u64 },
     #[error("the ledger of the tenant `{tenant}` has no run {run}")]
     NotRecorded { run: RunId, tenant: TenantId },
-    #[error("the run {run} has no receipt yet: how it ended is not recorded")]
+    #[error("run {run} has no receipt yet, because its outcome is not recorded")]
     NoReceipt { run: RunId },
-    #[error("the decision of run {run} cannot be made again: {source}")]
+    #[error("cannot reproduce the decision on run {run}: {source}")]
     Replay { run: RunId, source: Box<ReplayProblem> },
 }
 
-/// Reason for which no home is made at a path.
+/// Reason why a path cannot be used as a new directory of ledgers and keys.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HomePlaceRefused {
-    #[error("it holds other files, such as `{}`", Quoted(.0.as_os_str().as_bytes()))]
+    #[error("it contains other files, such as `{}`", Quoted(.0.as_os_str().as_bytes()))]
     InUse(PathBuf),
-    #[error("it is or holds your home directory `{}`", Quoted(.0.as_os_str().as_bytes()))]
+    #[error("it is or contains your home directory `{}`", Quoted(.0.as_os_str().as_bytes()))]
     UserHome(PathBuf),
-    #[error("it lies in a workspace or a repository, as `{}` shows", Quoted(.0.as_os_str().as_bytes()))]
+    #[error("it is in a workspace or a repository, as `{}` shows", Quoted(.0.as_os_str().as_bytes()))]
     InProject(PathBuf),
     #[error("{0}")]
     Protected(String),
     #[error(
-        "`{}`, which it is, holds or lies in, is for ledgers and keys or the operator's policy",
+        "it overlaps with `{}`, which is for ledgers and keys or the operator's policy",
         Quoted(.0.as_os_str().as_bytes())
     )]
     OperatorsOwn(PathBuf),
-    #[error("`{}` is a place of credentials", Quoted(.0.as_os_str().as_bytes()))]
+    #[error("`{}` is a well-known location for credentials", Quoted(.0.as_os_str().as_bytes()))]
     Credentials(PathBuf),
-    #[error("it is or holds a directory of the system")]
+    #[error("it is or contains a system directory")]
     System,
 }
 
@@ -96,10 +95,10 @@ fn shown(path: &std::path::Path) -> Quoted<'_> {
     Quoted(path.as_os_str().as_bytes())
 }
 
-const KEYRING_OF_THE_SIGNER: &str = "`actum key export` writes one, where the ledger is";
+const KEYRING_OF_THE_SIGNER: &str = "run `actum key export` where the ledger is to create one";
 
 impl FailureKind for LedgerFailure {
-    /// Returns the exit code. A record that no longer matches needs the user's attention.
+    /// Returns the exit code. A recorded decision that cannot be reproduced needs the user's attention.
     fn exit(&self) -> Exit {
         match self {
             Self::Replay { source, .. } => match **source {
@@ -149,20 +148,21 @@ impl FailureKind for LedgerFailure {
 
     fn hints(&self) -> Vec<String> {
         let hint = match self {
-            Self::NoHome => "`ACTUM_HOME=DIR` names a directory for them, for you alone",
+            Self::NoHome => "set `ACTUM_HOME` to a directory that only you can access",
             Self::TwoConfigurations { known, .. } => {
                 return vec![format!(
-                    "unset `XDG_CONFIG_HOME`, or keep one policy, in `{}`, and let a symbolic link lead to it",
+                    "unset `XDG_CONFIG_HOME`, or keep only the policy in `{}` and make the other directory a symbolic link \
+                     to it",
                     shown(known)
                 )];
             }
-            Self::HomePlace { .. } => "name a new directory of its own, or unset `ACTUM_HOME`",
+            Self::HomePlace { .. } => "choose a new, dedicated directory, or unset `ACTUM_HOME`",
             Self::NoKeys { .. } => {
-                "the first run makes them; `actum verify` and `actum ledger verify` take those of \
-                 someone else: `--keyring FILE`"
+                "the first run creates them; to verify with another user's keys, pass `--keyring FILE` to `actum verify` or \
+                 `actum ledger verify`"
             }
             Self::NoLedger { .. } => {
-                "the first run makes it; `--tenant` and `ACTUM_HOME` say which is meant"
+                "the first run creates it; `--tenant` and `ACTUM_HOME` select the ledger"
             }
             Self::Keyring { source: KeyringError::Format { found }, .. } => {
                 own_format::hint(found).unwrap_or(KEYRING_OF_THE_SIGNER)
@@ -170,24 +170,23 @@ impl FailureKind for LedgerFailure {
             Self::Keyring { .. } | Self::KeyringUnreadable { .. } => KEYRING_OF_THE_SIGNER,
             Self::NoExport { found, .. } => {
                 let hint = found.as_deref().and_then(own_format::hint);
-                hint.unwrap_or("`actum ledger export -o FILE` writes one")
+                hint.unwrap_or("run `actum ledger export -o FILE` to write one")
             }
             Self::Receipt { source, .. } => return after(source),
             Self::NoEntry { .. } => "`actum ledger show` lists the newest entries",
             Self::NotRecorded { .. } => {
-                "runs made before there was a ledger, or with another `ACTUM_HOME` or `--tenant`, are not in \
-                 it"
+                "the ledger lacks runs that were made before it existed, or with a different `ACTUM_HOME` or `--tenant`"
             }
             Self::NoReceipt { .. } => {
-                "the next run in its workspace, or `actum recover`, writes it"
+                "run `actum recover` in its workspace to write the receipt, or wait for the next run there"
             }
-            Self::Replay { .. } => "`actum ledger verify` tells whether the ledger is sound",
+            Self::Replay { .. } => "run `actum ledger verify` to check the ledger",
         };
         vec![hint.to_owned()]
     }
 }
 
-/// Returns the hint about a bundle that is not verified.
+/// Returns the hint for a receipt that could not be verified.
 fn after(problem: &BundleProblem) -> Vec<String> {
     if let BundleProblem::Format { found } = problem
         && let Some(hint) = own_format::hint(found)
@@ -196,26 +195,25 @@ fn after(problem: &BundleProblem) -> Vec<String> {
     }
     let hint = match problem.reason() {
         "SIGNER_UNKNOWN" | "KEY_UNKNOWN" => {
-            "give the keyring of who signed it (`--keyring FILE`), or a newer one, where a key was made \
-             since: `actum key export` writes it there"
+            "pass the keyring of the signer (`--keyring FILE`), or a newer one if a key was added since; the signer can \
+             create it with `actum key export`"
         }
         "KEY_EXPIRED" => {
-            "if the key was changed since, an old keyring does not know until when it counted: get the \
-             newest"
+            "if the key was replaced since, an old keyring does not know how long it was valid, so get the newest one"
         }
         "KEY_REVOKED" | "KEY_NOT_YET_VALID" | "KEY_OF_ANOTHER_ROLE" => {
-            "do not rely on it; ask who signed it"
+            "do not rely on it; ask the signer"
         }
         "RECEIPT_MALFORMED" | "RECEIPT_OF_ANOTHER_TYPE" | "BUNDLE_MALFORMED" => {
             "`actum receipt RUN` writes a receipt with its proof"
         }
-        "BUNDLE_OF_ANOTHER_FORMAT" => "a later version of actum may know it",
-        _ => "it was changed since it was signed, or never was what it says: do not rely on it",
+        "BUNDLE_OF_ANOTHER_FORMAT" => "a later version of actum may support it",
+        _ => "it was changed after it was signed, or was never genuine, so do not rely on it",
     };
     vec![hint.to_owned()]
 }
 
-/// Returns the reason of a name; those of `actum-gate` are all included, as a test checks.
+/// Returns the reason with the given name. A test checks that every name used in `actum-gate` has a reason.
 fn named(name: &str) -> Reason {
     Reason::ALL.iter().copied().find(|reason| reason.name() == name).unwrap_or(Reason::SystemError)
 }

@@ -1,4 +1,4 @@
-//! Queue of plans of a ledger.
+//! Access to the queue of pending plans in a ledger.
 
 use std::path::Path;
 
@@ -15,17 +15,17 @@ use crate::root;
 use crate::run_prefix::RunPrefix;
 use crate::trusted::Trusted;
 
-/// Queue, keyring and requests of one ledger.
+/// Approval queue of one ledger, together with the keyring and the stored requests that are needed to read it.
 pub(crate) struct Queue {
     pub(crate) home: LedgerHome,
-    /// Requests of the pending plans.
+    /// Stored requests of the pending plans.
     pub(crate) inputs: HomeInputs,
     pub(crate) view: LedgerView,
     pub(crate) keyring: Keyring,
 }
 
 impl Queue {
-    /// Opens the queue if the ledger exists; creates nothing.
+    /// Opens the queue. Returns `None` if the ledger does not exist, instead of creating it.
     pub(crate) fn open(tenant: &Tenant) -> Result<Option<Self>, Failure> {
         let place = home::path()?;
         let Some(home) = LedgerHome::open_existing(&place).map_err(actum::Error::from)? else {
@@ -39,20 +39,20 @@ impl Queue {
         Ok(Some(Self { home, inputs, view, keyring }))
     }
 
-    /// Returns the plans that can still take effect, the oldest first; also expired ones.
+    /// Returns the plans that are still open, oldest first. Expired plans are included.
     pub(crate) fn plans(&self) -> Result<Vec<QueuedPlan>, Failure> {
         Ok(QueuedPlan::open(&self.view, &self.keyring).map_err(actum::Error::from)?)
     }
 
-    /// Returns the plan with an id.
+    /// Returns the plan with the given id, if the ledger has it.
     pub(crate) fn plan(&self, plan: RunId) -> Result<Option<QueuedPlan>, Failure> {
         let row = self.view.plan(plan).map_err(actum::Error::from)?;
         let read = row.map(|row| QueuedPlan::read(&self.view, &self.keyring, row));
         Ok(read.transpose().map_err(actum::Error::from)?)
     }
 
-    /// Returns the only plan that `prefix` selects: a whole id of any plan, or the beginning of the id of an open one.
-    /// If no open plan matches, newer plans of this workspace are searched.
+    /// Returns the only plan that matches `prefix`. A whole id can select any plan, while a shorter prefix selects among the
+    /// open plans. If none of them matches, the newest plans of the workspace around `start` are searched.
     pub(crate) fn find(&self, prefix: &RunPrefix, start: &Path) -> Result<QueuedPlan, Failure> {
         let none = || PlanFailure::None { prefix: prefix.to_string() };
         if let Some(whole) = prefix.whole() {
@@ -73,7 +73,7 @@ impl Queue {
         }
     }
 
-    /// Returns the newest plans of this workspace whose ids begin with `prefix`.
+    /// Returns those of the newest plans of the workspace around `start` whose ids begin with `prefix`.
     fn newest(&self, start: &Path, prefix: &RunPrefix) -> Result<Vec<QueuedPlan>, Failure> {
         let root = root::existing(start);
         let workspace = match root::is_made(root) {
@@ -88,5 +88,5 @@ impl Queue {
     }
 }
 
-/// Limit of the plans of a workspace that are searched for an ended one.
+/// Maximum number of a workspace's newest plans that are searched for one that is no longer open.
 const NEWEST_MAX: u64 = 1000;

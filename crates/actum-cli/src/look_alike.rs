@@ -1,7 +1,8 @@
-//! Directories that look like a home of ledgers and keys at, in or above a recorded workspace.
+//! Recognises directories in or around a workspace that only look like a directory of ledgers and keys (a home).
 //!
-//! No home is made in a workspace, and no workspace in a home. So a directory there with a keyring, which neither the
-//! environment nor the password database names, was marked by another program or user. It must not reject commands.
+//! actum never creates a home in a workspace or a workspace in a home. If a directory there contains a keyring, but neither
+//! the environment nor the password database leads to it, another program or user put the keyring there. Such a directory
+//! must not cause commands to be rejected.
 
 use std::path::{Path, PathBuf};
 
@@ -11,31 +12,31 @@ use actum_workspace::is_ledger_home;
 
 use crate::home;
 
-/// Returns true if `directory` looks like a home, and lies at, in or above the recorded workspace at `root`.
+/// Returns whether `directory` only looks like a home, and is at, in or above the recorded workspace at `root`.
 pub(crate) fn is_one(directory: &Path, root: &Path) -> bool {
     (directory.starts_with(root) || root.starts_with(directory))
         && RootState::inspect(root) == RootState::Made
         && is_unnamed_home(directory)
 }
 
-/// Returns true if `directory` looks like a home, and lies at or in some recorded workspace.
+/// Returns whether `directory` only looks like a home, and is at or in any recorded workspace.
 pub(crate) fn is_in_workspace(directory: &Path) -> bool {
     is_unnamed_home(directory)
         && directory.ancestors().any(|above| RootState::inspect(above) == RootState::Made)
 }
 
-/// Returns true if a directory is a home by its content alone.
+/// Returns whether a directory has the content of a home, although neither the environment nor the system names it.
 fn is_unnamed_home(directory: &Path) -> bool {
     let is_named = |own: &PathBuf| directory.starts_with(own);
     is_ledger_home(directory) && !home::operators_own_real().iter().any(is_named)
 }
 
-/// Returns the parts of a home that hold ledgers, keys and trusted digests.
+/// Returns the subdirectories of a home that contain ledgers, keys and trusted digests.
 pub(crate) fn parts(home: &Path) -> [PathBuf; LedgerHome::DIRECTORIES.len()] {
     LedgerHome::DIRECTORIES.map(|name| home.join(name))
 }
 
-/// Returns true if a path is or lies in a part of the home around it.
+/// Returns whether a path is at or below one of the [`parts`] of `home`.
 pub(crate) fn is_in_part(path: &Path, home: &Path) -> bool {
     parts(home).iter().any(|part| path.starts_with(part))
 }

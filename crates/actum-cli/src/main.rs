@@ -1,7 +1,7 @@
-//! The `actum` program: reads the command line, runs one verb, and reports the outcome.
+//! The `actum` program, which parses the command line, runs one verb and reports its outcome.
 //!
-//! Standard output is data, standard error is for messages. All decisions are made by `actum-workspace`; this crate
-//! only requests and shows them.
+//! Standard output carries results, and standard error carries messages. The engine makes all decisions; this crate only
+//! requests and prints them.
 #![forbid(unsafe_code)]
 
 mod actor;
@@ -52,6 +52,7 @@ mod root;
 mod run_arguments;
 mod run_end;
 mod run_prefix;
+mod selected_path;
 mod session;
 mod session_runs;
 mod shown_path;
@@ -85,7 +86,7 @@ use crate::session::Session;
 use crate::verb::command_line::CommandLine;
 
 fn main() -> ExitCode {
-    // A process that is started as the helper of a sandbox does nothing else.
+    // These calls do not return if this process was started as a sandbox helper.
     actum_sandbox::inside::enter();
     actum_file::sandboxed::enter();
     actum_sql::enter();
@@ -99,26 +100,26 @@ fn main() -> ExitCode {
     }
 }
 
-/// Sets a umask under which the owner can open a ledger or a workspace, and no other user can write new files.
+/// Adjusts the umask so that the owner can always access new files, and users outside the group can never write them.
 fn bound_umask() {
     let umask = umask(Mode::S_IRWXG | Mode::S_IRWXO);
     nix::sys::stat::umask((umask - Mode::S_IRWXU) | Mode::S_IWOTH);
 }
 
-/// Sets the limit of core files to 0 (core(5)): a core file would hold private keys, and be written into the current
-/// directory past all gates.
+/// Disables core files (core(5)), because one could contain private keys and would be written to the current directory
+/// without being checked by any gate.
 fn leave_no_core() {
     if let Ok((_, hard)) = getrlimit(Resource::RLIMIT_CORE) {
-        // Lowering a limit needs no privilege, and this one is not above the current one.
+        // Lowering a soft limit needs no privilege, so this call cannot fail.
         let _cannot_fail = setrlimit(Resource::RLIMIT_CORE, 0, hard);
     }
 }
 
-/// Raises the soft limit of open files to the hard limit: an undo of many large files holds a handle for each. A
-/// sandboxed command gets the limit of its policy.
+/// Raises the soft limit of open files to the hard limit, because an undo of many large files keeps a handle for each of
+/// them. Sandboxed commands are not affected, since their policy sets their limit.
 fn raise_open_files() {
     if let Ok((_, hard)) = getrlimit(Resource::RLIMIT_NOFILE) {
-        // If it cannot be raised, only runs with fewer files are possible.
+        // If this fails, runs are limited to fewer files, but everything else works.
         let _tried = setrlimit(Resource::RLIMIT_NOFILE, hard, hard);
     }
 }
@@ -135,28 +136,29 @@ fn run(command_line: &CommandLine) -> Exit {
     });
     let exit = ended.unwrap_or_else(|failure| {
         let exit = screen.failure(&failure);
-        // Only this code stops a client.
+        // Clients stop only if their hook exits with code 2.
         if command_line.verb.is_hook() { Exit::Usage } else { exit }
     });
-    // The output of a hook is for its client.
+    // A hook's standard output belongs to its client, so no `--json=brief` line is added.
     if command_line.verb.is_hook() { exit } else { screen.end(exit) }
 }
 
-/// Prints help and version as results; any other outcome is a usage error.
+/// Handles a command line that clap did not turn into a verb. Help and version are printed as results; any other outcome is
+/// a usage error.
 fn not_run(error: clap::Error, arguments: &[OsString]) -> Exit {
     let error = harmless(error, arguments);
     if let (true, Some(detail)) = (error.use_stderr(), detail(arguments)) {
         let text = error.to_string();
-        // The text after the first paragraph describes the usage.
+        // clap describes the usage after the first paragraph.
         let message = text.split("\n\n").next().unwrap_or_default();
         let message = message.strip_prefix("error: ").unwrap_or(message).to_owned();
         return Screen::plain(Form::Json(detail)).failure(&Failure::Usage { message });
     }
-    drop(error.print()); // without a reader a report is lost anyway
+    drop(error.print()); // if nothing reads the output, the failure cannot be reported either
     if error.use_stderr() { Exit::Usage } else { Exit::Success }
 }
 
-/// Returns the form of JSON that `arguments` request, though they are invalid as a whole.
+/// Returns the JSON form that `arguments` request, even though they are not a valid command line.
 fn detail(arguments: &[OsString]) -> Option<Detail> {
     arguments.iter().find_map(|argument| match argument.to_str()? {
         "--json=brief" => Some(Detail::Brief),
@@ -165,8 +167,8 @@ fn detail(arguments: &[OsString]) -> Option<Detail> {
     })
 }
 
-/// Returns the error for arguments that a terminal may show, since it repeats some of them unescaped. If the escaped
-/// arguments would be accepted, the error was about bytes that are not text, and repeats none.
+/// Returns a version of the error that is safe to print, because clap quotes arguments without escaping them. The arguments
+/// are escaped and parsed again. If the result is accepted, the original error was about invalid UTF-8, and quotes nothing.
 fn harmless(error: clap::Error, arguments: &[OsString]) -> clap::Error {
     let shown = arguments.iter().map(|argument| Harmless(argument.as_bytes()).to_string());
     CommandLine::error(shown).unwrap_or(error)

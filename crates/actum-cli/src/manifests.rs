@@ -1,4 +1,4 @@
-//! Rollback manifests of task plans, updated beside other work.
+//! Keeps the rollback manifests of task plans up to date after other commands.
 
 use actum::task::{Backups, update_manifests};
 use actum_ledger::{LedgerHome, Marks};
@@ -8,8 +8,8 @@ use crate::failure::Failure;
 use crate::session::Session;
 use crate::{clock, home, records};
 
-/// Updates the rollback manifests of the workspace; returns the number of removed backups. Skips a workspace that this
-/// ledger does not own.
+/// Updates the rollback manifests of the workspace, and returns the number of backups that were removed. Does nothing if
+/// the workspace belongs to a different ledger.
 pub(crate) fn update(session: &Session, backups: Backups) -> Result<u64, Failure> {
     let root = session.root();
     if records::own_root(root, &session.tenant).is_err() {
@@ -22,7 +22,7 @@ pub(crate) fn update(session: &Session, backups: Backups) -> Result<u64, Failure
     Ok(update_manifests(&marks, (root, workspace), clock::now(), backups)?)
 }
 
-/// Updates the manifests after completed work; prints a note on failure.
+/// Updates the manifests after a command has completed. A failure is only printed as a note.
 pub(crate) fn update_or_note(session: &Session) {
     if let Err(failure) = update(session, Backups::Keep) {
         session.screen.note(format_args!("the rollback manifests were not updated: {failure}"));

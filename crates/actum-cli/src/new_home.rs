@@ -1,7 +1,8 @@
-//! Places in which a new home of ledgers and keys may be made.
+//! Decides where a new directory of ledgers and keys (a home) may be created.
 //!
-//! The caller chooses `ACTUM_HOME`. Making a home writes files past all gates, and a home closes its directory to
-//! commands. So one is made only in a directory of its own, away from workspaces, repositories and protected files.
+//! The caller chooses `ACTUM_HOME`, but files in a new home are written without being checked by any gate, and a home is
+//! closed to commands. A home is therefore created only in a dedicated directory, outside workspaces, repositories and
+//! protected locations.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -15,8 +16,8 @@ use crate::home::{self, PROJECTS};
 use crate::ledger_failure::{HomePlaceRefused, LedgerFailure};
 use crate::private_place;
 
-/// Opens the home in use, creating it if missing. A home that remembers no location of the configuration remembers the
-/// one in use as that of its operator: a later command could name another.
+/// Opens the home in use, and creates it if it is missing. If the home does not record the location of the operator's
+/// configuration yet, the current one is recorded, so that a later command cannot name a different one.
 ///
 /// # Errors
 /// `LEDGER_HOME_UNUSABLE`.
@@ -30,7 +31,7 @@ pub(crate) fn open() -> Result<LedgerHome, Failure> {
     Ok(opened)
 }
 
-/// Rejects a path at which a new home would be made. An existing home is not checked.
+/// Checks that a home may be created at `path`. An existing home is always accepted.
 ///
 /// # Errors
 /// `LEDGER_HOME_UNUSABLE`.
@@ -48,14 +49,14 @@ fn refused(path: &Path) -> Option<HomePlaceRefused> {
     if let Some(home) = private_place::home_at_or_in(path) {
         return Some(HomePlaceRefused::UserHome(home.to_owned()));
     }
-    // An unreadable directory is reported when it is opened.
+    // A directory that cannot be read is reported when it is opened.
     if let Ok(Some(other)) = LedgerHome::foreign_entry(path) {
         return Some(HomePlaceRefused::InUse(other));
     }
     if let Some(own) = home::operators_directory_around(path) {
         return Some(HomePlaceRefused::OperatorsOwn(own));
     }
-    // The default path is accepted even if the home directory is a repository.
+    // Accept the default path even if the user's home directory is a repository.
     if home::known_home_of_ledgers().as_deref() == Some(path) {
         return None;
     }

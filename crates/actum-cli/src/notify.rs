@@ -1,8 +1,8 @@
-//! Notification command of the operator, run when a plan is queued.
+//! Runs the operator's notification command when a plan is queued.
 
 #![expect(
     clippy::disallowed_methods,
-    reason = "the operator names the program, and the environment"
+    reason = "the operator chooses the program, and its environment is built here"
 )]
 
 use std::ffi::OsString;
@@ -18,16 +18,16 @@ use crate::failure::Failure;
 use crate::home;
 use crate::output::Screen;
 
-/// Variables that determine how texts are shown. Others could change the actions of a program, and the caller chooses
-/// them: those of the session are made from the system's data on the user.
+/// Environment variables that the notification command inherits. They only affect how text is displayed. The caller could
+/// use others to change what the program does, so the session variables are derived from the password database instead.
 const KEPT: [&str; 3] = ["LANG", "DISPLAY", "WAYLAND_DISPLAY"];
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
-/// Number of steps to wait. A command that takes longer continues alone.
+/// Number of steps to wait for the command. If it takes longer, it continues to run in the background.
 const STEPS: u32 = 200;
 const STEP: Duration = Duration::from_millis(10);
 
-/// Runs the command if a plan was queued now, with the failure that reports it as JSON on its standard input. A failure
-/// of the command is reported, and has no other effect: the plan waits.
+/// Runs the notification command if this request queued a new plan. The command gets the JSON document about the queued
+/// plan on its standard input. If it fails, a note is printed, and the plan stays pending.
 pub(crate) fn tell(screen: &Screen, command: &[String], failure: &Failure) {
     if !failure.is_newly_queued() {
         return;
@@ -39,10 +39,10 @@ pub(crate) fn tell(screen: &Screen, command: &[String], failure: &Failure) {
         Ok(None) => {}
         Ok(Some(status)) if status.success() => {}
         Ok(Some(status)) => screen.note(format_args!(
-            "the plan waits, but the command that tells of it, `{shown}`, failed: {status}"
+            "the plan is pending, but the notification command `{shown}` failed: {status}"
         )),
         Err(error) => screen.note(format_args!(
-            "the plan waits, but the command that tells of it, `{shown}`, could not be run: {error}"
+            "the plan is pending, but the notification command `{shown}` could not be run: {error}"
         )),
     }
 }
@@ -63,20 +63,20 @@ fn start(program: &str, arguments: &[String], failure: &Failure) -> std::io::Res
     let mut text = serde_json::to_vec(&failure.document())?;
     text.push(b'\n');
     if let Some(mut stdin) = child.stdin.take() {
-        // The command need not read it, and this process does not wait until it has.
+        // Write from a separate thread, because the command may never read its standard input.
         let write = move || drop(stdin.write_all(&text));
         drop(thread::Builder::new().spawn(write)?);
     }
     Ok(child)
 }
 
-/// Returns a value that names a screen or a language, and no path or program.
+/// Returns the value only if it looks like a display or language name, and cannot be a path or a program.
 fn plain(value: OsString) -> Option<OsString> {
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b".:_-@".contains(byte);
     value.as_bytes().iter().all(is_plain).then_some(value)
 }
 
-/// Returns the exit status, if the command ended in time.
+/// Waits for the command, and returns its exit status if it ends in time.
 fn ended(child: &mut Child) -> std::io::Result<Option<ExitStatus>> {
     for _ in 0..STEPS {
         if let Some(status) = child.try_wait()? {

@@ -1,4 +1,4 @@
-//! Conditions under which every change of a workspace is rejected.
+//! Finds problems because of which every change in a workspace would be rejected.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -10,8 +10,8 @@ use crate::home::Tenant;
 use crate::ledger_queue::Queue;
 use crate::{policy, records};
 
-/// Finds those that a command would meet in the workspace at `root`; creates nothing. `ledger` is the one in use, if it
-/// could be opened.
+/// Finds the problems because of which every change in the workspace at `root` would be rejected, without creating any
+/// files. `ledger` is the ledger in use, if it could be opened.
 pub(crate) fn find_all(root: &Path, ledger: Option<&Queue>, tenant: &Tenant) -> Vec<Refusal> {
     let own_root = match ledger {
         Some(ledger) => records::own_root_in(root, ledger),
@@ -28,7 +28,7 @@ pub(crate) fn find_all(root: &Path, ledger: Option<&Queue>, tenant: &Tenant) -> 
     found
 }
 
-/// Converts a failure for a list of refusals.
+/// Converts a failure to an entry in a list of refusals.
 fn refusal(failure: &Failure) -> Refusal {
     Refusal {
         reason: failure.reason().name().to_owned(),
@@ -37,7 +37,7 @@ fn refusal(failure: &Failure) -> Refusal {
     }
 }
 
-/// Writes lines for a list whose titles are `width` characters wide.
+/// Writes the problem and its hints as lines of a list whose titles are `width` characters wide.
 pub(crate) fn write(obstacle: &Refusal, out: &mut dyn Write, width: usize) -> io::Result<()> {
     let Refusal { reason, message, hints } = obstacle;
     writeln!(out, "{:width$}  every change is rejected ({reason}): {message}", "unusable")?;

@@ -1,4 +1,4 @@
-//! Private keys of the operator, unlocked by their passphrase: those of approvals, leases and hosts.
+//! Unlocks the operator's private keys for approvals, leases and hosts with their passphrase.
 
 use std::path::Path;
 
@@ -15,14 +15,14 @@ use crate::passphrase::{self, PassphraseFailure};
 use crate::session::Session;
 use crate::{actor, clock, new_home, records};
 
-/// Unlocked key of the operator, with the guard that keeps others from using it.
+/// Unlocked key of the operator, with a record of what protects it from use by other processes.
 pub(crate) struct OperatorKey {
     signer: SigningKey,
     isolation: Isolation,
 }
 
 impl OperatorKey {
-    /// Unlocks the approval key.
+    /// Unlocks the approval key. The passphrase is read from `file`, or typed at a prompt that starts with `question`.
     pub(crate) fn approval(
         session: &Session,
         question: &str,
@@ -31,7 +31,7 @@ impl OperatorKey {
         Self::unlock(KeyRole::Approval, session, question, file)
     }
 
-    /// Unlocks the lease key.
+    /// Unlocks the lease key, with the same arguments as [`OperatorKey::approval`].
     pub(crate) fn lease(
         session: &Session,
         question: &str,
@@ -40,7 +40,7 @@ impl OperatorKey {
         Self::unlock(KeyRole::Lease, session, question, file)
     }
 
-    /// Unlocks the host key.
+    /// Unlocks the host key, with the same arguments as [`OperatorKey::approval`].
     pub(crate) fn host(
         session: &Session,
         question: &str,
@@ -49,13 +49,13 @@ impl OperatorKey {
         Self::unlock(KeyRole::Host, session, question, file)
     }
 
-    /// Returns the signer with the key.
+    /// Returns the unlocked key for signing.
     pub(crate) fn signer(&self) -> &SigningKey {
         &self.signer
     }
 
-    /// Unlocks a key with its passphrase, which proves that the operator is present. A terminal proves nothing: any
-    /// program can open one.
+    /// Unlocks a key with its passphrase, which proves that the operator is present. A terminal alone would prove nothing,
+    /// because any program can open one.
     fn unlock(
         role: KeyRole,
         session: &Session,
@@ -66,7 +66,7 @@ impl OperatorKey {
         check_protected(role)?;
         let prompt = format!("{question} Passphrase of the {role} key: ");
         let passphrase = passphrase::read(session, &prompt, file)?;
-        // Typing takes time, and the key may have been replaced meanwhile.
+        // Reopen the keys, because the key may have been replaced while the user typed the passphrase.
         let (keys, now) = (keys()?, clock::now());
         let signer = match keys.unlock(role, now, &passphrase) {
             Err(error @ KeyError::WrongPassphrase { .. }) if file.is_some() => {
@@ -80,23 +80,23 @@ impl OperatorKey {
         Ok(Self { signer, isolation })
     }
 
-    /// Returns the name of the key.
+    /// Returns the id of the key.
     pub(crate) fn id(&self) -> KeyId {
         self.signer.key_id()
     }
 
-    /// Returns the user of this process, with the lease key.
+    /// Returns the user of this process as a grantor who signs leases with this key.
     pub(crate) fn grantor(&self) -> Grantor<'_> {
         Grantor { by: actor::of(None), signer: &self.signer, isolation: self.isolation }
     }
 
-    /// Returns the user of this process, with the key.
+    /// Returns the user of this process as an approver who signs decisions with this key.
     pub(crate) fn approver(&self) -> Approver<'_> {
         Approver { by: actor::of(None), signer: &self.signer, isolation: self.isolation }
     }
 }
 
-/// Checks that a key of a role exists, and that a passphrase protects it.
+/// Checks that the key for a role exists and is protected by a passphrase.
 pub(crate) fn check_protected(role: KeyRole) -> Result<(), Failure> {
     let protection = keys()?.protection(role, clock::now()).map_err(actum::Error::from)?;
     match protection {
@@ -110,21 +110,21 @@ fn keys() -> Result<Keys, Failure> {
     Ok(Keys::open(&home, clock::now()).map_err(actum::Error::from)?)
 }
 
-/// Checks that an alert about a wrong passphrase could be raised. Otherwise no passphrase is tried.
+/// Checks that an alert about a wrong passphrase could be recorded. If it could not, no passphrase may be tried.
 pub(crate) fn check_alert_can_be_raised(tenant: &Tenant) -> Result<(), Failure> {
     records::open(tenant).map(drop)
 }
 
-/// Raises an alert about a wrong passphrase from a file or standard input, unless one is pending. Otherwise each guess
-/// of a program would add an entry to the ledger.
+/// Raises an alert about a wrong passphrase that was read from a file or standard input, unless such an alert is already
+/// pending. Without that condition, a program that guesses passphrases could fill the ledger.
 pub(crate) fn raise_passphrase_alert(
     role: KeyRole,
     question: &str,
     session: &Session,
 ) -> Result<(), Failure> {
     let message = format!(
-        "a wrong passphrase of the {role} key was given in a file or on standard input (`{question}`); if that was not \
-         you, find out which program ran actum"
+        "a wrong passphrase for the {role} key was read from a file or standard input (`{question}`); if you did not enter \
+         it, find out which program ran actum"
     );
     let name = Reason::PassphraseWrong.name();
     let actor = Some(actor::of(None));

@@ -1,4 +1,4 @@
-//! Names of the operator's policy and its settings, for messages.
+//! Formats the path of the operator's policy and its settings for use in messages.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -8,7 +8,7 @@ use actum_core::path::{Quoted, needs_escape};
 
 use crate::home;
 
-/// Returns the path of the operator's policy, which may not exist, for messages.
+/// Returns the quoted path of the operator's policy in use, which may not exist.
 pub(crate) fn operators() -> String {
     match home::configuration() {
         Ok(directory) => {
@@ -19,19 +19,21 @@ pub(crate) fn operators() -> String {
     }
 }
 
-/// Returns the path of the operator's policy in which keys that allow more are read, for messages.
+/// Returns the quoted path of the only operator's policy in which keys that loosen the rules take effect.
 pub(crate) fn widening() -> String {
     match home::known_configuration() {
         Some(directory) => {
             let path = directory.join(PolicyFiles::IN_WORKSPACE);
             format!("`{}`", Quoted(path.as_os_str().as_bytes()))
         }
-        None => "`.config/actum/actum.toml` in a home directory that the system knows".to_owned(),
+        None => {
+            "`.config/actum/actum.toml` in the home directory from the password database".to_owned()
+        }
     }
 }
 
-/// Returns the clause with the setting that lists a root in a policy. TOML cannot hold bytes that are not text, and an
-/// escape that is shown could not be copied.
+/// Returns the clause that shows the setting for listing `root` in a policy. The value is omitted if `root` is not valid
+/// UTF-8, which TOML cannot represent, or contains characters that are escaped in output, so that users could not copy it.
 pub(crate) fn root_setting(root: &Path) -> String {
     let is_hidden = |c: char| c == '`' || needs_escape(c);
     let shown = root.to_str().filter(|root| !root.contains(is_hidden));

@@ -1,4 +1,4 @@
-//! Standard output and standard error.
+//! Writes results to standard output and messages to standard error.
 
 mod brief_line;
 
@@ -21,82 +21,101 @@ use crate::pager::Pager;
 use crate::plan_failure::PlanFailure;
 use crate::{hint, style};
 
-/// Result of a command: a JSON document of `actum-api`, or its text.
+/// Result of a command, which can be written as a JSON document of `actum-api` or as text.
 pub(crate) trait Document {
     /// Type of the JSON document.
     type Api: actum_api::Document;
-    /// Returns the JSON document. It is called with `--json` only.
+    /// Returns the JSON document. Called only if JSON was requested.
     fn document(&self) -> impl Borrow<Self::Api>;
-    /// Returns the parts of the brief form: those of the document, and those that only the run itself knows.
+    /// Returns the parts of the `--json=brief` form. By default they come from the document; implementations can add parts
+    /// that only the command itself knows.
     fn brief(&self) -> BriefParts {
         actum_api::Document::brief(self.document().borrow())
     }
-    /// Writes the text, which ends with a newline. It may hold colours, which are removed unless a terminal shows them.
+    /// Writes the text, which must end with a newline. Colours in it are removed unless the output shows colours.
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()>;
-    /// Returns the kind of text.
+    /// Returns the kind of text, which determines whether it is paged, escaped or suppressed by `--quiet`.
     fn kind(&self) -> Kind {
         Kind::Short
     }
 }
 
-/// Kind of text of a document.
+/// Kind of a document's text, which determines whether it is paged, escaped or suppressed by `--quiet`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// A few lines.
+    /// Text of a few lines, which is never paged.
     Short,
-    /// Many screens.
+    /// Text that may fill many screens, which is paged on a terminal.
     Long,
-    /// Many screens with the content of files, which programs get byte for byte.
+    /// Long text that contains file contents. It is escaped on a terminal, but programs get it byte for byte.
     Verbatim,
+    /// Report of a successful change, which `--quiet` suppresses.
+    Report,
 }
 
-/// Form of standard output.
+/// Output form of results on standard output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Form {
     /// Human-readable text.
     Text,
-    /// JSON for programs.
+    /// JSON for programs, with the requested amount of detail.
     Json(Detail),
 }
 
-/// Amount of a document that is written as JSON: the whole one, or its brief form.
+/// Whether JSON output is the full document or its brief form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Detail {
     Full,
     Brief,
 }
 
-/// Paging of long texts at a terminal.
+/// Whether long texts are paged on a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Paging {
-    /// Pages with the pager of the system.
+    /// Pages long texts with the system's `less`.
     Auto,
-    /// No paging.
+    /// Prints long texts without a pager.
     Never,
 }
 
-/// Destinations of results and messages.
+/// Whether successful work is reported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verbosity {
+    /// Reports each change, and shows the progress of long work.
+    Normal,
+    /// Prints only requested data, warnings and errors.
+    Quiet,
+}
+
+/// Output settings of a command, with methods that write its results and messages.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Screen {
     pub(crate) form: Form,
     pub(crate) paging: Paging,
-    /// Use of colours.
+    pub(crate) verbosity: Verbosity,
+    /// Whether to use colours, as chosen on the command line.
     pub(crate) color: ColorChoice,
 }
 
 impl Screen {
-    /// Makes a screen with default settings.
+    /// Creates a screen that does not page, is not quiet and detects whether to use colours.
     pub(crate) fn plain(form: Form) -> Self {
-        Self { form, paging: Paging::Never, color: ColorChoice::Auto }
+        Self { form, paging: Paging::Never, verbosity: Verbosity::Normal, color: ColorChoice::Auto }
     }
 
-    /// Returns the audience of diffs.
+    /// Returns whether text of this kind is suppressed by `--quiet`.
+    fn leaves_out(&self, kind: Kind) -> bool {
+        self.verbosity == Verbosity::Quiet && kind == Kind::Report
+    }
+
+    /// Returns the audience of diffs on standard output, which decides whether they are escaped.
     pub(crate) fn audience(&self) -> Audience {
         let for_eyes = io::stdout().is_terminal() || self.color == ColorChoice::Always;
         if self.form == Form::Text && for_eyes { Audience::Terminal } else { Audience::Program }
     }
 
-    /// Returns the audience of diffs for decisions of a user: as text they are escaped at any destination.
+    /// Returns the audience of diffs on which a user bases a decision. As text, they are always escaped, even if the output
+    /// is not a terminal.
     pub(crate) fn audience_of_decisions(&self) -> Audience {
         match self.form {
             Form::Text => Audience::Terminal,
@@ -104,7 +123,7 @@ impl Screen {
         }
     }
 
-    /// Writes a result to standard output. A reader that stopped reading is not an error.
+    /// Writes a result to standard output. It is not an error if the reader closed the pipe.
     pub(crate) fn show(&self, document: &impl Document) -> Result<(), Failure> {
         if self.form == Form::Json(Detail::Brief) {
             return unless_unread(brief_line::show(document.brief()));
@@ -112,12 +131,19 @@ impl Screen {
         self.show_next(document).map(drop)
     }
 
-    /// Shows on standard error what a user is asked to decide. Without a reader the question is not asked.
+    /// Writes the text of a document to standard error, for the user to decide on. If it cannot be written, this returns an
+    /// error, so that the question is not asked.
     pub(crate) fn tell_text(&self, document: &impl Document) -> Result<(), Failure> {
         self.tell_lines(|out| document.write_text(out))
     }
 
-    /// Shows on standard error what a user is asked to decide, if no document contains it.
+    /// Writes the report of a change to standard error, for commands whose standard output belongs to a different program.
+    pub(crate) fn tell_report(&self, document: &impl Document) -> Result<(), Failure> {
+        if self.leaves_out(document.kind()) { Ok(()) } else { self.tell_text(document) }
+    }
+
+    /// Writes lines to standard error for the user to decide on, if they are not the text of a document. If they cannot be
+    /// written, this returns an error, so that the question is not asked.
     pub(crate) fn tell_lines(
         &self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -129,7 +155,7 @@ impl Screen {
         Ok(written.map_err(|source| PlanFailure::Unshown { source })?)
     }
 
-    /// Writes text to standard output, for a result whose JSON is written elsewhere.
+    /// Writes text to standard output, for results whose JSON form is written separately.
     pub(crate) fn show_text(
         &self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
@@ -140,7 +166,7 @@ impl Screen {
         unless_unread(write(&mut out).and_then(|()| out.flush()))
     }
 
-    /// Writes one result of many; returns false if the reader stopped reading.
+    /// Writes one of several results. Returns false if the reader closed the pipe, so that the caller can stop.
     pub(crate) fn show_next(&self, document: &impl Document) -> Result<bool, Failure> {
         match self.write(document) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
@@ -148,8 +174,8 @@ impl Screen {
         }
     }
 
-    /// Writes a standalone document, in the same bytes whatever form was requested. On a terminal, characters of the
-    /// JSON that it does not show are escaped.
+    /// Writes a standalone document, such as a receipt. Its bytes do not depend on the requested output form. On a terminal,
+    /// characters that could not be shown are written as JSON escapes.
     pub(crate) fn hand_over(&self, bytes: &[u8]) -> Result<(), Failure> {
         brief_line::skip();
         let stdout = io::stdout();
@@ -161,7 +187,8 @@ impl Screen {
         unless_unread(written.and_then(|()| out.flush()))
     }
 
-    /// Ends with `exit`. With `--json=brief`, writes the line that is still due: only the exit code has the outcome.
+    /// Finishes the output of a command that ends with `exit`. With `--json=brief`, this writes the pending line, because its
+    /// status may depend on the exit code.
     pub(crate) fn end(&self, exit: Exit) -> Exit {
         if self.form != Form::Json(Detail::Brief) {
             return exit;
@@ -174,12 +201,12 @@ impl Screen {
         }
     }
 
-    /// Prints a note on standard error.
+    /// Prints a note to standard error.
     pub(crate) fn note(&self, note: impl Display) {
         self.say(style::NOTE, "note", note);
     }
 
-    /// Reports a failure; returns the exit code.
+    /// Reports a failure in the requested form, and returns its exit code.
     pub(crate) fn failure(&self, failure: &Failure) -> Exit {
         let in_json = self.form != Form::Text && !matches!(failure, Failure::Unwritten { .. });
         if !in_json || self.write(failure).is_err() {
@@ -188,7 +215,7 @@ impl Screen {
         failure.exit()
     }
 
-    /// Reports a failure on standard error alone, after a document was written.
+    /// Reports a failure only on standard error, for commands that have already written a document.
     pub(crate) fn tell_failure(&self, failure: &Failure) {
         match failure.queued() {
             None => self.say(style::ERROR, "error", failure.message()),
@@ -197,13 +224,13 @@ impl Screen {
         self.tell_more(failure);
     }
 
-    /// Reports a failure that follows other work of the same command.
+    /// Reports a failure on standard error that occurred after the same command had already completed other work.
     pub(crate) fn tell_failure_after_work(&self, failure: &Failure) {
         self.say(style::ERROR, "error", failure.message_after_work());
         self.tell_more(failure);
     }
 
-    /// Prints help for a failure.
+    /// Prints the input excerpt, hints, further refusals and help reference of a failure.
     fn tell_more(&self, failure: &Failure) {
         if let Some(excerpt) = failure.excerpt() {
             self.tell(excerpt);
@@ -223,13 +250,13 @@ impl Screen {
     }
 
     pub(crate) fn advise(&self, hints: &[String]) {
-        // Some hints have an example of several lines.
+        // Newlines in hints are not escaped, because some hints contain an example of several lines.
         for hint in hints {
             self.tell(format_args!("{}: {hint}", style::Painted(style::HINT, "hint")));
         }
     }
 
-    /// Returns the use of colours on a stream: that of the command line, else that of its terminal and the environment.
+    /// Returns whether a stream shows colours. If the command line does not say, the terminal and the environment decide.
     fn colors<S: RawStream>(&self, stream: &S) -> Colors {
         let choice = match self.color {
             ColorChoice::Auto => AutoStream::choice(stream),
@@ -240,8 +267,10 @@ impl Screen {
 
     fn write(&self, document: &impl Document) -> io::Result<()> {
         match self.form {
+            Form::Text if self.leaves_out(document.kind()) => Ok(()),
             Form::Text => {
-                let pages = self.paging == Paging::Auto && document.kind() != Kind::Short;
+                let is_long = matches!(document.kind(), Kind::Long | Kind::Verbatim);
+                let pages = self.paging == Paging::Auto && is_long;
                 match pages.then(Pager::start).flatten() {
                     Some(pager) => self.page(document, pager),
                     None => self.write_text(document),
@@ -252,7 +281,7 @@ impl Screen {
         }
     }
 
-    /// Writes the text. Text for programs is not escaped: a mark of a colour in it is content.
+    /// Writes a document's text. Verbatim text for a program is not escaped, since everything in it is file content.
     fn write_text(&self, document: &impl Document) -> io::Result<()> {
         let stdout = io::stdout().lock();
         if document.kind() == Kind::Verbatim && self.audience() == Audience::Program {
@@ -272,14 +301,14 @@ impl Screen {
         pager.show(&text)
     }
 
-    /// Writes one line. Whatever a message quotes, no line of the quote can look like a message of its own.
+    /// Writes a message as a single line. Newlines in it are escaped, so that quoted text cannot pass for another message.
     fn say(&self, style: Style, kind: &str, what: impl Display) {
         let what = what.to_string();
         self.tell(format_args!("{}: {}", style::Painted(style, kind), Harmless(what.as_bytes())));
     }
 
-    /// Writes a line in one piece, since escapes are written a letter at a time, and standard error is not buffered. A
-    /// failure to write is ignored, since there is no other stream to report it on.
+    /// Writes a line to standard error with a single write, because the guard writes escapes one character at a time and
+    /// standard error is not buffered. Errors are ignored, since there is no other stream on which to report them.
     fn tell(&self, line: impl Display) {
         let mut err = io::stderr().lock();
         let mut text = Vec::new();
@@ -289,7 +318,7 @@ impl Screen {
     }
 }
 
-/// Ignores a broken pipe: a reader that stopped reading is not an error.
+/// Converts the result of a write to standard output, ignoring a broken pipe: the reader may stop at any time.
 fn unless_unread(written: io::Result<()>) -> Result<(), Failure> {
     match written {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -297,7 +326,7 @@ fn unless_unread(written: io::Result<()>) -> Result<(), Failure> {
     }
 }
 
-/// Writes a document on one line.
+/// Writes a JSON document as one line to standard output.
 fn write_json(document: &impl actum_api::Document) -> io::Result<()> {
     let mut out = Guard::json(BufWriter::new(io::stdout().lock()));
     serde_json::to_writer(&mut out, &Envelope::new(document))?;
@@ -312,7 +341,7 @@ impl Document for Failure {
         Self::document(self)
     }
 
-    /// Writes no text, since a failure is reported on standard error.
+    /// Writes nothing, because the text form of a failure is printed to standard error.
     fn write_text(&self, _: &mut dyn Write) -> io::Result<()> {
         Ok(())
     }

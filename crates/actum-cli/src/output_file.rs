@@ -1,8 +1,9 @@
-//! Result files: the only module that writes a file named on the command line.
+//! Writes result files. No other module writes a file that is named on the command line.
 //!
-//! A result file is no part of a run: no gate judges it, and no undo removes it. So it is new, or replaces an earlier
-//! result if that was requested. It follows no symbolic link. It is never written where the policy in force would deny
-//! a change, among ledgers, keys and the operator's configuration, or where other programs act on files by themselves.
+//! A result file is not part of a run, so no gate judges it and no undo removes it. It must therefore be a new file, or
+//! replace an earlier result if the user requested that. Symbolic links are never followed. A result file is never written
+//! to a directory of ledgers, keys or the operator's configuration. Nor is it written where the policy in force would deny a
+//! change, or where other programs run or load files automatically.
 
 use std::borrow::Borrow;
 use std::ffi::{OsStr, OsString};
@@ -31,12 +32,12 @@ use crate::private_place::{self, ActedPlace, Holds};
 use crate::session::Session;
 use crate::{home, policy, records, root, shown_path};
 
-/// Mode of a file that the umask alone restricts.
+/// Mode of a new result file, which only the umask restricts further.
 const PUBLIC: Mode = Mode::from_raw_mode(0o666);
-/// Mode of a file that its owner alone can read.
+/// Mode of a new file with a secret, which only its owner can read and write.
 const SECRET: Mode = Mode::from_raw_mode(0o600);
 
-/// Handling of a regular file at the path.
+/// Whether an existing regular file at the path may be replaced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Existing {
     Refuse,
@@ -44,50 +45,50 @@ pub(crate) enum Existing {
 }
 
 impl Existing {
-    /// Reads `--force`.
+    /// Returns `Replace` if `--force` was given, and `Refuse` otherwise.
     pub(crate) fn forced(force: bool) -> Self {
         if force { Self::Replace } else { Self::Refuse }
     }
 }
 
-/// Target of a result, as given.
+/// Command-line options for the file to which a result is written.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Target {
-    /// Write to FILE, which is new
+    /// Write the result to FILE, which must not exist
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Replace FILE, where it is a result that actum wrote
+    /// Replace FILE if it is a result that actum wrote
     #[arg(long, requires = "output")]
     force: bool,
 }
 
 impl Target {
-    /// Returns the named file, and the handling of an existing one.
+    /// Returns the file from `--output`, if any, and whether it may be replaced.
     pub(crate) fn file(&self) -> Option<(&Path, Existing)> {
         Some((self.output.as_deref()?, Existing::forced(self.force)))
     }
 }
 
-/// Path at which no result file is written.
+/// Reason why no result file is written at a path.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum OutputRefused {
-    #[error("a file is there already")]
+    #[error("the file already exists")]
     Exists,
-    #[error("`{}` is a symbolic link, and none is followed", Quoted(.0.as_os_str().as_bytes()))]
+    #[error("`{}` is a symbolic link, and symbolic links are not followed", Quoted(.0.as_os_str().as_bytes()))]
     Link(PathBuf),
-    #[error("something is there that is not a regular file")]
+    #[error("the existing file is not a regular file")]
     NotAFile,
-    #[error("it was not written by actum; delete it first to replace it")]
+    #[error("the existing file was not written by actum; delete it first to replace it")]
     NotOurs,
     #[error(
-        "the result there is of another installation, run or key, or newer, and may be kept as evidence; delete it first \
-         to replace it"
+        "the existing result is newer or belongs to a different installation, run or key, and may be evidence; delete it \
+         first to replace it"
     )]
     NotContinued,
     #[error("{0}")]
     Protected(String),
     #[error(
-        "the rules that hold in `{}` do not allow it: {ground}",
+        "the rules in force in `{}` do not allow it: {ground}",
         Quoted(root.as_os_str().as_bytes())
     )]
     NotAllowed { root: PathBuf, ground: String },
@@ -96,13 +97,13 @@ pub(crate) enum OutputRefused {
         Quoted(.0.as_os_str().as_bytes())
     )]
     OperatorsOwn(PathBuf),
-    #[error("`{}` is closed to result files: {what}", Quoted(place.as_os_str().as_bytes()))]
+    #[error("`{}` is not allowed for result files: {what}", Quoted(place.as_os_str().as_bytes()))]
     ActionOutcome { place: PathBuf, what: &'static str },
-    #[error("it names no file")]
+    #[error("the path does not name a file")]
     NoName,
 }
 
-/// Result file that is not written.
+/// Refusal to write a result file, with its path.
 #[derive(Debug, thiserror::Error)]
 #[error("will not write `{}`: {why}", Quoted(path.as_os_str().as_bytes()))]
 pub(crate) struct OutputFailure {
@@ -118,44 +119,44 @@ impl FailureKind for OutputFailure {
     fn hints(&self) -> Vec<String> {
         let hint = match self.why {
             OutputRefused::Exists => {
-                "name a new file, or use `--force` where the command has it: it replaces an earlier result of actum"
+                "choose a new file, or replace an earlier result of actum with `--force` if the command supports it"
             }
-            OutputRefused::Link(_) => "give the path behind the link",
+            OutputRefused::Link(_) => "use the path that the link points to",
             OutputRefused::NotAFile
             | OutputRefused::NotOurs
             | OutputRefused::NotContinued
-            | OutputRefused::NoName => "name a new file",
+            | OutputRefused::NoName => "choose a new file",
             OutputRefused::Protected(_)
             | OutputRefused::NotAllowed { .. }
             | OutputRefused::OperatorsOwn(_)
-            | OutputRefused::ActionOutcome { .. } => "name a file elsewhere",
+            | OutputRefused::ActionOutcome { .. } => "choose a file in a different directory",
         };
         vec![hint.to_owned()]
     }
 
     fn state(&self) -> Option<String> {
-        Some("nothing was written there".to_owned())
+        Some("the file was not written".to_owned())
     }
 }
 
-/// Result file that is being written. Without [`OutputFile::finish`] nothing of it remains.
+/// Result file that is being written. It is removed when dropped, unless [`OutputFile::finish`] was called.
 #[derive(Debug)]
 pub(crate) struct OutputFile {
     path: PathBuf,
     directory: OwnedFd,
-    /// Final name in `directory`.
+    /// Final name of the file in `directory`.
     name: OsString,
-    /// Temporary name and earlier result, if it replaces one.
+    /// Temporary name of the new file and the earlier result, if the file replaces one.
     replaces: Option<(OsString, WholeResult)>,
     file: File,
     is_finished: bool,
 }
 
 impl OutputFile {
-    /// Writes these bytes to the file at `path`, which is absolute.
+    /// Writes a complete result file at the absolute `path`.
     ///
     /// # Errors
-    /// `OUTPUT_REFUSED` if no result file may be written, `RESULT_UNWRITTEN` if the system refuses.
+    /// `OUTPUT_REFUSED` if no result file may be written there, and `RESULT_UNWRITTEN` if the write fails.
     pub(crate) fn write(
         path: &Path,
         existing: Existing,
@@ -167,10 +168,10 @@ impl OutputFile {
         file.finish()
     }
 
-    /// Creates the file at `path`, which is absolute, for content that is written piece by piece.
+    /// Creates a result file at the absolute `path`, for content that is written in pieces.
     ///
     /// # Errors
-    /// As [`Self::write`].
+    /// Same as for [`Self::write`].
     pub(crate) fn stream(
         path: &Path,
         existing: Existing,
@@ -179,10 +180,10 @@ impl OutputFile {
         Self::create(path, existing, OutputContent::Streamed, tenant)
     }
 
-    /// Creates the file at `path`, which is absolute, for a secret: it is new, and its owner alone can read it.
+    /// Creates a file for a secret at the absolute `path`. It must not exist yet, and only its owner can read it.
     ///
     /// # Errors
-    /// As [`Self::write`].
+    /// Same as for [`Self::write`].
     pub(crate) fn secret(path: &Path, tenant: &Tenant) -> Result<Self, Failure> {
         Self::open(path, Existing::Refuse, OutputContent::Streamed, SECRET, tenant)
     }
@@ -240,19 +241,20 @@ impl OutputFile {
                 let file = File::from(file);
                 Ok(Self { path, directory, name, replaces, file, is_finished: false })
             }
-            // Another process created it meanwhile.
+            // Another process created the file after the check above.
             Err(Errno::EXIST) => Err(refused(&path, OutputRefused::Exists)),
             Err(error) => Err(unwritten(&path, error.into())),
         }
     }
 
-    /// Creates the missing directories above the file at `path`, under the same rules.
+    /// Creates the missing parent directories of the file at `path`, under the same rules as for result files.
     pub(crate) fn create_directories(path: &Path, tenant: &Tenant) -> Result<(), Failure> {
         Self::check(path, tenant)?;
         walk(&lexical(path), Missing::Create, tenant).map(drop)
     }
 
-    /// Checks that a new directory may be made at `path`, which is absolute, as for a result file; creates nothing.
+    /// Checks that a directory may be created at the absolute `path`, under the same rules as for result files. Creates
+    /// nothing.
     pub(crate) fn check(path: &Path, tenant: &Tenant) -> Result<(), Failure> {
         let path = lexical(path);
         check_names(&path, None)?;
@@ -260,13 +262,13 @@ impl OutputFile {
         check_policy(&path, EffectKind::Created, tenant)
     }
 
-    /// Checks that a file with unknown content may be written at `path`, which is absolute; writes nothing.
+    /// Checks that a file with unknown content may be written at the absolute `path`. Writes nothing.
     pub(crate) fn check_file(path: &Path, tenant: &Tenant) -> Result<(), Failure> {
         check_names(&lexical(path), Some(OutputContent::Streamed))?;
         Self::check(path, tenant)
     }
 
-    /// Completes the file, under its final name.
+    /// Completes the file and gives it its final name. An earlier result is replaced only if no evidence is lost.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
         if let Some((temporary, earlier)) = &self.replaces {
             let new = result(&self.path, &self.directory, temporary)?;
@@ -295,21 +297,21 @@ impl Drop for OutputFile {
     fn drop(&mut self) {
         if !self.is_finished {
             let name = self.replaces.as_ref().map_or(&self.name, |(temporary, _)| temporary);
-            // It may be gone already, and a cut result is worth nothing.
+            // An incomplete result is useless. An error is ignored, because the file may already have been removed.
             let removed = rustix::fs::unlinkat(&self.directory, name, AtFlags::empty());
             drop(removed.map_err(io::Error::from));
         }
     }
 }
 
-/// Handling of a missing parent directory.
+/// Whether missing parent directories are created or reported as an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Missing {
     Fail,
     Create,
 }
 
-/// Rejects a path by its names, and that of a file by its content, too.
+/// Rejects a path because of the names in it. For a file, its content is checked as well.
 fn check_names(path: &Path, content: Option<OutputContent<'_>>) -> Result<(), Failure> {
     let names: Vec<&[u8]> = names(path).map(OsStrExt::as_bytes).collect();
     let why = match content {
@@ -319,7 +321,7 @@ fn check_names(path: &Path, content: Option<OutputContent<'_>>) -> Result<(), Fa
     if let Some(why) = why {
         return Err(refused(path, OutputRefused::Protected(why)));
     }
-    // A directory that does not exist yet is known by its name alone.
+    // A directory that does not exist yet can only be recognised by its path.
     let named = home::operators_own().into_iter().find(|own| path.starts_with(lexical(own)));
     match named.or_else(|| home::holding(path)) {
         Some(own) => Err(refused(path, OutputRefused::OperatorsOwn(own))),
@@ -327,8 +329,8 @@ fn check_names(path: &Path, content: Option<OutputContent<'_>>) -> Result<(), Fa
     }
 }
 
-/// Rejects a path in a place on whose files programs act, unless it lies in a workspace there that the operator
-/// allowed. `real` is the path by which the place is known.
+/// Rejects a path in a location whose files programs run or load automatically, unless it is in a workspace there that the
+/// operator allowed. `real` is the same path with the location spelled as it is known.
 fn check_place(path: &Path, real: &Path, tenant: &Tenant) -> Result<(), Failure> {
     for ActedPlace { place, what, holds } in private_place::closed_to_results(real) {
         if let (Holds::Other, Some(root)) = (holds, workspace(path))
@@ -343,14 +345,14 @@ fn check_place(path: &Path, real: &Path, tenant: &Tenant) -> Result<(), Failure>
     Ok(())
 }
 
-/// Returns the root of the workspace that a path lies in.
+/// Returns the root of the workspace that contains a path.
 fn workspace(path: &Path) -> Option<&Path> {
     let above = path.ancestors().skip(1).find(|above| above.is_dir())?;
     Some(root::existing(above)).filter(|root| root::is_made(root))
 }
 
-/// Rejects a path in a workspace of another ledger, and one for which the gates would reject this change. Checks each
-/// workspace around it, also beyond the limits of discovery, and each repository around it there.
+/// Rejects a path that is in a workspace of a different ledger, or for which the gates would reject the change. Checks all
+/// workspaces around the path, even beyond the limits of discovery, and all repositories between them.
 fn check_policy(path: &Path, effect: EffectKind, tenant: &Tenant) -> Result<(), Failure> {
     let nearest = workspace(path);
     let is_root =
@@ -365,7 +367,7 @@ fn check_policy(path: &Path, effect: EffectKind, tenant: &Tenant) -> Result<(), 
     judged.try_for_each(|root| check_rules(root, path, effect, tenant))
 }
 
-/// Rejects a path for which the rules below `root` would reject this change.
+/// Rejects a path if the rules that apply in `root` would not allow the change.
 fn check_rules(
     root: &Path,
     path: &Path,
@@ -373,7 +375,7 @@ fn check_rules(
     tenant: &Tenant,
 ) -> Result<(), Failure> {
     let below = path.strip_prefix(root).map(|below| RelPath::new(below.as_os_str().as_bytes()));
-    // A path with a name that no change may have was rejected by its names.
+    // A path that is not valid in a change was already rejected because of its names.
     let Ok(Ok(below)) = below else { return Ok(()) };
     let in_force = policy::in_force(root)?;
     let decision = policy::decide_effect(&in_force, below, effect, tenant)?;
@@ -386,7 +388,7 @@ fn check_rules(
     Err(refused(path, OutputRefused::NotAllowed { root: root.to_owned(), ground }))
 }
 
-/// Reads a regular file that is a whole result of this program.
+/// Reads a regular file. Returns `None` if its whole content is not a result of actum.
 fn result(path: &Path, directory: &OwnedFd, name: &OsStr) -> Result<Option<WholeResult>, Failure> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let opened = rustix::fs::openat(directory, name, flags, Mode::empty());
@@ -398,7 +400,7 @@ fn open_parent(path: &Path, tenant: &Tenant) -> Result<OwnedFd, Failure> {
     walk(path, Missing::Fail, tenant)
 }
 
-/// Opens the directory of `path`, name by name and without following symbolic links.
+/// Opens the parent directory of `path` one component at a time, without following symbolic links.
 fn walk(path: &Path, missing: Missing, tenant: &Tenant) -> Result<OwnedFd, Failure> {
     let failed = |error: Errno| unwritten(path, error.into());
     let stat = |directory: &OwnedFd| rustix::fs::fstat(directory).map_err(failed);
@@ -430,7 +432,7 @@ fn walk(path: &Path, missing: Missing, tenant: &Tenant) -> Result<OwnedFd, Failu
                 });
             }
         };
-        // Compared by identity, whatever path led to it.
+        // Compare by device and inode, because different paths can lead to the same directory.
         let here = identity(&stat(&directory)?);
         if let Some((own, _)) = own.iter().find(|(_, it)| *it == here) {
             return Err(refused(path, OutputRefused::OperatorsOwn(own.clone())));
@@ -443,7 +445,7 @@ fn walk(path: &Path, missing: Missing, tenant: &Tenant) -> Result<OwnedFd, Failu
     Ok(directory)
 }
 
-/// Directories that exist, with their identities.
+/// Returns the directories that exist, each with its device and inode number.
 fn identified(directories: Vec<PathBuf>) -> Vec<(PathBuf, (u64, u64))> {
     let identified = directories.into_iter().filter_map(|directory| {
         let found = rustix::fs::stat(&directory).ok()?;
@@ -452,7 +454,7 @@ fn identified(directories: Vec<PathBuf>) -> Vec<(PathBuf, (u64, u64))> {
     identified.collect()
 }
 
-/// Returns the type of an entry in a directory; no link is followed.
+/// Returns the type of an entry in a directory without following symbolic links, or `None` if it does not exist.
 fn found(path: &Path, directory: &OwnedFd, name: &OsStr) -> Result<Option<FileType>, Failure> {
     match rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(found) => Ok(Some(FileType::from_raw_mode(found.st_mode))),
@@ -475,7 +477,7 @@ fn names(path: &Path) -> impl Iterator<Item = &OsStr> {
     })
 }
 
-/// Returns the path without `.` and `..`. No link is followed on the way, so each `..` is the parent by name.
+/// Returns the path with `.` and `..` resolved lexically. This is correct because symbolic links are never followed.
 pub(crate) fn lexical(path: &Path) -> PathBuf {
     let mut plain = PathBuf::from("/");
     for component in path.components() {
@@ -499,18 +501,18 @@ fn refused(path: &Path, why: OutputRefused) -> Failure {
     OutputFailure { path: path.to_owned(), why }.into()
 }
 
-/// Makes the failure to write the file at `path`.
+/// Returns the failure for a file that could not be written.
 pub(crate) fn unwritten(path: &Path, source: io::Error) -> Failure {
     Failure::PageUnwritten { path: path.to_owned(), source }
 }
 
-/// Result file that was written.
+/// Confirmation that a result file was written.
 struct ShownFile {
     document: Written,
     shown_file: String,
 }
 
-/// Writes the result file that `target` names, relative to the directory of the command, and reports it.
+/// Writes a result file, whose path is relative to the directory of the command, and prints a confirmation.
 pub(crate) fn write(
     session: &Session,
     (file, existing): (&Path, Existing),

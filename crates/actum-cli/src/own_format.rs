@@ -1,4 +1,4 @@
-//! Files that this program wrote: their formats, the verbs that accept them, and those that are whole results.
+//! Recognises files that actum wrote, by their format or as complete results, and names the verbs that accept them.
 
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 
@@ -17,27 +17,27 @@ use actum_task::report::{is_executor_prompt, is_implementation_summary};
 use actum_task::{TaskApproval, TaskEnvelope};
 use serde::Deserialize;
 
-/// Limit of the bytes that are read to recognise a result that is one document.
+/// Maximum size, in bytes, of a single-document result that is recognised.
 const RESULT_BYTES_MAX: usize = BUNDLE_BYTES_MAX;
-/// Beginning of the name of a log, in checkpoints and in keys for them.
+/// Prefix of log names in checkpoints and in the keys that verify them.
 const LOG_NAME: &[u8] = b"actum/";
-/// Beginning of the last line of a manual page, before the digest of the lines above: a comment (man(7)).
+/// Prefix of the last line of a generated manual page, which is a comment (man(7)). The digest of the lines above follows.
 const PAGE_MARK: &str = ".\\\" page of actum, SHA-256 of the lines above: ";
 
-/// Beginning of a first line. It is enough, so that a whole ledger is recognised by it, too.
+/// Only the format of a document. It may be read from the first line, so that an exported ledger is recognised as well.
 #[derive(Deserialize)]
 struct Headed {
     format: String,
 }
 
-/// Returns the format that a document declares, if any; of several lines, that of the first one.
+/// Returns the format that a JSON document declares, or that its first line declares if it consists of several documents.
 pub(crate) fn of(bytes: &[u8]) -> Option<String> {
     let first = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let read = [bytes, first].into_iter().find_map(|text| serde_json::from_slice(text).ok());
     read.map(|Headed { format }| format)
 }
 
-/// Returns true if a document has a format of this program, or the members of an envelope that holds a receipt.
+/// Returns whether a document declares a format of actum, or looks like a signed envelope that may contain a receipt.
 pub(crate) fn is_like_ours(bytes: &[u8]) -> bool {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -58,33 +58,33 @@ pub(crate) fn is_like_ours(bytes: &[u8]) -> bool {
     }
 }
 
-/// Returns the kind of a file of this format, and the command that accepts it.
+/// Returns a hint that names the kind of a file with this format and the command that accepts it.
 pub(crate) fn hint(format: &str) -> Option<&'static str> {
     let (name, _version) = format.rsplit_once('/')?;
     Some(match name {
-        "actum.keyring" => "it is a keyring: `actum verify RECEIPT --keyring FILE` takes it",
-        "actum.receipt" => "it is a receipt with its proof: `actum verify FILE` takes it",
-        "actum.ledger-export" => "it is a whole ledger: `actum ledger verify FILE` takes it",
+        "actum.keyring" => "it is a keyring; use it with `actum verify RECEIPT --keyring FILE`",
+        "actum.receipt" => "it is a receipt with its proof; use it with `actum verify FILE`",
+        "actum.ledger-export" => "it is a whole ledger; use it with `actum ledger verify FILE`",
         "actum.proof" => {
-            "it is a proof of entries, for other programs; `actum receipt RUN` writes a receipt with its \
-             proof, which `actum verify FILE` takes"
+            "it is a proof of entries for other programs; run `actum receipt RUN` for a receipt with its proof, which \
+             `actum verify FILE` accepts"
         }
         "actum.checkpoint" => {
-            "it is a checkpoint in JSON; `actum ledger checkpoint -o FILE` writes the one that \
-             `actum ledger verify --checkpoint FILE` takes"
+            "it is a checkpoint in JSON; run `actum ledger checkpoint -o FILE` for one that `actum ledger verify \
+             --checkpoint FILE` accepts"
         }
         _ => return None,
     })
 }
 
-/// Whole file that is a result of this program.
+/// File whose complete content is a result that actum wrote.
 #[derive(Debug, PartialEq)]
 pub(crate) enum WholeResult {
     Export(WholeExport),
     Receipt(RunId),
     Keyring(Keyring),
     Checkpoint(Checkpoint),
-    /// Public key, as PEM or as the key of a log.
+    /// Public key, as PEM or in the format for log keys.
     PublicKey(Vec<u8>),
     TaskEnvelope,
     TaskApproval,
@@ -94,7 +94,7 @@ pub(crate) enum WholeResult {
 }
 
 impl WholeResult {
-    /// Reads all of a file; `None` if it is no result. A file with additional content is the user's.
+    /// Reads a whole file. Returns `None` if it is not a result, or if it has additional content, which must be the user's.
     pub(crate) fn read(file: &mut (impl Read + Seek)) -> io::Result<Option<Self>> {
         if let Some(export) = export::whole(&mut BufReader::new(&mut *file))? {
             return Ok(Some(Self::Export(export)));
@@ -106,8 +106,8 @@ impl WholeResult {
         Ok(if bytes.len() <= RESULT_BYTES_MAX { document(&bytes) } else { None })
     }
 
-    /// Returns true if this can replace an older result without losing evidence. An export of a ledger, its keys and
-    /// its runs may be the only evidence that another ledger was put in its place.
+    /// Returns whether this result can replace an older one without losing evidence. An older export, keyring or receipt may
+    /// be the only evidence that a ledger was replaced by a different one.
     pub(crate) fn continues(&self, older: &Self) -> bool {
         match (self, older) {
             (Self::Export(new), Self::Export(old)) => {
@@ -134,16 +134,16 @@ impl WholeResult {
     }
 }
 
-/// Appends to a manual page the line by which [`WholeResult::read`] recognises the whole page.
+/// Appends the line to a manual page by which [`WholeResult::read`] recognises that the page is unchanged.
 pub(crate) fn mark_page(page: &mut Vec<u8>) {
     let mark = format!("{PAGE_MARK}{}\n", Digest::of(page));
     page.extend_from_slice(mark.as_bytes());
 }
 
-/// Parses a result that is one document, and nothing else. A format with one canonical form must be written in it.
+/// Parses a result that consists of a single document. If its format has a canonical form, the document must be in it.
 fn document(bytes: &[u8]) -> Option<WholeResult> {
     let Some(line) = bytes.strip_suffix(b"\n") else {
-        // The approval of a task has no line end.
+        // Only the approval of a task is written without a final newline.
         return signed_result(bytes);
     };
     let is_text = |is: fn(&str) -> bool| std::str::from_utf8(bytes).is_ok_and(is);
@@ -189,13 +189,13 @@ fn is_page(line: &[u8]) -> bool {
     mark == format!("{PAGE_MARK}{}", Digest::of(page)).as_bytes()
 }
 
-/// Parses a result in an envelope, which is all of these bytes.
+/// Parses a result in a signed envelope, which must make up all of the bytes.
 fn signed_result(bytes: &[u8]) -> Option<WholeResult> {
     let envelope = Envelope::read(bytes).ok()?;
     result_in(&envelope).filter(|_| is_written(envelope.to_vec(), bytes))
 }
 
-/// Returns the receipt or approval of a task that an envelope holds.
+/// Returns the receipt or task approval in an envelope.
 fn result_in(envelope: &Envelope) -> Option<WholeResult> {
     #[derive(Deserialize)]
     struct Stated {

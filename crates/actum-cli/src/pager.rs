@@ -1,17 +1,18 @@
-//! Pager: `less` of the system, in its restricted mode.
+//! Pages long output with the system's `less` in its restricted mode.
 //!
-//! It runs outside every sandbox. So neither the environment nor the caller names it, configures it, or gives it
-//! another program to start.
+//! The pager runs outside any sandbox. Therefore, neither the environment nor the caller can choose the program, configure
+//! it, or make it start a different program.
 
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// Paths at which systems install `less`.
+/// Paths at which operating systems install `less`.
 const PROGRAMS: [&str; 2] = ["/usr/bin/less", "/bin/less"];
-/// Options that git uses, too: quit if the text fits on one screen, colours, no clearing; `--` ends them.
+/// Options for `less`, as used by git: quit if the text fits on one screen, pass colours through, and do not clear the
+/// screen. `--` ends the options.
 const OPTIONS: [&str; 2] = ["-FRX", "--"];
-/// Variables of the caller that it gets: display settings, and nothing that names a file or a program.
+/// Environment variables that the pager inherits. They are display settings, and none of them names a file or a program.
 const KEPT: [&str; 9] = [
     "TERM",
     "COLORTERM",
@@ -23,8 +24,8 @@ const KEPT: [&str; 9] = [
     "COLUMNS",
     "LINES",
 ];
-/// Variables that it gets in addition. `LESSSECURE` turns off shell commands, editors, log files and other files
-/// (less(1)); the null device replaces the key bindings of the caller's home directory.
+/// Environment variables that are set for the pager. `LESSSECURE` disables shell commands, editors, log files and access to
+/// other files (less(1)). The null device replaces the key bindings in the caller's home directory.
 const SET: [(&str, &str); 6] = [
     ("LESSSECURE", "1"),
     ("LESSHISTFILE", "-"),
@@ -34,11 +35,11 @@ const SET: [(&str, &str); 6] = [
     ("LESSKEYIN_SYSTEM", "/dev/null"),
 ];
 
-/// Pager that waits for text.
+/// Running pager that waits for its text.
 pub(crate) struct Pager(Child);
 
 impl Pager {
-    /// Starts the pager. `None` if standard output is no terminal, or if the system has no `less`.
+    /// Starts the pager. Returns `None` if standard output is not a terminal, or if `less` is missing or cannot be started.
     pub(crate) fn start() -> Option<Self> {
         if !io::stdout().is_terminal() {
             return None;
@@ -47,7 +48,7 @@ impl Pager {
         command(program).stdin(Stdio::piped()).spawn().ok().map(Self)
     }
 
-    /// Passes the text to the pager, and waits until the user quits it. A user who quits early is not an error.
+    /// Sends the text to the pager, and waits until the user quits it. Quitting before the end of the text is not an error.
     pub(crate) fn show(mut self, text: &[u8]) -> io::Result<()> {
         let written = match self.0.stdin.take() {
             Some(mut pipe) => pipe.write_all(text),

@@ -1,4 +1,4 @@
-//! Passphrases, from a terminal, a file or standard input: the only module that reads one.
+//! Reads passphrases from a terminal, a file or standard input. No other module reads a passphrase.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Read};
@@ -18,23 +18,20 @@ use crate::session::Session;
 use crate::{input, signals};
 use actum::reason::Reason;
 
-/// Permission bits of the group and of all others.
+/// Permission bits of the group and of other users, none of which a passphrase file may have.
 const OTHERS: u32 = 0o077;
-/// Replacement of a terminal library for bytes that are not text.
+/// Character with which the terminal library replaces invalid UTF-8.
 const NO_TEXT: char = '\u{fffd}';
 
-/// Reason for a missing passphrase.
+/// Reason why a passphrase could not be read or used.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PassphraseFailure {
-    #[error("a passphrase is needed, and there is no terminal to ask for it")]
+    #[error("a passphrase is required, but there is no terminal to ask for it")]
     NoTerminal,
-    #[error(
-        "the passphrase of the key that goes is needed, and there is no terminal to ask for it"
-    )]
+    #[error("the passphrase of the old key is required, but there is no terminal to ask for it")]
     NoTerminalForOld,
     #[error(
-        "cannot use the passphrase file `{}`: other users may reach it: its mode is {mode:04o} and must \
-         be 0600",
+        "cannot use the passphrase file `{}`: other users can access it, because its mode is {mode:04o} instead of 0600",
         Quoted(path.as_os_str().as_bytes())
     )]
     TooOpen { path: PathBuf, mode: u32 },
@@ -42,16 +39,16 @@ pub(crate) enum PassphraseFailure {
     Unreadable { input: String, source: io::Error },
     #[error("cannot use the passphrase from {input}: {source}")]
     Unusable { input: String, source: PassphraseError },
-    #[error("cannot use the passphrase: what was typed is no UTF-8 text")]
+    #[error("cannot use the passphrase: the typed text is not valid UTF-8")]
     NoText,
-    #[error("the two passphrases are not the same")]
+    #[error("the two passphrases do not match")]
     Different,
-    #[error("the {role} key has no passphrase, so it proves nothing about who uses it")]
+    #[error("the {role} key has no passphrase, so it does not prove that the operator is present")]
     KeyWithoutPassphrase { role: KeyRole },
 }
 
-/// Reads a passphrase from `file`, relative to the directory of the command and without the line break at its end (`-`
-/// is standard input). Without a file, it is typed at the terminal, without echo.
+/// Reads a passphrase from `file`, or from standard input if `file` is `-`. Without a file, prompts for it on the terminal,
+/// without echo. The path is relative to the directory of the command, and a line break at the end is removed.
 pub(crate) fn read(
     session: &Session,
     prompt: &str,
@@ -67,21 +64,21 @@ pub(crate) fn read(
     }
 }
 
-/// Reads the passphrase of a new key, for which a terminal asks twice.
+/// Reads the passphrase for a new key. On a terminal, the user must type it twice.
 pub(crate) fn read_new(session: &Session, file: Option<&Path>) -> Result<Passphrase, Failure> {
     let passphrase = read(session, "New passphrase: ", file)?;
-    if file.is_none_or(is_terminal) && !ask("The same again: ")?.is(&passphrase) {
+    if file.is_none_or(is_terminal) && !ask("Repeat the passphrase: ")?.is(&passphrase) {
         return Err(PassphraseFailure::Different.into());
     }
     Ok(passphrase)
 }
 
-/// Returns true if there is a terminal to ask at.
+/// Returns whether standard input is a terminal on which the user can be asked.
 pub(crate) fn can_ask() -> bool {
     io::stdin().is_terminal()
 }
 
-/// Returns true for a terminal that is named as standard input, which would echo the input.
+/// Returns whether `file` selects standard input and that is a terminal, where reading it directly would echo the input.
 fn is_terminal(file: &Path) -> bool {
     file == Path::new("-") && can_ask()
 }
@@ -91,7 +88,7 @@ fn ask(prompt: &str) -> Result<Passphrase, Failure> {
         return Err(PassphraseFailure::NoTerminal.into());
     }
     let typed = {
-        // A process that is ended meanwhile would leave a terminal without echo.
+        // If the process were killed during the prompt, the terminal would stay without echo.
         let kept = signals::keep_terminal();
         kept.and_then(|_kept| rpassword::prompt_password(prompt).map(Zeroizing::new))
     };
@@ -118,10 +115,10 @@ fn read_file(start: &Path, file: &Path) -> Result<Passphrase, Failure> {
     }
 }
 
-/// Reads the input without the line break at its end. If it is longer than a passphrase may be, reads only enough to
+/// Reads an input without the line break at its end. If the input is too long for a passphrase, reads only enough of it to
 /// detect that.
 fn line(mut from: impl Read) -> io::Result<Zeroizing<Vec<u8>>> {
-    // Never moved, so that no copy remains.
+    // Allocated at its full size, because growing the buffer would leave copies of the passphrase in memory.
     let mut bytes = Zeroizing::new(vec![0; PASSPHRASE_BYTES_MAX + "\r\n?".len()]);
     let mut filled = 0;
     while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
@@ -166,26 +163,25 @@ impl FailureKind for PassphraseFailure {
     fn hints(&self) -> Vec<String> {
         let hint = match self {
             Self::NoTerminal => {
-                "run the command at a terminal; or pass the passphrase from a password manager on standard input: \
-                 `--passphrase-file -`"
+                "run the command in a terminal, or pipe the passphrase from a password manager to `--passphrase-file -`"
             }
             Self::NoTerminalForOld => {
-                "`--old-passphrase-file FILE` reads it; where it is lost, `--old-passphrase-lost` goes on \
-                 without it"
+                "pass `--old-passphrase-file FILE`, or `--old-passphrase-lost` if the passphrase is lost"
             }
             Self::TooOpen { path, .. } => {
                 return vec![format!(
-                    "`chmod 600 {}` closes it; whoever may have read it knows the passphrase",
+                    "run `chmod 600 {}`, but note that other users may have read the passphrase",
                     ShellWord::path(path.as_os_str().as_bytes())
                 )];
             }
             Self::Unusable { .. } | Self::NoText => {
-                "a passphrase is one line of text, of 1024 bytes at most"
+                "a passphrase is one line of text with at most 1024 bytes"
             }
-            Self::Different => "type the same one twice",
+            Self::Different => "type the same passphrase twice",
             Self::KeyWithoutPassphrase { role } => {
                 return vec![format!(
-                    "`actum key rotate {role}` replaces it with a key under a passphrase, which counts after a day"
+                    "run `actum key rotate {role}` to replace it with a passphrase-protected key, which becomes valid after \
+                     a day"
                 )];
             }
             Self::Unreadable { .. } => return Vec::new(),

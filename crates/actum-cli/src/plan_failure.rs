@@ -1,4 +1,4 @@
-//! Failures to show or answer a plan in the queue.
+//! Failures to show, approve or deny a plan in the approval queue.
 
 use actum_core::RunId;
 
@@ -6,12 +6,12 @@ use actum::reason::Reason;
 
 use crate::failure::FailureKind;
 
-/// Failure to show or answer a plan that is found before the engine is asked.
+/// Failure to show, approve or deny a plan that is detected before the engine is called.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PlanFailure {
     #[error("no plan in the queue has an id that begins with `{prefix}`")]
     None { prefix: String },
-    #[error("the ids of {} plans begin with `{prefix}`: {}", plans.len(), listed(plans))]
+    #[error("the plan id `{prefix}` is ambiguous: it matches {} plans: {}", plans.len(), listed(plans))]
     Ambiguous { prefix: String, plans: Vec<RunId> },
     #[error(
         "the workspace of plan {plan} is not at `{root}`, where it was when the plan was queued"
@@ -19,7 +19,7 @@ pub(crate) enum PlanFailure {
     Elsewhere { plan: RunId, root: String },
     #[error("plan {plan} is stale: {moved}")]
     Moved { plan: RunId, moved: String },
-    #[error("cannot show what is to be decided: {source}")]
+    #[error("cannot show the details that need a decision: {source}")]
     Unshown { source: std::io::Error },
 }
 
@@ -41,12 +41,12 @@ impl FailureKind for PlanFailure {
     fn hints(&self) -> Vec<String> {
         let hint = match self {
             Self::None { .. } => "`actum queue` lists the pending plans",
-            Self::Ambiguous { .. } => "give more characters of the id",
-            Self::Elsewhere { .. } => "`-C DIRECTORY` says where the workspace is now",
+            Self::Ambiguous { .. } => "use a longer prefix of the id",
+            Self::Elsewhere { .. } => "pass the current path of the workspace with `-C DIRECTORY`",
             Self::Moved { .. } => {
-                "make the request again: the change is computed from the current files"
+                "repeat the request, so that the change is computed from the current files"
             }
-            Self::Unshown { .. } => "see to it that standard error can be written",
+            Self::Unshown { .. } => "make sure that standard error can be written",
         };
         vec![hint.to_owned()]
     }

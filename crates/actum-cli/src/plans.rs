@@ -1,4 +1,4 @@
-//! Plans in the queue: lookup by a typed id, with the workspace of the plan.
+//! Looks up plans in the approval queue by a typed id, and locates their workspaces.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use crate::root;
 use crate::run_prefix::RunPrefix;
 use crate::session::Session;
 
-/// Finds the selected plan; the ledger may not exist yet.
+/// Finds the plan that `prefix` selects. A missing ledger is reported as a missing plan.
 pub(crate) fn find(prefix: &RunPrefix, session: &Session) -> Result<(Queue, QueuedPlan), Failure> {
     let none = || PlanFailure::None { prefix: prefix.to_string() };
     let queue = Queue::open(&session.tenant)?.ok_or_else(none)?;
@@ -23,7 +23,7 @@ pub(crate) fn find(prefix: &RunPrefix, session: &Session) -> Result<(Queue, Queu
     Ok((queue, plan))
 }
 
-/// Returns the current state of a known plan.
+/// Reads the current state of a plan whose full id is known.
 pub(crate) fn answered(id: RunId, tenant: &Tenant) -> Result<(Queue, QueuedPlan), Failure> {
     let none = || PlanFailure::None { prefix: id.to_string() };
     let queue = Queue::open(tenant)?.ok_or_else(none)?;
@@ -31,7 +31,7 @@ pub(crate) fn answered(id: RunId, tenant: &Tenant) -> Result<(Queue, QueuedPlan)
     Ok((queue, plan))
 }
 
-/// Returns the root of the workspace of a plan: this workspace, or its recorded path.
+/// Returns the root of a plan's workspace: the current workspace if the plan belongs to it, or else the recorded path.
 pub(crate) fn root_of(plan: &QueuedPlan, session: &Session) -> Result<PathBuf, Failure> {
     let told = &plan.queued.plan.root;
     let here = root::existing(&session.start).to_owned();
@@ -41,14 +41,14 @@ pub(crate) fn root_of(plan: &QueuedPlan, session: &Session) -> Result<PathBuf, F
         .ok_or_else(|| PlanFailure::Elsewhere { plan: plan.id(), root: told.clone() }.into())
 }
 
-/// Returns true if a workspace is at `root`. An unreadable one is treated as another workspace.
+/// Returns whether the workspace at `root` has the given id. One that cannot be read counts as a different workspace.
 fn is_at(root: &Path, workspace: WorkspaceId) -> bool {
     let id = root::is_made(root).then(|| View::open(root)?.workspace_id());
     id.is_some_and(|id| id.is_ok_and(|id| id == Some(workspace)))
 }
 
-/// Returns the only command that carries out this plan: that of a task writes the reports, and that of an agent's step
-/// the chain of its goal. `None` if an approval carries it out.
+/// Returns the only command that can carry out this plan, or `None` if its approval carries it out. Task plans and the steps
+/// of an agent need their own command, because it also writes the task's reports or the chain of the goal.
 pub(crate) fn own_command(plan: &JudgedPlan) -> Option<&'static str> {
     if plan.request.as_ref().is_some_and(RequestKey::is_of_step) {
         return Some("actum agent dispatch");

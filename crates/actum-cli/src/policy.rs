@@ -1,4 +1,4 @@
-//! Policy in force, and its origin.
+//! Locates and reads the policy in force, and evaluates it for single effects.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -14,13 +14,13 @@ use crate::failure::Failure;
 use crate::home::Tenant;
 use crate::{actor, clock, home, operators_policy};
 
-/// Returns the policy of the machine's administrator, which always tightens. No variable and no option changes its
-/// path.
+/// Returns the path of the machine administrator's policy, which can only tighten the rules. No environment variable or
+/// option changes it.
 pub(crate) fn system() -> PathBuf {
     Path::new(home::SYSTEM_CONFIGURATION).join(PolicyFiles::IN_WORKSPACE)
 }
 
-/// Returns the paths of policies.
+/// Returns the locations of all policies that apply to this user.
 pub(crate) fn files() -> Result<PolicyFiles, Failure> {
     let operator = Some(home::configuration()?.join("actum.toml"));
     let (cedar, clock) = (Cedar::default(), clock::clock());
@@ -34,7 +34,7 @@ pub(crate) fn in_force(root: &Path) -> Result<PolicyInForce, Failure> {
     Ok(files()?.read(root)?)
 }
 
-/// Returns a sentence on the rules of the operator's policy that have no effect, if there are any.
+/// Returns a sentence about the keys in the operator's policy that cannot take full effect, if there are any.
 pub(crate) fn set_aside(in_force: &PolicyInForce) -> Option<String> {
     let keys = &in_force.set_aside;
     if keys.is_empty() {
@@ -42,16 +42,19 @@ pub(crate) fn set_aside(in_force: &PolicyInForce) -> Option<String> {
     }
     let place = match home::known_configuration() {
         Some(known) => format!(
-            "these keys count in full only in `{}`; a symbolic link there is accepted",
+            "these keys take full effect only in `{}`, which may be a symbolic link",
             Quoted(known.as_os_str().as_bytes())
         ),
-        None => "the system knows no home directory for this user".to_owned(),
+        None => "the password database names no home directory for this user".to_owned(),
     };
     let (keys, operators) = (keys.join("`, `"), operators_policy::operators());
-    Some(format!("`{keys}` in {operators} only tightens: the environment leads there, and {place}"))
+    Some(format!(
+        "`{keys}` in {operators} can only tighten the rules, because the environment selects that file: {place}"
+    ))
 }
 
-/// Returns the requester and the place of a change that the gates only judge; the change is not included.
+/// Returns a case with the requester, workspace and time of a change that the gates only evaluate. The caller adds the
+/// change itself.
 pub(crate) fn asked(
     in_force: &PolicyInForce,
     agent: Option<String>,
@@ -69,7 +72,7 @@ pub(crate) fn asked(
     })
 }
 
-/// Decides whether a change could have this effect on a file at `path` in the workspace.
+/// Evaluates whether the policy would allow a change with this effect on the file at `path` in the workspace.
 pub(crate) fn decide_effect(
     in_force: &PolicyInForce,
     path: RelPath,
@@ -90,7 +93,7 @@ pub(crate) fn decide_effect(
     Ok(decide(&Bundle::new(digest, case), &in_force.policy, &in_force.cedar))
 }
 
-/// Returns the policy of the workspace at `root`, which may not exist.
+/// Returns the path of the policy of the workspace at `root`. The file may not exist.
 pub(crate) fn in_workspace(root: &Path) -> PathBuf {
     root.join(PolicyFiles::IN_WORKSPACE)
 }

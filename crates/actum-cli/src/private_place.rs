@@ -1,4 +1,5 @@
-//! Directories of credentials and of the system: no command starts in them, and no message quotes their files.
+//! Recognises directories of credentials and system directories, in which no command starts and whose files no message
+//! quotes.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -11,26 +12,26 @@ use actum_gate::credential::{home_places, is_usual_place};
 
 use crate::home;
 
-/// Directories of the system, and content that no command gets by starting there.
+/// System directories, each with a description of the content that a command must not get access to by starting there.
 const SYSTEM: [(&str, &str); 11] = [
-    ("/boot", "what starts the machine"),
+    ("/boot", "boot files"),
     ("/dev", "devices"),
-    ("/etc", "configuration and passwords of the system"),
-    ("/proc", "memory and environment of processes"),
+    ("/etc", "system configuration and passwords"),
+    ("/proc", "the memory and environment of processes"),
     ("/run", "sockets of services"),
-    ("/sys", "settings of the kernel"),
-    ("/var/backups", "copies of configuration and passwords of the system"),
-    ("/var/log", "logs of the system"),
+    ("/sys", "kernel settings"),
+    ("/var/backups", "copies of system configuration and passwords"),
+    ("/var/log", "system logs"),
     ("/var/mail", "mail"),
     ("/var/run", "sockets of services"),
     ("/var/spool", "mail and scheduled jobs"),
 ];
-/// Directories within those of the system whose subdirectories belong to users.
+/// Directories inside system directories whose subdirectories belong to users.
 const USERS: [&str; 2] = ["/dev/shm", "/run/media"];
 
-/// Path of a user's manual pages (man(1)), below the home directory.
+/// Path of a user's manual pages (man(1)), relative to the home directory.
 const MANUAL: &str = ".local/share/man";
-/// Directories of programs that are run by name, in every installation (file-hierarchy(7)).
+/// Directories of programs that are run by name on common systems (file-hierarchy(7)).
 const PROGRAMS: [&str; 10] = [
     "/bin",
     "/sbin",
@@ -43,7 +44,7 @@ const PROGRAMS: [&str; 10] = [
     "/snap/bin",
     "/opt/bin",
 ];
-/// Directories of libraries and data that programs of the system load.
+/// Directories of libraries and data that system programs load.
 const LIBRARIES: [&str; 11] = [
     "/lib",
     "/lib32",
@@ -58,14 +59,14 @@ const LIBRARIES: [&str; 11] = [
     "/usr/local/share",
 ];
 
-/// Names of directories in a home directory whose programs are usually run by name. The caller chooses `PATH`, so it is
-/// no reliable list of them; in a repository they hold scripts of the project.
+/// Names of directories in a home directory whose programs are usually run by name. `PATH` is not a reliable list of them,
+/// because the caller chooses it. In a repository, such directories contain the project's scripts.
 const PROGRAM_NAMES: [&str; 3] = ["bin", "sbin", "shims"];
-/// Directory in which Node.js finds modules for all programs around it.
+/// Name of the directory from which Node.js loads modules for all programs in the directories around it.
 const NODE_MODULES: &str = "node_modules";
 
-/// Returns the directories of credentials in this user's home directory that exist, without links. Searches the home
-/// directory that the system knows, and the one that the environment names.
+/// Returns the existing directories of credentials in this user's home directory, with symbolic links resolved. Searches
+/// the home directory from the password database and the one that the environment names.
 pub(crate) fn credentials() -> Vec<PathBuf> {
     let places = homes().iter().flat_map(|home| home_places().map(|name| home.join(name)));
     let mut places: Vec<PathBuf> = places.filter_map(real).collect();
@@ -74,17 +75,15 @@ pub(crate) fn credentials() -> Vec<PathBuf> {
     places
 }
 
-/// Returns the directories that no change may enter, from any root, as paths without links above their last name. These
-/// are those of credentials, and those of ledgers, keys and policies that the environment or the system names.
+/// Returns the directories in which no workspace may change files: those of credentials, and those of ledgers, keys and
+/// policies that the environment or the system names. Symbolic links are resolved in all but the last name.
 pub(crate) fn closed_to_changes() -> Vec<PathBuf> {
     let credentials = homes().iter().flat_map(|home| credentials_of(home));
     credentials.chain(home::operators_own_real().iter().cloned()).collect()
 }
 
-/// Returns the home directories of this user without links: the one that the system knows, and the one that the
-/// environment names.
-///
-/// Resolved once, as [`home::path`].
+/// Returns the home directories of this user, from the password database and from the environment, with symbolic links
+/// resolved. They are resolved only once, as in [`home::path`].
 fn homes() -> &'static [PathBuf] {
     static HOMES: OnceLock<Vec<PathBuf>> = OnceLock::new();
     HOMES.get_or_init(|| {
@@ -94,54 +93,54 @@ fn homes() -> &'static [PathBuf] {
     })
 }
 
-/// Returns the home directory of this user that is `directory`, a path without links, or lies in it.
+/// Returns the home directory of this user if it is at or below `directory`, a path without symbolic links.
 pub(crate) fn home_at_or_in(directory: &Path) -> Option<&'static Path> {
     homes().iter().map(PathBuf::as_path).find(|home| home.starts_with(directory))
 }
 
-/// Returns the directories of credentials in a home directory. `.config` does not count: some users keep it as a
+/// Returns the directories of credentials in a home directory. `.config` is excluded, because some users keep it as a
 /// repository.
 fn credentials_of(home: &Path) -> impl Iterator<Item = PathBuf> + use<'_> {
     home_places().filter(|name| *name != ".config").map(|name| home.join(name))
 }
 
-/// Returns the path without links of an existing file.
+/// Resolves the symbolic links in the path of an existing file. Returns `None` if the file does not exist.
 pub(crate) fn real(path: PathBuf) -> Option<PathBuf> {
-    // Most directories do not exist: a check costs one call, and resolving a path one call for each directory.
+    // Most of these paths do not exist. Checking that takes one system call, while resolving a path takes one per directory.
     path.symlink_metadata().ok()?;
     path.canonicalize().ok()
 }
 
-/// Returns the directory of credentials that a directory without links lies in.
+/// Returns the directory of credentials at or above `directory`, a path without symbolic links.
 pub(crate) fn holding(directory: &Path) -> Option<PathBuf> {
     let mut places = homes().iter().flat_map(|home| credentials_of(home));
     places.find(|place| directory.starts_with(place))
 }
 
-/// Returns the reason for which programs act by themselves on the content of a directory without links, if they do. It
-/// is or holds a directory of the system or the home directory, or it is in a directory of programs or in a hidden
-/// directory of the home directory.
+/// Returns the reason why programs would run or load files from `directory` automatically, if they would. The directory may
+/// be or contain a system directory or the home directory. Or it may be in a directory of programs or a hidden directory of
+/// the home directory. `directory` is a path without symbolic links.
 pub(crate) fn acted_on(directory: &Path) -> Option<&'static str> {
     if system(directory).is_some() {
-        return Some("it is or holds a directory of the system");
+        return Some("it is or contains a system directory");
     }
     let is_repository = || directory.ancestors().any(|above| above.join(".git").exists());
-    // A repository may hold a directory of the caller's `PATH`, with the scripts of the project.
+    // A repository may contain a directory of the caller's `PATH`, with the project's scripts.
     let on_path = |place: PathBuf| {
         directory.starts_with(&place) || place.starts_with(directory) && !is_repository()
     };
     if PROGRAMS.iter().any(|place| is_in_or_holds(directory, Path::new(place)))
         || home::program_directories().any(on_path)
     {
-        return Some("programs in it or below it are run by their names");
+        return Some("programs in it or below it are run by name");
     }
     if LIBRARIES.iter().any(|place| directory.starts_with(place)) {
-        return Some("programs of the system load what is in it");
+        return Some("system programs load files from it");
     }
     let home = home::known_user_home()?.canonicalize().ok()?;
     if home.starts_with(directory) {
         return Some(
-            "it is or holds your home directory, where shells and programs read their configuration",
+            "it is or contains your home directory, where shells and programs read their configuration",
         );
     }
     let below = directory.strip_prefix(&home).ok()?;
@@ -150,18 +149,18 @@ pub(crate) fn acted_on(directory: &Path) -> Option<&'static str> {
     if below.starts_with("bin")
         || (below.iter().any(is_program_directory) || holds_programs()) && !is_repository()
     {
-        return Some("programs in it or below it are run by their names");
+        return Some("programs in it or below it are run by name");
     }
     if below.iter().any(|name| name == NODE_MODULES) && !is_repository() {
-        return Some("programs of Node.js around it load what is in it");
+        return Some("Node.js programs around it load modules from it");
     }
     below.as_os_str().as_bytes().starts_with(b".").then_some(
         "it is in a hidden directory of your home directory, where programs read their configuration",
     )
 }
 
-/// Place that a path without links lies in, and on whose files programs act by themselves. `what` completes a sentence
-/// about the place.
+/// Location that contains a given path and whose files programs run, load or trust automatically. `what` states the reason
+/// as a clause for a message.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ActedPlace {
     pub(crate) place: PathBuf,
@@ -169,16 +168,16 @@ pub(crate) struct ActedPlace {
     pub(crate) holds: Holds,
 }
 
-/// Content of a place: a workspace that the operator lists may only be in one without credentials.
+/// Whether a location holds credentials. If it does, it cannot contain a workspace, even if the operator lists one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Holds {
     Credentials,
     Other,
 }
 
-/// Returns the places that forbid a result file at `path`, a path without links: those of credentials, of programs, of
-/// the system, and hidden files and directories of a home directory. Manual pages are allowed, since no other program
-/// reads them. All places count, since the caller names some (`PATH`).
+/// Returns all locations that forbid a result file at `path`, a path without symbolic links. These are locations of
+/// credentials, of programs and of the system, and hidden files and directories in a home directory. Manual pages are
+/// allowed, since only `man` reads them. All locations are returned, because the caller chooses some of them (`PATH`).
 pub(crate) fn closed_to_results(path: &Path) -> Vec<ActedPlace> {
     let acted = |place: &Path, what| {
         let (place, holds) = (place.to_owned(), Holds::Other);
@@ -186,18 +185,18 @@ pub(crate) fn closed_to_results(path: &Path) -> Vec<ActedPlace> {
     };
     let mut places = Vec::new();
     if let Some(place) = holding(path) {
-        let (what, holds) = ("it is a place of credentials", Holds::Credentials);
+        let (what, holds) = ("it is a well-known location for credentials", Holds::Credentials);
         places.push(ActedPlace { place, what, holds });
     }
     let (programs, what) =
-        (PROGRAMS.into_iter().map(PathBuf::from), "programs in it are run by their names");
+        (PROGRAMS.into_iter().map(PathBuf::from), "programs in it are run by name");
     let on_path = home::program_directories().flat_map(|it| [real_path(&it), it]);
     let holds_path = programs.chain(on_path).filter(|place| path.starts_with(place));
     places.extend(holds_path.map(|place| acted(&place, what)));
     let libraries = LIBRARIES.iter().map(Path::new).filter(|place| path.starts_with(place));
-    places.extend(libraries.map(|place| acted(place, "programs of the system load what is in it")));
+    places.extend(libraries.map(|place| acted(place, "system programs load files from it")));
     if let Some((place, _)) = system(path).filter(|(place, _)| path.starts_with(place)) {
-        places.push(acted(place, "it is a directory of the system"));
+        places.push(acted(place, "it is a system directory"));
     }
     for home in homes() {
         let Ok(below) = path.strip_prefix(home) else { continue };
@@ -212,8 +211,8 @@ pub(crate) fn closed_to_results(path: &Path) -> Vec<ActedPlace> {
     places
 }
 
-/// Returns the existing directories of the home directory, and of the system, that [`closed_to_results`] covers: a path
-/// can reach one by another name (mount(8)).
+/// Returns the directories that [`closed_to_results`] covers, so that a path that reaches one under a different name, such
+/// as through a bind mount (mount(8)), can be recognised.
 pub(crate) fn roots_of_places() -> Vec<PathBuf> {
     let system = SYSTEM.iter().map(|(place, _)| PathBuf::from(place));
     let programs = PROGRAMS.into_iter().map(PathBuf::from).chain(home::program_directories());
@@ -225,7 +224,7 @@ fn is_in_or_holds(directory: &Path, place: &Path) -> bool {
     directory.starts_with(place) || place.starts_with(directory)
 }
 
-/// Returns the directory of the system that `path` lies in or holds, and its content.
+/// Returns the system directory that contains `path` or is inside it, with a description of its content.
 pub(crate) fn system(path: &Path) -> Option<(&'static Path, &'static str)> {
     let is_users = USERS.iter().any(|users| path != Path::new(users) && path.starts_with(users));
     let places = SYSTEM.iter().map(|(place, what)| (Path::new(*place), *what));
@@ -233,8 +232,9 @@ pub(crate) fn system(path: &Path) -> Option<(&'static Path, &'static str)> {
     places.find(|(place, _)| path.starts_with(place) || place.starts_with(path))
 }
 
-/// Returns true if a file at `path` is likely to hold credentials, or content of the system or the operator. The names
-/// are checked as typed and without links, below any directory: an environment with another home changes nothing.
+/// Returns whether a file at `path` is likely to contain credentials, or belongs to the system or the operator. Both the
+/// typed path and the path without symbolic links are checked. Names of credential files are recognised in any directory,
+/// so that the environment cannot hide them by naming a different home.
 pub(crate) fn is_private(path: &Path) -> bool {
     let real = path.canonicalize().ok();
     if let Some(real) = &real {
@@ -271,7 +271,7 @@ mod tests {
         }
     }
 
-    /// AEC-8, D-5, issue 22 (claims): no workspace is made in a directory of the system, of its programs or its
+    /// AEC-8, D-5, issue 22 (claims): no workspace is created in a system directory, or in one of system programs or
     /// libraries.
     #[test]
     fn programs_act_on_directories_of_the_system() {

@@ -1,13 +1,15 @@
-//! Progress of work that takes longer than a second, on standard error if that is a terminal.
+//! Progress display for work that takes longer than a second. It is written to standard error, and only if standard
+//! error is a terminal.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use crate::output::{Screen, Verbosity};
 use crate::{clock, signals};
 
-/// Work that has begun.
+/// Counter of finished items, shown on the terminal while a command works through them.
 pub(crate) struct Progress {
     noun: &'static str,
     began: i64,
@@ -16,19 +18,19 @@ pub(crate) struct Progress {
     is_seen: bool,
 }
 
-/// Time before the first output, in microseconds.
+/// Delay before the counter is first shown, in microseconds.
 const QUIET_MICROS: i64 = 1_000_000;
-/// Minimum time between outputs, in microseconds.
+/// Minimum interval between two updates of the counter, in microseconds.
 const EVERY_MICROS: i64 = 100_000;
 
 impl Progress {
-    /// Starts the progress of work on items, which `noun` names.
-    pub(crate) fn new(noun: &'static str) -> Self {
+    /// Starts a counter of items, for which `noun` is the plural, such as `files`.
+    pub(crate) fn new(screen: &Screen, noun: &'static str) -> Self {
         let began = clock::now().micros();
-        Self { noun, began, told: began, shown: false, is_seen: io::stderr().is_terminal() }
+        Self { noun, began, told: began, shown: false, is_seen: is_seen(screen) }
     }
 
-    /// Shows the number of finished items.
+    /// Updates the displayed number of finished items, unless the last update was too recent.
     pub(crate) fn tell(&mut self, done: u64) {
         if !self.is_seen {
             return;
@@ -40,12 +42,12 @@ impl Progress {
             self.told = now;
             self.shown = true;
             let mut err = io::stderr().lock();
-            // A failure to print is ignored.
+            // Progress is only informative, so a failure to print it is ignored.
             drop(write!(err, "\r{done} {}", self.noun).and_then(|()| err.flush()));
         }
     }
 
-    /// Ends the progress and clears the line.
+    /// Clears the line with the counter, if it was shown.
     pub(crate) fn end(&self) {
         if self.shown {
             drop(write!(io::stderr().lock(), "\r\x1b[K"));
@@ -53,22 +55,22 @@ impl Progress {
     }
 }
 
-/// Work of unknown duration. Until it is dropped, a thread shows the elapsed time. If standard error is no terminal,
-/// there is no thread.
-#[must_use = "progress is shown only as long as this lives"]
+/// Display of the elapsed time, for work of unknown duration. A thread updates it every second until this value is
+/// dropped. No thread is started if the user would not see the display.
+#[must_use = "the elapsed time is shown only until this value is dropped"]
 pub(crate) struct Working(Option<(Sender<()>, JoinHandle<()>)>);
 
-/// Step of the shown time.
+/// Interval between two updates of the elapsed time.
 const STEP: Duration = Duration::from_secs(1);
 
 impl Working {
-    /// Starts to show `what`, the work in progress.
-    pub(crate) fn begin(what: &'static str) -> Self {
-        if !io::stderr().is_terminal() {
+    /// Starts to display `what`, a description of the work in progress, with the elapsed time.
+    pub(crate) fn begin(screen: &Screen, what: &'static str) -> Self {
+        if !is_seen(screen) {
             return Self(None);
         }
         let (over, is_over) = mpsc::channel();
-        // A signal is for the working thread, which may hold it back.
+        // Block all signals in the new thread, so that they are delivered to the working thread, which may hold them.
         let _held = signals::hold_all();
         let spawned = thread::Builder::new().spawn(move || show_time(what, &is_over));
         Self(spawned.ok().map(|thread| (over, thread)))
@@ -79,10 +81,15 @@ impl Drop for Working {
     fn drop(&mut self) {
         if let Some((over, thread)) = self.0.take() {
             drop(over);
-            // No other output is written before the line is cleared.
+            // Wait for the thread to clear its line before any other output is written.
             thread.join().unwrap_or_default();
         }
     }
+}
+
+/// Returns whether the user sees progress: standard error is a terminal, and `--quiet` was not passed.
+fn is_seen(screen: &Screen) -> bool {
+    screen.verbosity == Verbosity::Normal && io::stderr().is_terminal()
 }
 
 fn show_time(what: &str, is_over: &Receiver<()>) {

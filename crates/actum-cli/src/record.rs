@@ -1,4 +1,4 @@
-//! Record of a run in the ledger: requester, reason, decisions of the gates, and receipt.
+//! Ledger record of a run: requester, gate decisions, commands and receipt, as the CLI shows them.
 
 use std::io::{self, Write};
 
@@ -14,35 +14,36 @@ use actum_record::receipt::{ExternalEnd, ExternalRun, GateRecord, QueryRecord};
 
 use crate::gate_view::views;
 
-/// Record of a run in the ledger.
+/// Data that the ledger records about a run.
 #[derive(Debug, Clone)]
 pub(crate) struct Record {
-    /// Actor of the request.
+    /// User who requested the run, and the agent that acted for the user, if there was one.
     pub(crate) actor: Actor,
-    /// Entry point that received the request.
+    /// Name of the entry point that received the request.
     pub(crate) door: String,
-    /// Publisher of the change.
+    /// Whether actum or the agent's client wrote the change into the workspace.
     pub(crate) published_by: Publisher,
-    /// Key of the request, and number of this attempt at it.
+    /// Request key, which prevents a repeated request from being carried out twice.
     pub(crate) request: Option<RequestKey>,
+    /// Number of this attempt at the request, counted from 1.
     pub(crate) attempt: u32,
-    /// Approval, if one was needed.
+    /// Approval of the run, if the gates required one.
     pub(crate) approval: Option<Approval>,
-    /// Decisions of the gates.
+    /// Decisions of the gates on the change.
     pub(crate) gates: Vec<GateRecord>,
-    /// Commands that were run for it.
+    /// Commands that produced or verified the change.
     pub(crate) commands: CommandsRun,
-    /// SQL steps whose effects the run includes.
+    /// SQL steps whose effects are part of the run.
     pub(crate) queries: Vec<QueryRecord>,
-    /// External pipelines, as far as the receipt states their outcome.
+    /// External pipelines and their outcomes. The list is empty until there is a receipt, which states them.
     pub(crate) external: Vec<ExternalRun>,
-    /// Index of the intent in the ledger, counted from 0.
+    /// Zero-based index of the run's intent entry in the ledger.
     pub(crate) intent: u64,
-    /// Receipt; `None` until the outcome is recorded.
+    /// Signed receipt of the run, or `None` until the outcome is recorded.
     pub(crate) receipt: Option<SignedReceipt>,
 }
 
-/// Writes the commands of a run, after words padded to `width` characters.
+/// Writes a line for each command of a run and one for the sandbox. Labels are padded to `width` characters.
 pub(crate) fn write_commands(
     out: &mut dyn Write,
     width: usize,
@@ -63,14 +64,14 @@ pub(crate) fn write_commands(
             true => writeln!(out)?,
             false => {
                 let caches = Harmless(caches.join("`, `").as_bytes()).to_string();
-                writeln!(out, "; `{caches}` passed through, and not part of the run")?;
+                writeln!(out, "; changes in `{caches}` are not part of the run")?;
             }
         }
     }
     Ok(())
 }
 
-/// Writes the SQL steps of a run by their digests, after words padded to `width` characters.
+/// Writes the SQL steps of a run with the digests of their queries. Labels are padded to `width` characters.
 pub(crate) fn write_queries(
     out: &mut dyn Write,
     width: usize,
@@ -86,7 +87,7 @@ pub(crate) fn write_queries(
     Ok(())
 }
 
-/// Writes the external pipelines of a run, after words padded to `width` characters.
+/// Writes the external pipelines of a run with their commands and outcomes. Labels are padded to `width` characters.
 pub(crate) fn write_external(
     out: &mut dyn Write,
     width: usize,
@@ -95,9 +96,9 @@ pub(crate) fn write_external(
     for ExternalRun { commands, ended, pipeline, sandbox: _ } in external {
         let ended = match ended {
             ExternalEnd::NotStarted => "it was not started",
-            ExternalEnd::Succeeded => "it succeeded; an undo does not take it back",
-            ExternalEnd::Failed => "it failed; what it did before that stays",
-            ExternalEnd::Unknown => "whether it ran is not known",
+            ExternalEnd::Succeeded => "it succeeded; undoing the run does not undo its effects",
+            ExternalEnd::Failed => "it failed; its effects until then remain",
+            ExternalEnd::Unknown => "it is unknown whether it ran",
         };
         let name = Harmless(pipeline.name.as_bytes());
         writeln!(out, "{:width$}pipeline {name}: {ended}", "outside")?;
@@ -112,17 +113,17 @@ pub(crate) fn write_external(
     Ok(())
 }
 
-/// Facts of a ledger about a run.
+/// Record of a run, or the reason why the record in the ledger cannot be trusted.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RecordedFacts {
-    /// Record, if there is one.
+    /// Verified record of the run, if the ledger has one.
     pub(crate) record: Option<Record>,
-    /// Reason for which the record cannot be trusted, if there is one.
+    /// Description of the damage, if the ledger has a record that cannot be trusted.
     pub(crate) problem: Option<String>,
 }
 
 impl Record {
-    /// Returns the record that `log` proves for `run`, if there is one.
+    /// Reads and verifies the record of `run` in `log`. Returns `None` if the ledger does not know the run.
     pub(crate) fn new(
         log: &dyn Log,
         keyring: &Keyring,
@@ -150,7 +151,7 @@ impl Record {
 }
 
 impl RecordedFacts {
-    /// Makes the form of the record in documents.
+    /// Converts the record to its form in JSON documents.
     pub(crate) fn document(&self) -> Option<RunRecord> {
         let record = self.record.clone()?;
         Some(RunRecord {
@@ -172,7 +173,8 @@ impl RecordedFacts {
         })
     }
 
-    /// Returns the facts that `log` proves about `run`. A damaged record does not hide the others.
+    /// Reads the record of `run` in `log`. A damaged record is returned as a problem and not as an error, so that other
+    /// runs can still be shown.
     pub(crate) fn new(log: &dyn Log, keyring: &Keyring, run: RunId) -> Result<Self, LedgerError> {
         match Record::new(log, keyring, run) {
             Ok(record) => Ok(Self { record, problem: None }),
@@ -183,21 +185,22 @@ impl RecordedFacts {
         }
     }
 
-    /// Returns the name of the requester, in one word.
+    /// Returns the name of the agent or user who requested the run, as one word. Without a record, this is `-`.
     pub(crate) fn who(&self) -> String {
         let Some(Record { actor, .. }) = &self.record else { return "-".to_owned() };
         let who = actor.agent.as_ref().unwrap_or(&actor.user);
         actum_core::path::Quoted(who.as_bytes()).to_string()
     }
 
-    /// Returns the session of an agent's client that the run belongs to.
+    /// Returns the client session to which the run belongs, if a client's hook requested it.
     pub(crate) fn session(&self) -> Option<&str> {
         let record = self.record.as_ref()?;
         let is_of_hook = record.door == EntryPoint::ClientHook.as_str();
         record.request.as_ref().filter(|_| is_of_hook)?.session()
     }
 
-    /// Returns the position of the receipt, in one word.
+    /// Returns the position of the receipt in the ledger as one word, such as `#12`. The word is `open` if there is no
+    /// receipt yet, and `wrong` if the record is damaged.
     pub(crate) fn place(&self) -> String {
         match (&self.record, &self.problem) {
             (_, Some(_)) => "wrong".to_owned(),

@@ -1,4 +1,4 @@
-//! Ledger and keys that every run of this program is recorded with.
+//! Access to the ledger and the keys with which this program records runs.
 
 use std::cell::LazyCell;
 use std::collections::BTreeSet;
@@ -28,19 +28,19 @@ use crate::session::Session;
 use crate::trusted::Trusted;
 use crate::{clock, home, new_home, private_place, root, signals};
 
-/// Opens the ledger. Its thread starts while signals are held, so they never end it in the middle of a run: the thread
-/// that reads the command line handles them.
+/// Opens the ledger of a tenant for writing. The thread of the ledger is started with signals blocked, so that a signal
+/// cannot end it in the middle of a run. Signals are left to the thread that reads the command line.
 pub(crate) fn open(tenant: &Tenant) -> Result<Records, Failure> {
     opened(&home::path()?, tenant)
 }
 
-/// Opens the ledger for runs in the workspace at `root`, after the checks of the workspace's location.
+/// Checks the location of the workspace at `root`, and opens the ledger for runs in it.
 pub(crate) fn open_for(root: &Path, tenant: &Tenant) -> Result<(Root, Records), Failure> {
-    let root = checked(root)?; // before anything is made in the home
+    let root = checked(root)?; // before anything is created in the home
     Ok((root, opened(&home::path()?, tenant)?))
 }
 
-/// Checks the location at which a workspace would be opened or made.
+/// Checks whether a workspace may be opened or created at `root`.
 pub(crate) fn checked(root: &Path) -> Result<Root, Failure> {
     Root::check(root, &home::path()?, &private_place::closed_to_changes(), root::check_place)
 }
@@ -54,7 +54,8 @@ fn opened(path: &Path, tenant: &Tenant) -> Result<Records, Failure> {
     Ok(records)
 }
 
-/// Accepts a location of the configuration other than the remembered one, if it is the known one and holds a policy.
+/// Accepts a configuration directory other than the one that the ledger remembers, provided that the directory does not
+/// depend on the environment.
 fn settled(checked: actum::Result<()>) -> actum::Result<()> {
     match checked {
         Err(actum::Error::ConfigurationElsewhere { .. }) if home::is_configuration_settled() => {
@@ -64,18 +65,18 @@ fn settled(checked: actum::Result<()>) -> actum::Result<()> {
     }
 }
 
-/// Raises an alert about the installation in the ledger of every tenant, since they all share keys and trust. Prints
-/// the ledgers that rejected it; the exit code shows whether there are any.
+/// Raises an alert about the installation in the ledgers of all tenants, because they share keys and trust. Each ledger
+/// that rejects the alert is reported, and the exit code is then `NeedsAttention`.
 pub(crate) fn alert_everywhere(alert: &NewAlert, session: &Session) -> Result<Exit, Failure> {
     in_every_ledger(session, |records| records.alert(alert.clone()).map(drop))
 }
 
-/// Raises the alert as [`alert_everywhere`], but only in ledgers without a pending alert of that name.
+/// Raises an alert like [`alert_everywhere`], but skips ledgers in which an alert of that name is already pending.
 pub(crate) fn alert_once(alert: &NewAlert, session: &Session) -> Result<Exit, Failure> {
     in_every_ledger(session, |records| records.alert_once(alert.clone()))
 }
 
-/// Calls `each` with the ledger in use, which it creates if missing, and with the ledgers of all other tenants.
+/// Calls `each` with the ledger in use, which is created if missing, and with the ledgers of all other tenants.
 fn in_every_ledger(
     session: &Session,
     each: impl Fn(&Records) -> actum::Result<()>,
@@ -91,7 +92,7 @@ fn in_every_ledger(
         if let Err(error) = opened.and_then(|records| each(&records)) {
             let tenant = tenant.as_str();
             session.screen.note(format_args!(
-                "the ledger of the tenant `{tenant}` has no alert about it: {error}"
+                "failed to add the alert to the ledger of tenant `{tenant}`: {error}"
             ));
             exit = Exit::NeedsAttention;
         }
@@ -99,30 +100,32 @@ fn in_every_ledger(
     Ok(exit)
 }
 
-/// Checks that the ledger in use may change the workspace at `root`, whether it exists or not; creates nothing.
+/// Checks that the ledger in use may change the workspace at `root`, whether or not the workspace exists. Creates
+/// nothing.
 pub(crate) fn own_root(root: &Path, tenant: &Tenant) -> Result<OwnRoot, Failure> {
     checked(root)?.own(|| ledger_in_use(tenant))
 }
 
-/// Checks that an open ledger may change the workspace at `root`, as [`own_root`].
+/// Checks that an already open ledger may change the workspace at `root`, like [`own_root`].
 pub(crate) fn own_root_in(root: &Path, ledger: &Queue) -> Result<OwnRoot, Failure> {
     checked(root)?.own(|| own_ledger(&ledger.home, &ledger.view))
 }
 
-/// Checks that a file may be written into the workspace at `root` beside its runs: as [`own_root`], at any location.
+/// Checks that the ledger in use may write a file into the workspace at `root` outside of a run. Unlike [`own_root`],
+/// this does not check the location of the workspace.
 pub(crate) fn check_own(root: &Path, tenant: &Tenant) -> Result<(), Failure> {
     actum::check_ledger(root, BoundWorkspace::At(root.to_owned()), || ledger_in_use(tenant))
 }
 
-/// Returns the ledger in use, if it exists; creates nothing. The environment that names it names the operator's policy,
-/// too.
+/// Returns the ledger in use, or `None` if it does not exist. Creates nothing. The environment that selects the ledger
+/// also selects the operator's policy.
 fn ledger_in_use(tenant: &Tenant) -> Result<Option<OwnLedger>, Failure> {
     let Some(home) = existing_home()? else { return Ok(None) };
     let view = view_in(&home, &tenant.id()?)?;
     view.map_or(Ok(None), |view| own_ledger(&home, &view))
 }
 
-/// Returns the ledger of a view as the one that may change workspaces, if its home has keys.
+/// Returns the ledger of `view` as one that may change workspaces, or `None` if its home has no keys.
 fn own_ledger(home: &LedgerHome, view: &LedgerView) -> Result<Option<OwnLedger>, Failure> {
     let Some(keys) = keys_in(home)? else { return Ok(None) };
     settled(Records::check_configuration_of(home, &home::configuration()?))?;
@@ -130,35 +133,35 @@ fn own_ledger(home: &LedgerHome, view: &LedgerView) -> Result<Option<OwnLedger>,
     Ok(Some(OwnLedger::new(origin, Arc::new(keys))))
 }
 
-/// Opens the workspace at `root` by its journal alone, if no ledger can be read.
+/// Opens the workspace at `root` from its journal only, because no ledger can be read.
 pub(crate) fn unproven_root(root: &Path) -> Result<Workspace, Failure> {
     Ok(checked(root)?.unproven()?)
 }
 
-/// View of the ledger for a command that only reads it.
+/// Ledger as seen by a command that only reads it.
 pub(crate) enum Seen {
-    /// Ledger, and the keys that sign for it.
+    /// Open ledger, and the public keys that verify its entries.
     Ledger(LedgerView, Keyring),
     /// The ledger does not exist yet.
     Nothing,
-    /// The ledger cannot be read, which was reported.
+    /// The ledger cannot be read, and the user was informed about it.
     Unreadable,
 }
 
 impl Seen {
-    /// Reads the ledger; reports on standard error if it cannot be read.
+    /// Opens the ledger for reading. If this fails, prints a note to standard error.
     pub(crate) fn look(session: &Session) -> Self {
         match opened_view(&session.tenant).and_then(with_keys) {
             Ok(Some((view, keyring))) => Self::Ledger(view, keyring),
             Ok(None) => Self::Nothing,
             Err(failure) => {
-                session.screen.note(format_args!("what the ledger knows is not shown: {failure}"));
+                session.screen.note(format_args!("records of the ledger are not shown: {failure}"));
                 Self::Unreadable
             }
         }
     }
 
-    /// Returns the recorded facts of a run.
+    /// Returns the recorded facts about a run, which are empty if the ledger is missing or unreadable.
     pub(crate) fn told(&self, run: RunId) -> Result<RecordedFacts, Failure> {
         match self {
             Self::Ledger(view, keyring) => {
@@ -169,14 +172,14 @@ impl Seen {
     }
 }
 
-/// Reports problems in the ledger; returns the exit code.
+/// Prints the first problem with a record, if there is one, and returns the exit code.
 pub(crate) fn tell_problems<'t>(
     screen: &Screen,
     mut told: impl Iterator<Item = &'t RecordedFacts>,
 ) -> Exit {
     let Some(problem) = told.find_map(|told| told.problem.as_ref()) else { return Exit::Success };
     screen.note(format_args!(
-        "what the ledger has of a run is not proven: {}; `actum ledger verify` tells all that is wrong",
+        "the ledger record of a run is invalid: {}; run `actum ledger verify` to list all problems",
         Quoted(problem.as_bytes())
     ));
     Exit::NeedsAttention
@@ -187,7 +190,8 @@ fn with_keys(view: Option<LedgerView>) -> Result<Option<(LedgerView, Keyring)>, 
     Ok(Some((view, Trusted::own()?.keyring)))
 }
 
-/// Opens the ledger, if it exists, and the public keys in use, if there are any; creates nothing.
+/// Opens the ledger and the public keys in use for reading. Creates nothing: a missing ledger is `None`, and missing
+/// keys are an empty keyring.
 pub(crate) fn ledger_and_keys(tenant: &Tenant) -> Result<(Option<LedgerView>, Keyring), Failure> {
     let keys = existing_keys()?;
     let keyring = keys.map_or_else(|| Keyring::new(Vec::new()), |keys| keys.keyring().clone());
@@ -198,28 +202,28 @@ fn opened_view(tenant: &Tenant) -> Result<Option<LedgerView>, Failure> {
     existing_home()?.map_or(Ok(None), |home| view_in(&home, &tenant.id()?))
 }
 
-/// Opens the home of ledgers and keys, if it exists; creates nothing.
+/// Opens the directory of ledgers and keys, if it exists. Creates nothing.
 fn existing_home() -> Result<Option<LedgerHome>, Failure> {
     Ok(LedgerHome::open_existing(&home::path()?).map_err(actum::Error::from)?)
 }
 
-/// Opens the ledger of a tenant.
+/// Opens the ledger of a tenant for reading, if it exists.
 fn view_in(home: &LedgerHome, tenant: &TenantId) -> Result<Option<LedgerView>, Failure> {
     Ok(LedgerView::open(home, tenant).map_err(actum::Error::from)?)
 }
 
-/// Opens the keys of an installation.
+/// Opens the keys of an installation, if it has any.
 fn keys_in(home: &LedgerHome) -> Result<Option<Keys>, Failure> {
     Ok(Keys::open_existing(home).map_err(actum::Error::from)?)
 }
 
-/// Opens the keys in use, if there are any; creates nothing.
+/// Opens the keys in use, if there are any. Creates nothing.
 fn existing_keys() -> Result<Option<Keys>, Failure> {
     existing_home()?.map_or(Ok(None), |home| keys_in(&home))
 }
 
-/// Returns a function that finds facts about runs to undo. If the record of a run cannot be read, its undo is judged as
-/// a new change.
+/// Returns a function that looks up the recorded facts about a run to undo. If the record of that run cannot be read,
+/// the gates judge the undo like a new change.
 pub(crate) fn undone(tenant: &TenantId) -> impl Fn(RunId) -> Option<Undone> {
     let view = || view_in(&existing_home().ok()??, tenant).ok()?;
     let opened = LazyCell::new(move || Some((view()?, Trusted::own().ok()?.keyring)));
@@ -230,9 +234,9 @@ pub(crate) fn undone(tenant: &TenantId) -> impl Fn(RunId) -> Option<Undone> {
     }
 }
 
-/// Returns runs of a workspace that are newer than the newest one that its ledger knows, the newest first, among the
-/// newest `max` runs. Runs before an adoption, which the note of the ledger names, are not returned. If another ledger
-/// recorded the workspace, all of them are.
+/// Returns the newest runs of a workspace that its ledger did not record, newest first. The search covers at most `max`
+/// runs. It ends at the first recorded run, or at the run after which this ledger adopted the workspace. If only
+/// another ledger recorded the workspace, all runs that were searched are returned.
 fn unrecorded(
     workspace: &View,
     ledger: Option<&LedgerView>,
@@ -261,7 +265,7 @@ fn unrecorded(
     Ok(unrecorded)
 }
 
-/// Returns the newest recorded runs of the workspace at `root` that its history has lost and no `gc` removed.
+/// Returns recorded runs that are missing from the history of the workspace at `root`, although no `gc` removed them.
 fn missing(root: &Path, workspace: &View, ledger: Option<&Queue>) -> Result<Vec<RunId>, Failure> {
     let (Some(id), Some(ledger)) = (workspace.workspace_id()?, ledger) else {
         return Ok(Vec::new());
@@ -277,21 +281,22 @@ fn missing(root: &Path, workspace: &View, ledger: Option<&Queue>) -> Result<Vec<
     if missing.is_empty() {
         return Ok(missing);
     }
-    // A run may have ended since the workspace was read.
+    // Read the history again, because a run may have ended since the workspace was read.
     Ok(missing_from(&View::open(root)?.runs()?)?)
 }
 
-/// Differences between the runs of a workspace and its ledger.
+/// Differences between the history of a workspace and its ledger.
 #[derive(Debug, Default)]
 pub(crate) struct Differences {
-    /// Newest runs that the ledger does not know, the newest first.
+    /// Newest runs in the history that the ledger did not record, newest first.
     pub(crate) unrecorded: Vec<RunId>,
-    /// Recorded runs that the history has lost and no `gc` removed, the newest first.
+    /// Recorded runs that are missing from the history although no `gc` removed them, newest first.
     pub(crate) missing: Vec<RunId>,
 }
 
 impl Differences {
-    /// Compares the newest `max` runs of the workspace at `root` with a ledger, if there is one.
+    /// Compares the history of the workspace at `root` with a ledger, if there is one. Only the newest `max` runs are
+    /// checked for being recorded.
     pub(crate) fn find(
         root: &Path,
         workspace: &View,
@@ -305,7 +310,7 @@ impl Differences {
     }
 }
 
-/// Returns the runs of a workspace whose end is not recorded yet.
+/// Returns the runs of a workspace whose outcome is not recorded yet.
 pub(crate) fn open_runs(workspace: &View, tenant: &Tenant) -> Result<Vec<RunId>, Failure> {
     let (Some(id), Some(ledger)) = (workspace.workspace_id()?, opened_view(tenant)?) else {
         return Ok(Vec::new());
@@ -314,8 +319,8 @@ pub(crate) fn open_runs(workspace: &View, tenant: &Tenant) -> Result<Vec<RunId>,
     Ok(open.into_iter().map(|row| row.run).collect())
 }
 
-/// Removes captures of killed processes, and captures whose plans have left the queue. Returns the number of removed
-/// captures.
+/// Removes the captures of killed processes, and those of plans that are no longer queued. Returns the number of
+/// removed captures.
 pub(crate) fn sweep_captures(workspace: &Workspace, tenant: &Tenant) -> Result<usize, Failure> {
     workspace.sweep_captures(|| {
         let Some(ledger) = opened_view(tenant)? else { return Ok(BTreeSet::new()) };
@@ -324,20 +329,20 @@ pub(crate) fn sweep_captures(workspace: &Workspace, tenant: &Tenant) -> Result<u
     })
 }
 
-/// Limit of the newest runs that are searched for unrecorded ones.
+/// Maximum number of runs that are searched for unrecorded ones, starting with the newest.
 const UNRECORDED_MAX: usize = 1000;
 
-/// State of the ledger for a workspace.
+/// State of the ledger with respect to one workspace.
 pub(crate) enum Examination {
     /// Nothing is recorded yet.
     None,
-    /// All records are in order.
+    /// The ledger can record and sign the next run.
     Sound { entries: u64 },
-    /// Runs of this workspace wait for their receipts.
+    /// Some runs of this workspace have no receipt yet.
     Open { runs: u64 },
-    /// This workspace was recorded in a ledger that is not here.
+    /// This workspace belongs to a ledger other than the one in use.
     Elsewhere { origin: String },
-    /// Another installation made the newest runs of this workspace.
+    /// The newest runs of this workspace were made by another installation and are not in the ledger.
     Unrecorded { runs: u64 },
 }
 
@@ -361,7 +366,7 @@ pub(crate) fn examine(root: &Path, tenant: &Tenant) -> Result<Examination, Failu
     if let Some(workspace) = &workspace {
         let origin = view.origin().map_err(actum::Error::from)?;
         match Witness::of(workspace, &origin)? {
-            // A run may have ended since the ledger was opened, so the current view is read.
+            // Open the ledger again, because a run may have ended since it was opened.
             Some(witness) => match opened_view(tenant)? {
                 Some(view) => witness.check_in(&view).map_err(actum::Error::from)?,
                 None => return nothing(),
@@ -386,8 +391,8 @@ pub(crate) fn examine(root: &Path, tenant: &Tenant) -> Result<Examination, Failu
     Ok(Examination::Sound { entries: view.size().map_err(actum::Error::from)? })
 }
 
-/// Returns true if an approval key with a passphrase is valid now, so that the operator is distinguished from a
-/// program.
+/// Returns whether there is a valid approval key with a passphrase. Without one, an approval by the operator cannot be
+/// distinguished from one by a program.
 pub(crate) fn has_passphrase() -> Result<bool, Failure> {
     let Some(keys) = existing_keys()? else { return Ok(false) };
     let Some(current) = keys.keyring().current(KeyRole::Approval, clock::now()) else {
@@ -397,19 +402,18 @@ pub(crate) fn has_passphrase() -> Result<bool, Failure> {
     Ok(protection == Protection::Passphrase)
 }
 
-/// Reports on standard error runs whose end was recorded only now, and another ledger.
+/// Prints notes about interrupted runs and actions whose outcome was recorded only now.
 pub(crate) fn tell(screen: &Screen, engine: &Engine) {
     for Resumed { run, status } in engine.resumed() {
         screen.note(format_args!(
-            "the process of run {run} ended before it could record how the run ended: {}; now it is \
-             recorded",
+            "the process of run {run} exited before the outcome was recorded; it is recorded now: {}",
             Quoted(status.as_str().as_bytes())
         ));
     }
     for action in engine.cut_off() {
         screen.note(format_args!(
-            "the process of action {action} ended before the action did; how it ended is recorded now: \
-             `actum feedback`"
+            "the process of action {action} exited before the action ended; run `actum feedback` to see the \
+             outcome, which is recorded now"
         ));
     }
 }

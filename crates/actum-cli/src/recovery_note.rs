@@ -1,4 +1,4 @@
-//! Results of a recovery, for users and for programs.
+//! Messages and JSON documents about the results of a recovery.
 
 use actum_api::path::WorkspacePath;
 use actum_api::recovery::{Recovered, RefusedPath};
@@ -7,7 +7,7 @@ use actum_workspace::Recovery;
 
 use crate::output::Screen;
 
-/// Converts a recovery for documents.
+/// Converts the results of a recovery to their form in JSON documents.
 pub(crate) fn document(recovery: &Recovery) -> Recovered {
     let Recovery { unfinished, rewritten, foreign, refused, saved } = recovery;
     let refused_path =
@@ -25,36 +25,36 @@ fn left_nothing(recovered: &Recovered) -> bool {
     recovered.foreign.is_empty() && recovered.refused.is_empty()
 }
 
-/// Returns the results of a recovery, one sentence a line.
+/// Describes the results of a recovery, one sentence per line.
 pub(crate) fn sentences(recovered: &Recovered) -> Vec<String> {
     let unfinished = recovered.unfinished.map(|run| {
         if left_nothing(recovered) {
-            format!("run {run} had begun and not ended; it was taken back")
+            format!("run {run} was interrupted and has been rolled back")
         } else {
             format!(
-                "run {run} had begun and not ended; it was taken back but for what is named here"
+                "run {run} was interrupted and has been rolled back, except for the paths listed here"
             )
         }
     });
     let rewritten = recovered
         .rewritten
         .iter()
-        .map(|path| format!("`{path}` had lost content; it was put right from the journal"));
+        .map(|path| format!("`{path}` had lost content, which was restored from the journal"));
     let foreign = recovered
         .foreign
         .iter()
-        .map(|path| format!("`{path}` was changed by someone else and stays as it is"));
+        .map(|path| format!("`{path}` was changed by another process and was left unchanged"));
     let saved = recovered.saved.iter().map(|name| {
-        format!("what one of them held was recorded nowhere; it is kept as .actum/lost/{name}")
+        format!("one of these paths had unrecorded content, which was saved as .actum/lost/{name}")
     });
     let refused = recovered.refused.iter().map(|RefusedPath { path, cause }| {
-        format!("`{path}` could not be put back ({cause}) and stays as it is")
+        format!("`{path}` could not be restored ({cause}) and was left unchanged")
     });
     let left = foreign.chain(refused);
     unfinished.into_iter().chain(rewritten).chain(saved).chain(left).collect()
 }
 
-/// Reports on standard error that this command recovered something.
+/// Prints notes about the interrupted run that this command recovered, if there was one.
 pub(crate) fn tell(screen: &Screen, recovery: Option<&Recovery>) {
     let Some(recovered) = recovery.map(document) else { return };
     for sentence in sentences(&recovered) {

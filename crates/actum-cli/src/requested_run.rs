@@ -1,4 +1,5 @@
-//! Run that a command or a client requests: the workspace is opened, and the run is made or only computed.
+//! Execution of a run that a command or a client requests: opens the workspace, and carries out the run or only
+//! computes it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,39 +15,39 @@ use crate::run_end::{Extras, RunEnd, Title};
 use crate::session::Session;
 use crate::{actor, notify, policy, records, recovery_note, root};
 
-/// Request of a command, besides the work.
+/// Settings of the command that requests a run, apart from the work itself.
 pub(crate) struct Asked {
     pub(crate) limits: Limits,
     pub(crate) label: Option<String>,
     pub(crate) if_missing: IfMissing,
 }
 
-/// Handling of a missing workspace.
+/// Action to take if the workspace does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IfMissing {
-    /// Creates the workspace.
+    /// Create the workspace.
     Make,
-    /// Refuses the command.
+    /// Reject the command.
     Refuse,
 }
 
-/// Form of a run: real or dry.
+/// Whether a run is carried out or only computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RunForm {
-    /// Makes the run.
+    /// Carry out the run.
     Make,
-    /// Only computes the changes of the run.
+    /// Compute the changes of the run without applying them, as `--dry-run` does.
     Look,
 }
 
-/// Requested run, without the work.
+/// Run to carry out, without its work, which is computed once the workspace is open.
 pub(crate) struct RequestedRun<'r> {
     pub(crate) session: &'r Session,
     pub(crate) root: &'r Path,
     pub(crate) asked: Asked,
     pub(crate) form: RunForm,
     pub(crate) extras: Extras<'r>,
-    /// Waits if another process holds the workspace.
+    /// Whether to wait while another process holds the workspace.
     pub(crate) wait: bool,
     pub(crate) key: Option<RequestKey>,
     pub(crate) agent: Option<String>,
@@ -55,9 +56,9 @@ pub(crate) struct RequestedRun<'r> {
 }
 
 impl RequestedRun<'_> {
-    /// Makes the run or only computes it, and passes its end to `then`. Reports an earlier recovery, also on failure.
-    /// `work` is called once the workspace is open, since only an opened one knows all runs. Returns the engine, if
-    /// there is one, for the caller to close.
+    /// Carries out or computes the run, and passes its result to `then`. An earlier recovery is reported even if the
+    /// run fails. `work` is called after the workspace is opened, because only an open workspace knows all runs.
+    /// Returns the engine, if one was opened, for the caller to close.
     pub(crate) fn carry_out<T>(
         self,
         work: impl FnOnce() -> Result<Work, Failure>,
@@ -78,7 +79,7 @@ impl RequestedRun<'_> {
             IfMissing::Make => own_root.open()?,
             IfMissing::Refuse => own_root.open_existing()?,
         };
-        let working = Working::begin("computing the change");
+        let working = Working::begin(&session.screen, "computing the change");
         let end = work().and_then(|work| {
             let request = self.request(work, lease);
             let in_force = (&in_force, &session.tenant.id()?);
@@ -98,19 +99,20 @@ impl RequestedRun<'_> {
         let if_missing = self.asked.if_missing;
         let files = policy::files()?;
         if !root::is_made(root) {
-            files.read(root)?; // refused before anything is made
+            files.read(root)?; // reject an invalid policy before anything is created
             if if_missing == IfMissing::Refuse {
-                records::own_root(root, &session.tenant)?.open_existing()?; // and before anything is made elsewhere
+                // Report a missing workspace before the ledger is created.
+                records::own_root(root, &session.tenant)?.open_existing()?;
             }
         }
         let (checked, records) = records::open_for(root, &session.tenant)?;
-        let lease = self.lease.present(session, &records)?; // refused before a workspace is made
+        let lease = self.lease.present(session, &records)?; // reject an invalid lease before a workspace is created
         let engine = match if_missing {
             IfMissing::Make => checked.engine(records)?,
             IfMissing::Refuse => checked.existing_engine(records)?,
         };
         let mut engine = engine.under_files(files, root);
-        let working = Working::begin("making the change");
+        let working = Working::begin(&session.screen, "applying the change");
         let end = work()
             .map(|work| self.request(work, lease))
             .and_then(|request| Ok(RunEnd::make(&mut engine, request, extras)?));
@@ -120,7 +122,7 @@ impl RequestedRun<'_> {
         if let Err(failure) = &end
             && failure.queued().is_some()
         {
-            // The caller must learn that the plan is pending, whatever happens to the message about it.
+            // The caller must learn that the plan is pending, even if the notification fails.
             match policy::in_force(root).map(|in_force| in_force.notify) {
                 Ok(None) => {}
                 Ok(Some(command)) => notify::tell(&session.screen, &command, failure),
@@ -131,14 +133,14 @@ impl RequestedRun<'_> {
             match engine.records().describe_external(run) {
                 Ok(notes) => notes.into_iter().for_each(|note| session.screen.note(note)),
                 Err(error) => session.screen.note(format_args!(
-                    "the change is made; whether the run did anything outside cannot be read: {error}"
+                    "the change was applied, but the external effects of the run cannot be read: {error}"
                 )),
             }
         }
         let is_done = end.is_ok();
         let shown = end.and_then(|end| then(end.after(engine.recovery())));
         if is_done && let Some(warning) = engine.finish() {
-            session.screen.note(format_args!("what was done is recorded, but {warning}"));
+            session.screen.note(format_args!("the outcome is recorded, but {warning}"));
         }
         Ok((shown, engine))
     }

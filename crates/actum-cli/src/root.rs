@@ -1,4 +1,4 @@
-//! Root of the workspace: the only module that reads the current directory.
+//! Discovery of the workspace root. No other module reads the current directory.
 
 use std::ffi::OsStr;
 use std::fmt::{self, Display};
@@ -17,7 +17,8 @@ use actum_workspace::STATE_DIRECTORY;
 use crate::failure::Failure;
 use crate::{home, look_alike, private_place};
 
-/// Returns the directory to start in, without symbolic links: `directory`, or else the current one.
+/// Returns the directory in which a command starts, without symbolic links: `directory` if it is given, and otherwise
+/// the current directory.
 pub(crate) fn start(directory: Option<&Path>) -> Result<PathBuf, Failure> {
     let found = match directory {
         Some(directory) => std::fs::canonicalize(directory).and_then(|found| {
@@ -29,53 +30,56 @@ pub(crate) fn start(directory: Option<&Path>) -> Result<PathBuf, Failure> {
     found.map_err(|source| Failure::Start { directory: named.to_owned(), source })
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is the module that knows where we stand")]
+#[expect(clippy::disallowed_methods, reason = "only this module reads the current directory")]
 fn current_directory() -> io::Result<PathBuf> {
     std::env::current_dir()
 }
 
-/// Returns the root of the workspace that contains `start`, within the limits of discovery; without one `start` itself,
-/// which the engine then rejects.
+/// Returns the root of the workspace that contains `start`, within the limits of discovery. Without such a workspace,
+/// returns `start` itself, which the engine then rejects.
 pub(crate) fn existing(start: &Path) -> &Path {
     nearest(start, is_workspace).unwrap_or(start)
 }
 
-/// Returns the root of the nearest workspace of this user at or above a directory, which need not exist. No mount and
-/// no mode ends the search, since the caller requests a decision of its gates.
+/// Returns the root of the nearest workspace of this user at or above `directory`, which need not exist. File system
+/// boundaries and shared directories do not end the search, because the caller only asks for a decision of the gates.
 pub(crate) fn around(directory: &Path) -> Option<PathBuf> {
     let is_own = |root: &&Path| owner(&root.join(STATE_DIRECTORY)) == Some(own());
     directory.ancestors().find(is_own).map(Path::to_owned)
 }
 
-/// Returns the root to use if a workspace may be made: the existing one, else the root of the git repository. Otherwise
-/// it is the directory of a policy, which would not apply to a workspace below it, or `start`.
+/// Returns the root to use for a command that may create a workspace: an existing workspace, or else the root of the
+/// git repository. Without either, this is the nearest directory with a policy, because the policy would not apply to a
+/// workspace below it. The last choice is `start`.
 pub(crate) fn existing_or_new(start: &Path) -> &Path {
     let ruled = || nearest(start, |directory, _| has(directory, PolicyFiles::IN_WORKSPACE));
     let found = nearest(start, is_workspace).or_else(|| repository(start)).or_else(ruled);
     found.unwrap_or(start)
 }
 
-/// Returns the root of a workspace that `actum init` makes: the git repository around `start`, else `start`, also
-/// inside another workspace.
+/// Returns the root for `actum init`: the root of the git repository around `start`, or else `start`. An enclosing
+/// workspace has no influence.
 pub(crate) fn wanted(start: &Path) -> &Path {
     repository(start).unwrap_or(start)
 }
 
-/// Returns the root of the git repository that `start` lies in.
+/// Returns the root of the git repository that contains `start`, within the limits of discovery.
 pub(crate) fn repository(start: &Path) -> Option<&Path> {
     nearest(start, |directory, _| has(directory, ".git"))
 }
 
-/// Rejects a workspace in a directory of credentials. A new one is also rejected in a directory of ledgers and keys of
-/// any installation, and where programs of the user or the system act on its content. The operator can list exceptions
-/// to the latter: a change there would make its author the operator, and its diff show a key.
+/// Checks whether a workspace may be opened or created at `root`. No workspace may be in a directory of credentials. A
+/// new workspace must also not be in a directory of ledgers and keys, because its author could become the operator, and
+/// its diffs could show a key. Directories whose files are run or loaded automatically are rejected as well, unless the
+/// operator's policy lists them.
 ///
 /// # Errors
 /// `HomeInside`; `HomeAround`; `Usage`; `RootNotAllowed`; those of the operator's policy.
 pub(crate) fn check_place(root: &Path, state: RootState) -> Result<(), Failure> {
     if let Some(place) = private_place::holding(root) {
         let place = Quoted(place.as_os_str().as_bytes());
-        let message = format!("no workspace may be in {place}, a place of credentials");
+        let message =
+            format!("no workspace may be in {place}, a well-known location for credentials");
         return Err(Failure::Usage { message });
     }
     match state {
@@ -84,7 +88,7 @@ pub(crate) fn check_place(root: &Path, state: RootState) -> Result<(), Failure> 
             if let Some(state) = state_directory_around(root) {
                 let state = Quoted(state.as_os_str().as_bytes());
                 let message = format!(
-                    "no workspace may be in {state}, the state of a workspace or a repository"
+                    "no workspace may be in {state}, the state directory of a workspace or repository"
                 );
                 return Err(Failure::Usage { message });
             }
@@ -108,7 +112,7 @@ pub(crate) fn check_place(root: &Path, state: RootState) -> Result<(), Failure> 
     }
 }
 
-/// Returns the state directory of a workspace or a repository at or above a directory.
+/// Returns the state directory of a workspace or a repository (`.actum` or `.git`) that is at or above `directory`.
 fn state_directory_around(directory: &Path) -> Option<&Path> {
     let is_state = |directory: &&Path| {
         let name = directory.file_name().unwrap_or_default();
@@ -117,7 +121,8 @@ fn state_directory_around(directory: &Path) -> Option<&Path> {
     directory.ancestors().find(is_state)
 }
 
-/// Rejects a new workspace in a directory whose files programs run or obey by themselves.
+/// Rejects a new workspace in a directory whose files are run or loaded automatically, unless the operator's policy
+/// lists it.
 fn check_new(root: &Path) -> Result<(), Failure> {
     let Some(why) = private_place::acted_on(root).or_else(|| leaves_rules_behind(root)) else {
         return Ok(());
@@ -129,28 +134,28 @@ fn check_new(root: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Returns the reason for which a root in a workspace or a repository would evade built-in rules, if it would.
+/// Returns the reason why `root` would evade the built-in rules of an enclosing workspace or repository, if it would.
 fn leaves_rules_behind(root: &Path) -> Option<&'static str> {
     let is_root = |directory: &&Path| home::PROJECTS.iter().any(|state| has(directory, state));
     let around = root.ancestors().skip(1).filter(is_root).last()?;
     let below = root.strip_prefix(around).ok()?;
     refuses_root(&names(around), &names(below)).then_some(
-        "a change there is denied or needs approval in the workspace or repository around it",
+        "the enclosing workspace or repository denies changes there or requires approval for them",
     )
 }
 
-/// Returns the names of a path, without its root.
+/// Returns the components of a path, without the root directory.
 fn names(path: &Path) -> Vec<&[u8]> {
     let normal = path.components().filter(|it| matches!(it, Component::Normal(_)));
     normal.map(|name| name.as_os_str().as_bytes()).collect()
 }
 
-/// Returns true if `root` has a state directory, valid or not.
+/// Returns whether `root` has a state directory, even if it is not a valid one.
 pub(crate) fn is_made(root: &Path) -> bool {
     has(root, STATE_DIRECTORY)
 }
 
-/// Returns the nearest workspace above `start`, and the limit that hides it from discovery.
+/// Returns the nearest workspace above `start`, and the limit that prevents discovery from finding it, if there is one.
 pub(crate) fn above(start: &Path) -> Option<Above> {
     let root = start.ancestors().skip(1).find(|root| is_made(root))?;
     let foreign = || owner(&root.join(STATE_DIRECTORY)).filter(|&user| user != own());
@@ -158,8 +163,8 @@ pub(crate) fn above(start: &Path) -> Option<Above> {
     Some(Above { root: root.to_owned(), limit })
 }
 
-/// Returns the path of an existing file from the root of its workspace, if `path`, relative to `start`, is below that
-/// root.
+/// Returns the path of an existing file relative to the root of its workspace, if that path differs from `path`, which
+/// is relative to `start`. Returns `None` if the file does not exist or is outside of the workspace.
 pub(crate) fn meant(start: &Path, path: &RelPath) -> Option<RelPath> {
     let root = existing(start);
     let meant = start.join(OsStr::from_bytes(path.as_bytes()));
@@ -173,7 +178,7 @@ pub(crate) fn meant(start: &Path, path: &RelPath) -> Option<RelPath> {
 #[derive(Debug)]
 pub(crate) struct Above {
     root: PathBuf,
-    /// Limit that hides it from discovery.
+    /// Limit that prevents discovery from finding the workspace.
     limit: Option<Limit>,
 }
 
@@ -181,11 +186,11 @@ impl Display for Above {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let root = Quoted(self.root.as_os_str().as_bytes());
         let Some(limit) = &self.limit else {
-            return write!(out, "it lies inside the workspace {root}");
+            return write!(out, "this directory is inside the workspace {root}");
         };
-        write!(out, "the workspace {root} above is not used: ")?;
+        write!(out, "the workspace {root} above this directory is not used because ")?;
         match limit {
-            Limit::FileSystem => write!(out, "it is on another file system"),
+            Limit::FileSystem => write!(out, "it is on a different file system"),
             Limit::Home => write!(out, "it is above your home directory"),
             Limit::Writable(directory) => {
                 let directory = Quoted(directory.as_os_str().as_bytes());
@@ -194,23 +199,23 @@ impl Display for Above {
             Limit::Owner(user) => write!(out, "it belongs to another user ({user})"),
         }?;
         let root = ShellWord::path(self.root.as_os_str().as_bytes());
-        write!(out, "; `actum -C {root} …` names it")
+        write!(out, "; run `actum -C {root} …` to use it")
     }
 }
 
-/// Reason for which discovery stops.
+/// Reason why discovery does not continue in the parent directory.
 #[derive(Debug, PartialEq, Eq)]
 enum Limit {
     FileSystem,
     Home,
-    /// Other users may write to this directory, such as a sticky `/tmp`.
+    /// Other users may write to this directory, as in a `/tmp` with the sticky bit.
     Writable(PathBuf),
-    /// Another user owns the directory, or the state directory in it.
+    /// Another user, with this user id, owns the directory or its state directory.
     Owner(u32),
 }
 
-/// Returns the nearest directory from `start` upwards for which `is_meant` is true. Its second argument marks `start`,
-/// which is named and not discovered.
+/// Returns the nearest directory, from `start` upwards, for which `is_meant` returns true. The second argument of
+/// `is_meant` distinguishes `start`, which the user chose, from the directories above it.
 fn nearest(start: &Path, is_meant: impl Fn(&Path, Place) -> bool) -> Option<&Path> {
     let mut above = start;
     let mut place = Place::Start;
@@ -224,17 +229,17 @@ fn nearest(start: &Path, is_meant: impl Fn(&Path, Place) -> bool) -> Option<&Pat
     Some(above)
 }
 
-/// Position of a directory in the search.
+/// Position of a directory in the upward search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// Directory to start in.
+    /// Directory in which the search starts.
     Start,
-    /// Directory above it.
+    /// Directory above the start of the search.
     Above,
 }
 
-/// Returns true if `directory` holds a state directory. Discovery skips that of another user; the engine rejects it if
-/// it is named.
+/// Returns whether `directory` has a state directory. A state directory of another user is ignored above the start. At
+/// the start, it is accepted here and rejected by the engine, because the user chose that directory.
 fn is_workspace(directory: &Path, place: Place) -> bool {
     let state = directory.join(STATE_DIRECTORY);
     match place {
@@ -243,13 +248,13 @@ fn is_workspace(directory: &Path, place: Place) -> bool {
     }
 }
 
-/// Returns the first limit on the way from `start` up to `root`.
+/// Returns the first limit of discovery between `start` and its ancestor `root`.
 fn limit_of(start: &Path, root: &Path) -> Option<Limit> {
     let way = start.ancestors().take_while(|directory| *directory != root);
     way.filter_map(|directory| limit_between(directory, directory.parent()?)).next()
 }
 
-/// Returns the limit that stops discovery between `directory` and its parent.
+/// Returns the limit that stops discovery between `directory` and its parent, if there is one.
 fn limit_between(directory: &Path, parent: &Path) -> Option<Limit> {
     let found = directory.metadata().ok();
     let above = parent.metadata().ok();
@@ -263,7 +268,7 @@ fn limit_between(directory: &Path, parent: &Path) -> Option<Limit> {
     shared(directory, &found).or_else(|| shared(parent, &above))
 }
 
-/// Returns the reason for which other users share a directory.
+/// Returns a limit if other users own the directory or may write to it.
 fn shared(path: &Path, directory: &Metadata) -> Option<Limit> {
     if directory.mode() & OTHERS_WRITE != 0 {
         return Some(Limit::Writable(path.to_owned()));
@@ -287,7 +292,8 @@ fn is_same(path: &Path, directory: &Metadata) -> bool {
     found.is_ok_and(|found| (found.dev(), found.ino()) == (directory.dev(), directory.ino()))
 }
 
-/// Returns true if `directory` has an entry of this name. A symbolic link counts, since the engine judges it.
+/// Returns whether `directory` has an entry called `name`. A symbolic link is enough, because the engine checks it
+/// later.
 fn has(directory: &Path, name: &str) -> bool {
     directory.join(name).symlink_metadata().is_ok()
 }
@@ -297,7 +303,7 @@ mod tests {
     use super::*;
 
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "a test makes its own directories")]
+    #[expect(clippy::disallowed_methods, reason = "the test creates its own directories")]
     fn the_nearest_workspace_wins_over_a_nearer_repository() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
@@ -314,9 +320,9 @@ mod tests {
         assert_eq!(wanted(&root.join("outer")), root.join("outer"));
     }
 
-    /// D-5: a state directory that another user can create above a directory does not become its workspace.
+    /// D-5: a state directory in a directory that other users may write to is not discovered from below.
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "a test makes its own directories")]
+    #[expect(clippy::disallowed_methods, reason = "the test creates its own directories")]
     fn discovery_stops_at_a_directory_that_others_may_write() {
         use std::os::unix::fs::PermissionsExt;
         let directory = tempfile::tempdir().unwrap();
@@ -331,7 +337,7 @@ mod tests {
                 .unwrap();
         };
         set_mode(0o775);
-        assert_eq!(existing(&inner), outer.join("shared"), "a group may write it");
+        assert_eq!(existing(&inner), outer.join("shared"), "a group may write to it");
         for mode in [0o777, 0o1777, 0o702] {
             let shared = outer.join("shared");
             set_mode(mode);
@@ -342,7 +348,7 @@ mod tests {
                 (&above.root, above.limit),
                 (&shared, Some(Limit::Writable(shared.clone())))
             );
-            // The directory is used if it is named, and nothing above it.
+            // The shared directory itself is used if the command starts in it, but no directory above it.
             assert_eq!(existing(&shared), shared);
         }
     }

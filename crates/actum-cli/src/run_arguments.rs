@@ -1,4 +1,4 @@
-//! Options of every command that makes a run, and the function that makes it.
+//! Options that are shared by all commands that make a run, and the function that makes it.
 
 use std::path::Path;
 
@@ -12,19 +12,20 @@ use crate::lease::LeaseArgument;
 use crate::requested_run::{Asked, RequestedRun, RunForm};
 use crate::session::Session;
 
-/// Options of a run.
+/// Options that are shared by all commands that make a run.
 #[derive(clap::Args)]
 pub(crate) struct RunArguments {
-    /// Show what would change, and change nothing; an interrupted run is rolled back first
+    /// Show what would change without changing anything; an interrupted run is still rolled back first
     #[arg(long)]
     dry_run: bool,
     /// Also show the change as a diff
     #[arg(long)]
     diff: bool,
-    /// Wait if another process is at work in the workspace
+    /// Wait if another process is using the workspace
     #[arg(long)]
     wait: bool,
-    /// Do it once: if a request with this key was carried out before and is in effect, show that run and change nothing
+    /// Carry out the request only once: if a request with this key was carried out before and is still in effect, show
+    /// that run and change nothing
     #[arg(long, value_name = "KEY", conflicts_with = "dry_run")]
     request_key: Option<String>,
     /// Record NAME as the agent that makes the request
@@ -34,10 +35,11 @@ pub(crate) struct RunArguments {
     lease: LeaseArgument,
 }
 
-/// Handling of files that were edited after the run to undo.
+/// Option of undo and redo for files that were edited after the run.
 #[derive(clap::Args)]
 pub(crate) struct KeepEdits {
-    /// Remove only the run's lines from files that were edited later; each piece must match at exactly one place
+    /// Keep later edits of the files: change only the lines of the run, each hunk of which must match at exactly one
+    /// place
     #[arg(long)]
     keep_edits: bool,
 }
@@ -50,27 +52,26 @@ impl KeepEdits {
 }
 
 impl RunArguments {
-    /// Returns true if the run is a dry run.
     pub(crate) fn is_dry_run(&self) -> bool {
         self.dry_run
     }
 
-    /// Returns the agent that makes the request, if one is named.
+    /// Returns the name of the agent that makes the request, if `--agent` was passed.
     pub(crate) fn agent(&self) -> Option<&str> {
         self.agent.as_deref()
     }
 
-    /// Returns true if the request has a key, by which a repetition is recognised.
+    /// Returns whether the request has a key, so that a repetition of it is recognized.
     pub(crate) fn has_request_key(&self) -> bool {
         self.request_key.is_some()
     }
 
-    /// Returns true if the run waits while another process holds the workspace.
+    /// Returns whether to wait while another process holds the workspace.
     pub(crate) fn waits(&self) -> bool {
         self.wait
     }
 
-    /// Makes the run or only computes it, and shows the outcome.
+    /// Makes the run, or only computes it if it is a dry run, and shows the result.
     pub(crate) fn carry_out(
         &self,
         session: &Session,
@@ -94,37 +95,37 @@ impl RunArguments {
             door: EntryPoint::CommandLine,
         };
         let (shown, engine) = run.carry_out(work, |end| end.show(&session.screen))?;
-        // The process ends now: closing all open files would take a third of a millisecond more, and the kernel does it
-        // anyway.
+        // Leak the engine, because the process is about to exit: closing all files here would take a third of a
+        // millisecond, and the kernel closes them anyway.
         std::mem::forget(engine);
         shown.map(|()| Exit::Success)
     }
 }
 
-/// Reads the key of a request. The error shows it escaped, unlike an error of the command-line parser.
+/// Parses a request key. Unlike an error of the command-line parser, the error escapes the key before it is shown.
 pub(crate) fn request_key(key: Option<&str>) -> Result<Option<RequestKey>, Failure> {
     let key = key.map(RequestKey::from_caller).transpose();
     key.map_err(|error: NameError| Failure::Usage { message: format!("{error}") })
 }
 
-/// Limit of a label for the log, in bytes.
+/// Maximum length of a label for the log, in bytes.
 const LABEL_BYTES_MAX: usize = 1000;
 
-/// Invalid label.
+/// Error for a label that is empty or too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("give 1 to {LABEL_BYTES_MAX} bytes of text")]
+#[error("expected 1 to {LABEL_BYTES_MAX} bytes of text")]
 pub(crate) struct LabelError;
 
-/// Reads a label for the log, which escapes it.
+/// Checks the length of a label. Control characters are allowed, because the log escapes them.
 pub(crate) fn label(text: &str) -> Result<String, LabelError> {
     let fits = (1..=LABEL_BYTES_MAX).contains(&text.len());
     fits.then(|| text.to_owned()).ok_or(LabelError)
 }
 
-/// Reads a label of one line.
+/// Checks the length of a label, which must be a single line without control characters.
 pub(crate) fn one_line(text: &str) -> Result<String, String> {
     match text.chars().any(char::is_control) {
-        true => Err("it has to be one line, without control characters".to_owned()),
+        true => Err("expected a single line without control characters".to_owned()),
         false => label(text).map_err(|error| error.to_string()),
     }
 }

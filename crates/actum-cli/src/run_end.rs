@@ -1,4 +1,4 @@
-//! Result of a requested run, or of its dry run.
+//! Result of a requested run or of its dry run, as text and as a JSON document.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -24,20 +24,20 @@ use crate::failure::Failure;
 use crate::file_diffs::FileDiffs;
 use crate::folded_paths::LISTED_MAX;
 use crate::gate_view::why_approval;
-use crate::output::{Document, Screen};
+use crate::output::{Document, Kind, Screen};
 use crate::recovery_note;
 use crate::signals::{self, Held};
 use crate::style::{self, Painted};
 use crate::{clock, records};
 
-/// Kind of run.
+/// Kind of a run, which determines how its result is described.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Title {
-    /// Change that was described.
+    /// Run that applies a change, adopts one, or restores earlier content.
     Apply,
-    /// Undo of this run.
+    /// Run that undoes the given run.
     Undo(RunId),
-    /// Undo of this undo.
+    /// Run that undoes the given undo.
     Redo(RunId),
 }
 
@@ -46,31 +46,31 @@ impl Title {
         match (work, undoes) {
             (Work::Undo(_), Some(run)) => Self::Undo(run),
             (Work::Redo(_), Some(run)) => Self::Redo(run),
-            // The undone work is no run.
+            // Without the id of an undone run, the result is described like that of any other change.
             (Work::Apply(_) | Work::Adopt(_) | Work::Restore { .. }, _) | (_, None) => Self::Apply,
         }
     }
 }
 
-/// Effect of a run or of its dry run.
+/// Result of a run or of its dry run.
 #[derive(Debug)]
 pub(crate) struct RunEnd {
-    /// Blocks termination signals until the result is printed.
+    /// Guard that blocks termination signals until the result is printed.
     signal_guard: Option<Held>,
     title: Title,
     pub(crate) outcome: Outcome,
-    /// Effect without its diff.
+    /// Effect of the run, without its diff.
     pub(crate) effect: Effect,
-    /// Effect on each path, with digests.
+    /// Effect on each path, with the digests of its content.
     pub(crate) effects: Arc<[PathEffect]>,
-    /// Change as a diff, if requested.
+    /// Diff of the change, if it was requested.
     diff: Option<FileDiffs>,
 }
 
-/// Check of the changes of a request, under the lock, that may refuse it.
+/// Additional check of a change, made while the workspace is locked. An error rejects the change.
 pub(crate) type Check<'c> = dyn Fn(&[PathEffect]) -> Result<(), Error> + 'c;
 
-/// Settings outside a request: the audience of its diff, and an additional check of the change.
+/// Settings that are not part of the request: the audience of its diff, and an additional check of the change.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Extras<'c> {
     pub(crate) diff: Option<Audience>,
@@ -94,7 +94,7 @@ fn receipt_ref(receipt: &Receipt) -> ReceiptRef {
 }
 
 impl RunEnd {
-    /// Computes what a request would do under the policy in force.
+    /// Computes what a request would change, and how the gates would decide under the policy in force.
     pub(crate) fn look(
         workspace: &mut Workspace,
         request: &Request,
@@ -119,12 +119,12 @@ impl RunEnd {
         Self { outcome: Outcome { dry_run: true, ..self.outcome }, ..self }
     }
 
-    /// Returns true if nothing changes.
+    /// Returns whether the request changes nothing.
     pub(crate) fn is_empty(&self) -> bool {
         self.effect.changes.changes.is_empty()
     }
 
-    /// Carries out a request. One that changes nothing leaves no run.
+    /// Carries out a request. A request that changes nothing leaves no run behind.
     pub(crate) fn make(
         engine: &mut Engine,
         request: Request,
@@ -155,12 +155,11 @@ impl RunEnd {
         })
     }
 
-    /// Returns the kind of run.
     pub(crate) fn title(&self) -> Title {
         self.title
     }
 
-    /// Computes the effect of a transaction.
+    /// Computes the effect of a transaction that was staged but not published.
     fn new(
         transaction: &mut Transaction<'_, LinuxDisk>,
         title: Title,
@@ -195,7 +194,7 @@ impl RunEnd {
         Ok(Self { signal_guard: None, title, outcome, effect, diff, effects })
     }
 
-    /// Returns the end of a request that an earlier run carried out.
+    /// Returns the result for a request that an earlier run already carried out.
     fn answered(work: &Work, done: &Done) -> Self {
         let predicate = &done.receipt.statement.predicate;
         let approval = predicate.approval.clone().map(Into::into);
@@ -215,18 +214,18 @@ impl RunEnd {
         }
     }
 
-    /// Adds an earlier recovery to the result.
+    /// Adds the results of a recovery that preceded the run.
     pub(crate) fn after(self, recovery: Option<&Recovery>) -> Self {
         let recovery = recovery.map(recovery_note::document);
         Self { effect: Effect { recovery, ..self.effect }, ..self }
     }
 
-    /// Returns the document of a change that was described.
+    /// Returns the result as a JSON document for a change that was applied.
     pub(crate) fn document(&self) -> Apply {
         Apply { outcome: self.outcome.clone(), effect: self.whole_effect() }
     }
 
-    /// Returns the parts of the brief form.
+    /// Returns the parts of the brief JSON form.
     pub(crate) fn brief(&self) -> BriefParts {
         BriefParts { paths: BriefPath::list(&*self.effects), ..(&self.outcome).into() }
     }
@@ -236,7 +235,7 @@ impl RunEnd {
         Effect { diff, ..self.effect.clone() }
     }
 
-    /// Shows the result, and reports side effects that were not requested.
+    /// Shows the result, with notes about side effects that the user did not ask for.
     pub(crate) fn show(&self, screen: &Screen) -> Result<(), Failure> {
         self.note(screen);
         match self.title {
@@ -254,29 +253,27 @@ impl RunEnd {
         }
     }
 
-    /// Shows the result on standard error, if another program owns standard output.
+    /// Shows the result on standard error, for use when another program owns standard output.
     pub(crate) fn tell(&self, screen: &Screen) -> Result<(), Failure> {
         self.note(screen);
-        screen.tell_text(self)
+        screen.tell_report(self)
     }
 
     fn note(&self, screen: &Screen) {
         for path in &self.effect.broken_links {
-            screen.note(format_args!(
-                "`{path}` has other names (hard links); they keep the old content"
-            ));
+            screen.note(format_args!("`{path}` has other hard links, which keep the old content"));
         }
         for MovedHunk { path, hunk, stated_line, found_line } in &self.effect.moved_hunks {
             screen.note(format_args!(
-                "hunk {hunk} of `{path}` says line {stated_line} and applies at line {found_line}"
+                "hunk {hunk} of `{path}` applies at line {found_line} instead of line {stated_line}"
             ));
         }
         for path in &self.effect.as_before {
-            screen.note(format_args!("`{path}` is as it was before that run already"));
+            screen.note(format_args!("`{path}` is already in its state from before that run"));
         }
         if let Some(ground) = &self.effect.needs_approval {
             let ground = Harmless(ground.as_bytes());
-            screen.note(format_args!("this needs approval: {ground}"));
+            screen.note(format_args!("this change needs approval: {ground}"));
         }
         if let Some(Approval { plan, by, .. }) = &self.effect.approval {
             let by = Quoted(by.user.as_bytes());
@@ -284,21 +281,21 @@ impl RunEnd {
         }
         for path in &self.effect.kept_edits {
             screen.note(format_args!(
-                "`{path}` was edited since; only the lines of the run are taken back"
+                "`{path}` was edited since; only the lines of the run are undone"
             ));
         }
     }
 }
 
-/// Observer that keeps the staged change for display, and blocks signals while it is published.
+/// Observer that keeps the staged change for display, and blocks signals while the change is published.
 struct RunEndObserver<'w> {
     work: &'w Work,
     extras: Extras<'w>,
-    /// Effect of the run, once it is computed.
+    /// Result of the run, available once its change is staged.
     end: Option<RunEnd>,
 }
 
-/// Reason why `run_with` stopped.
+/// Reason why [`Engine::run_with`] was stopped.
 enum RunEndStop {
     NothingToChange(Box<RunEnd>),
     Error(Error),
@@ -324,8 +321,8 @@ impl Observer<LinuxDisk> for RunEndObserver<'_> {
         Ok(())
     }
 
-    /// Blocks termination signals until the run has ended and was printed. A kill during publishing would leave a
-    /// recovery to do.
+    /// Blocks termination signals until the run has ended and its result is printed. If a signal ended the process
+    /// during publishing, the run would have to be recovered.
     fn verified(&mut self, _: &mut Verified<'_, LinuxDisk>) -> Result<(), RunEndStop> {
         if let Some(end) = &mut self.end {
             end.signal_guard = Some(signals::hold());
@@ -334,7 +331,7 @@ impl Observer<LinuxDisk> for RunEndObserver<'_> {
     }
 }
 
-/// Result of an undo or a redo, and the function that makes its document.
+/// Result of an undo or a redo, with the function that converts it to a JSON document.
 struct Shown<'a, F>(&'a RunEnd, F);
 
 impl<D: actum_api::Document, F: Fn(&RunEnd) -> D> Document for Shown<'_, F> {
@@ -350,6 +347,10 @@ impl<D: actum_api::Document, F: Fn(&RunEnd) -> D> Document for Shown<'_, F> {
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         self.0.write_text(out)
+    }
+
+    fn kind(&self) -> Kind {
+        self.0.kind()
     }
 }
 
@@ -396,7 +397,7 @@ impl Document for RunEnd {
                 }
                 Title::Redo(undo) => writeln!(
                     out,
-                    "dry run: taking back the undo {undo} would change {count}; nothing was changed"
+                    "dry run: undoing the undo {undo} would change {count}; nothing was changed"
                 ),
             };
         };
@@ -407,9 +408,15 @@ impl Document for RunEnd {
         match self.title {
             Title::Apply => writeln!(out, "undo with `actum undo {run}`"),
             Title::Undo(undone) => {
-                writeln!(out, "{undone} is undone, and `actum redo {undone}` brings it back")
+                writeln!(out, "{undone} is undone, and `actum redo {undone}` restores it")
             }
-            Title::Redo(undo) => writeln!(out, "the undo {undo} is taken back"),
+            Title::Redo(undo) => writeln!(out, "the undo {undo} is undone"),
         }
+    }
+
+    /// Returns `Report` for a change that was applied. A requested diff and a dry run are data, so they are printed
+    /// even with `--quiet`.
+    fn kind(&self) -> Kind {
+        if self.diff.is_some() || self.outcome.dry_run { Kind::Short } else { Kind::Report }
     }
 }

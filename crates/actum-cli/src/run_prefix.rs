@@ -1,4 +1,4 @@
-//! Run as it is typed: its id, or enough of the beginning of it.
+//! Run ids as users type them: the complete id or a unique prefix of it.
 
 use std::str::FromStr;
 
@@ -7,17 +7,19 @@ use actum_workspace::{Outcome, View};
 
 use crate::failure::Failure;
 
-/// Minimum length of a prefix, in characters.
+/// Minimum length of a run id prefix, in characters.
 pub(crate) const LENGTH_MIN: usize = 4;
 const LENGTH_MAX: usize = 12;
 
-/// Beginning of a run id, or all of it.
+/// Complete run id or a prefix of one, as typed by the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RunPrefix(String);
 
-/// Text that cannot be the beginning of a run id.
+/// Error for a text that cannot be a prefix of a run id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("give {LENGTH_MIN} to {LENGTH_MAX} characters of a run id: 0-9 and a-z without i, l, o, u")]
+#[error(
+    "expected {LENGTH_MIN} to {LENGTH_MAX} characters of a run id (0-9 and a-z without i, l, o, u)"
+)]
 pub(crate) struct RunPrefixError;
 
 impl FromStr for RunPrefix {
@@ -39,7 +41,8 @@ impl std::fmt::Display for RunPrefix {
 }
 
 impl RunPrefix {
-    /// Returns the only run that matches. A whole id is not checked; the engine reports an unknown one.
+    /// Returns the only run whose id matches. A complete id is returned without a check, because the engine reports an
+    /// unknown run.
     pub(crate) fn resolve(&self, view: &View) -> Result<RunId, Failure> {
         if let Some(run) = self.whole() {
             return Ok(run);
@@ -47,12 +50,12 @@ impl RunPrefix {
         self.pick(view.runs()?.into_iter().map(|known| known.run))
     }
 
-    /// Returns the run, if the whole id was given.
+    /// Returns the run id, if the user typed all of its characters.
     pub(crate) fn whole(&self) -> Option<RunId> {
         self.0.parse().ok()
     }
 
-    /// Returns true if an id begins with the prefix.
+    /// Returns whether the id of `run` begins with this prefix.
     pub(crate) fn begins(&self, run: RunId) -> bool {
         run.to_string().starts_with(&self.0)
     }
@@ -67,7 +70,7 @@ impl RunPrefix {
     }
 }
 
-/// Returns the newest run that changed something, the default of commands.
+/// Returns the newest committed run, which commands use if the user names none.
 pub(crate) fn newest(view: &View) -> Result<RunId, Failure> {
     let runs = view.runs()?;
     let made = runs.iter().rev().find(|known| known.outcome == Outcome::Committed);
@@ -98,7 +101,7 @@ mod tests {
         assert_eq!(pick("0124b"), Ok(runs[2]));
         assert_eq!(
             pick("0124").unwrap_err(),
-            "the ids of 2 runs begin with `0124`: `0124aaaaaaaa`, `0124bbbbbbbb`"
+            "the run id `0124` is ambiguous: it matches 2 runs: `0124aaaaaaaa`, `0124bbbbbbbb`"
         );
         assert_eq!(pick("0125").unwrap_err(), "there is no run whose id begins with `0125`");
     }

@@ -1,4 +1,4 @@
-//! Context of a command.
+//! Context in which a command runs.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use crate::home::Tenant;
 use crate::output::Screen;
 use crate::root;
 
-/// Context of a command: where it was started, its output, and the tenant.
+/// Context in which a command runs: its start directory, its output and its tenant.
 pub(crate) struct Session {
     pub(crate) start: PathBuf,
     pub(crate) screen: Screen,
@@ -17,15 +17,15 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Returns the root of the current workspace.
+    /// Returns the root of the workspace that contains the start directory.
     pub(crate) fn root(&self) -> &Path {
         root::existing(&self.start)
     }
 
-    /// Prints a note that a workspace was made in `root`, and which one is above.
+    /// Prints a note that a workspace was created at `root`, and another one if there is a workspace above it.
     pub(crate) fn note_made(&self, root: &Path) {
         let made = Quoted(root.as_os_str().as_bytes());
-        self.screen.note(format_args!("made a workspace in {made}"));
+        self.screen.note(format_args!("created a workspace in {made}"));
         if let Some(above) = root::above(root) {
             self.screen.note(above);
         }

@@ -1,4 +1,4 @@
-//! Runs in effect that are selected by their session, their turn or their time.
+//! Selection of the runs in effect by client session, turn or time.
 
 use actum::EntryPoint;
 use actum_core::{Digest, RunId};
@@ -13,20 +13,20 @@ use crate::record::RecordedFacts;
 use crate::records::Seen;
 use crate::session::Session;
 
-/// Selection of runs.
+/// Criterion that selects runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Selection {
-    /// Runs of a session of a client.
+    /// Runs of the client session with this id.
     Session(String),
-    /// Runs of the newest turn of a session; without a session, of the session with the newest turn. It includes
-    /// changes adopted since the turn began, and runs of an agent in its shell with `--agent` and the name of its
-    /// client.
+    /// Runs of the newest turn in this session, or in any session if none is given. They include changes adopted since
+    /// the turn began. They also include runs that an agent requested in its shell, passing `--agent` with the name of
+    /// its client.
     Turn(Option<String>),
-    /// Runs since a time, by the user or the user's agents, or only by one agent.
+    /// Runs since this time by the user and all agents of the user, or only by the named agent.
     Since(Time, Option<String>),
 }
 
-/// Returns the selected runs that are in effect, newest first.
+/// Returns the selected runs that were committed and not undone, newest first.
 pub(crate) fn runs_in_effect(
     view: &View,
     session: &Session,
@@ -71,21 +71,21 @@ pub(crate) fn runs_in_effect(
     Ok(found)
 }
 
-/// Returns the newest turn, of a session if one is given.
+/// Returns the newest turn of the given session, or of any session if none is given.
 fn newest_turn(view: &View, session: Option<&str>) -> Result<Option<Turn>, Failure> {
     let digests = session.map(|session| Client::ALL.map(|client| session_digest(client, session)));
     let turns = view.turns()?.into_iter().rev();
     Ok(turns.into_iter().find(|turn| digests.is_none_or(|digests| digests.contains(&turn.session))))
 }
 
-/// Returns true for a run that `actum adopt` made of existing changes.
+/// Returns whether a run was made by `actum adopt` from existing changes.
 fn is_adopted(told: &RecordedFacts) -> bool {
     told.record.as_ref().is_some_and(|record| {
         record.published_by == Publisher::Client && record.door == EntryPoint::CommandLine.as_str()
     })
 }
 
-/// Returns true if the run was requested on the command line, in the name of a client.
+/// Returns whether a run was requested on the command line with `--agent` and the name of a client.
 fn is_by_agent_in_shell(told: &RecordedFacts) -> bool {
     told.record.as_ref().is_some_and(|record| {
         let agent = record.actor.agent.as_deref();
@@ -94,15 +94,15 @@ fn is_by_agent_in_shell(told: &RecordedFacts) -> bool {
     })
 }
 
-/// Returns the digest of the session of a run, as turns record it.
+/// Returns the digest that identifies the session of a run in the records of turns.
 fn digest_of(told: &RecordedFacts) -> Option<Digest> {
     let agent = told.record.as_ref()?.actor.agent.as_deref()?;
     let client = agent.parse::<Client>().ok()?;
     Some(session_digest(client, told.session()?))
 }
 
-/// Returns true if a run belongs to an actor. Without an agent this includes the runs of all agents of the user, and
-/// those without a record, which belong to no other user.
+/// Returns whether a run belongs to an actor. Without an agent, the actor owns the runs of all agents of the user. Runs
+/// without a record then belong to the actor as well, because no other user can own them.
 fn is_own(told: &RecordedFacts, own: &Actor) -> bool {
     match &told.record {
         Some(record) => {

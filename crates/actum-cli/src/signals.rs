@@ -1,4 +1,5 @@
-//! Termination signals: they are held while a run is made, and leave the terminal in its original state.
+//! Handling of signals. Termination signals are blocked during a run, and restore the state of the terminal before they
+//! end the program.
 
 use std::os::fd::AsFd;
 use std::sync::Arc;
@@ -14,38 +15,38 @@ use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::termios::{SetArg, Termios, tcgetattr, tcsetattr};
 use nix::unistd::Pid;
 
-/// Longest delay of a signal while the terminal is in another state.
+/// Maximum delay before a signal restores the terminal.
 const STEP: Duration = Duration::from_millis(50);
 
-/// Guard that holds `SIGINT`, `SIGTERM` and `SIGHUP`. When it is dropped, those that were not held before have their
-/// usual effect.
+/// Guard that blocks `SIGINT`, `SIGTERM` and `SIGHUP`. When it is dropped, it unblocks the signals that were not
+/// blocked before.
 #[derive(Debug)]
 pub(crate) struct Held(Option<SigSet>);
 
-/// Holds the signals that ask the program to end.
-#[must_use = "they wait only as long as this lives"]
+/// Blocks the signals that ask the program to exit, until the returned guard is dropped.
+#[must_use = "the signals are blocked only until the guard is dropped"]
 pub(crate) fn hold() -> Held {
     let signals = asking_to_end();
-    // If they cannot be held, a signal ends the run as a kill does, and recovery rolls it back.
+    // If the signals cannot be blocked, one of them ends the run like a kill does, and recovery rolls the run back.
     let before = signals.thread_swap_mask(SigmaskHow::SIG_BLOCK).ok();
     Held(before.map(|before| signals.iter().filter(|signal| !before.contains(*signal)).collect()))
 }
 
-/// Holds the signal that ends a program on a write beyond the limit of file sizes (`RLIMIT_FSIZE`, setrlimit(2)). The
-/// write then fails, and the failure is reported.
+/// Blocks the signal that would end the program on a write beyond the file size limit (`RLIMIT_FSIZE`, setrlimit(2)).
+/// Such a write then fails with an error that is reported.
 pub(crate) fn hold_file_size() {
     let mut signals = SigSet::empty();
     signals.add(Signal::SIGXFSZ);
-    signals.thread_block().unwrap_or_default(); // it ends the program then, as it does by default
+    signals.thread_block().unwrap_or_default(); // on failure, the signal ends the program, as it does by default
 }
 
-/// Holds all signals, for this thread and those that it starts meanwhile.
-#[must_use = "they wait only as long as this lives"]
+/// Blocks all signals in this thread, and in the threads that it starts while the returned guard exists.
+#[must_use = "the signals are blocked only until the guard is dropped"]
 pub(crate) fn hold_all() -> HeldAll {
     HeldAll(SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK).ok())
 }
 
-/// Guard that holds all signals. When it is dropped, the thread has its earlier mask.
+/// Guard that blocks all signals. When it is dropped, it restores the earlier signal mask of the thread.
 #[derive(Debug)]
 pub(crate) struct HeldAll(Option<SigSet>);
 
@@ -57,18 +58,18 @@ impl Drop for HeldAll {
     }
 }
 
-/// Returns the signals that ask the program to end. A signal that the caller had set to be ignored (nohup(1)) is left
-/// out.
+/// Returns the signals that ask the program to exit, except those that the caller set to be ignored, such as `SIGHUP`
+/// under nohup(1).
 fn asking_to_end() -> SigSet {
     let ignored = ignored().unwrap_or(0);
     let is_heard = |signal: &Signal| ignored & (1 << (*signal as u64 - 1)) == 0;
     [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP].into_iter().filter(is_heard).collect()
 }
 
-/// Returns the ignored signals, a bit each (proc_pid_status(5)).
+/// Returns the bit mask of ignored signals from `/proc/self/status` (proc_pid_status(5)).
 #[expect(
     clippy::disallowed_methods,
-    reason = "the kernel tells it there, and asking it needs no `unsafe`"
+    reason = "the kernel provides the mask in this file, and reading it needs no `unsafe`"
 )]
 fn ignored() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
@@ -76,11 +77,11 @@ fn ignored() -> Option<u64> {
     u64::from_str_radix(mask.trim(), 16).ok()
 }
 
-/// Descriptor that reports a held signal.
+/// File descriptor that becomes readable when a blocked signal is pending.
 #[derive(Debug)]
 pub(crate) struct Waiting(SignalFd);
 
-/// Opens a descriptor that reports held signals.
+/// Opens a descriptor that becomes readable when a blocked signal is pending.
 ///
 /// # Errors
 /// The descriptor cannot be opened.
@@ -90,7 +91,7 @@ pub(crate) fn waiting() -> io::Result<Waiting> {
 }
 
 impl Waiting {
-    /// Returns a stop request that a held signal triggers.
+    /// Returns a stop request that is triggered by a pending signal.
     ///
     /// # Errors
     /// The descriptor cannot be duplicated.
@@ -98,36 +99,36 @@ impl Waiting {
         self.0.as_fd().try_clone_to_owned().map(Stop::when_readable)
     }
 
-    /// Returns true if a signal is held.
+    /// Returns whether a signal is pending, without consuming it.
     pub(crate) fn is_any(&self) -> bool {
-        // Polled without reading the signal.
         let mut asked = [PollFd::new(self.0.as_fd(), PollFlags::POLLIN)];
         matches!(poll(&mut asked, PollTimeout::ZERO), Ok(ready) if ready > 0)
     }
 
-    /// Waits for a signal.
+    /// Blocks until a signal is pending.
     pub(crate) fn wait(&self) {
         let mut asked = [PollFd::new(self.0.as_fd(), PollFlags::POLLIN)];
         while poll(&mut asked, PollTimeout::NONE) == Err(Errno::EINTR) {}
     }
 
-    /// Discards the held signals, since their request was carried out.
+    /// Discards pending signals, because the program has already done what they ask for.
     pub(crate) fn take(&self) {
         while let Ok(Some(_)) = self.0.read_signal() {}
     }
 }
 
-/// Guard under which the same signals restore the terminal at standard input before they have their usual effect.
-#[must_use = "the terminal is put back only as long as this lives"]
+/// Guard during whose lifetime a termination signal restores the terminal at standard input before it has its usual
+/// effect.
+#[must_use = "a signal restores the terminal only until the guard is dropped"]
 pub(crate) struct TerminalKept {
     is_over: Arc<AtomicBool>,
     _held: Held,
 }
 
-/// Saves the state of the terminal at standard input, and restores it on a signal.
+/// Saves the state of the terminal at standard input, and starts a thread that restores it on a termination signal.
 ///
 /// # Errors
-/// There is no terminal, or signals cannot be observed.
+/// Standard input is not a terminal, or signals cannot be observed.
 pub(crate) fn keep_terminal() -> io::Result<TerminalKept> {
     let terminal = tcgetattr(io::stdin())?;
     let held = hold();
@@ -143,7 +144,7 @@ pub(crate) fn keep_terminal() -> io::Result<TerminalKept> {
     Ok(TerminalKept { is_over, _held: held })
 }
 
-/// Waits for a signal, until the guard is dropped.
+/// Waits for a signal until the guard is dropped. On a signal, restores the terminal and ends the program.
 fn watch(came: &SignalFd, signals: SigSet, terminal: &Termios, is_over: &AtomicBool) {
     while !is_over.load(Ordering::Acquire) {
         let Ok(Some(found)) = came.read_signal() else {
@@ -151,7 +152,7 @@ fn watch(came: &SignalFd, signals: SigSet, terminal: &Termios, is_over: &AtomicB
             continue;
         };
         let signal = i32::try_from(found.ssi_signo).ok().and_then(|it| Signal::try_from(it).ok());
-        // The program ends here, whether the terminal could be restored or not.
+        // The program ends here, even if the terminal could not be restored.
         tcsetattr(io::stdin(), SetArg::TCSANOW, terminal).unwrap_or_default();
         signals.thread_unblock().unwrap_or_default();
         kill(Pid::this(), signal.unwrap_or(Signal::SIGTERM)).unwrap_or_default();
@@ -167,7 +168,7 @@ impl Drop for TerminalKept {
 impl Drop for Held {
     fn drop(&mut self) {
         if let Some(signals) = self.0 {
-            // A signal that could be held can be released.
+            // Unblocking cannot fail for signals that were blocked successfully.
             signals.thread_unblock().unwrap_or_default();
         }
     }
@@ -177,7 +178,7 @@ impl Drop for Held {
 mod tests {
     use super::*;
 
-    /// FE-1: signals held twice wait until the outer holder releases them.
+    /// FE-1: signals that were blocked twice stay blocked until the outer guard is dropped.
     #[test]
     fn signals_wait_until_the_first_holder_lets_them_go() {
         let is_held = || SigSet::thread_get_mask().unwrap().contains(Signal::SIGTERM);

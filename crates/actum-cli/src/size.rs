@@ -1,29 +1,31 @@
-//! Sizes as users type and read them.
+//! Sizes in the form in which users type and read them.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// Number of bytes.
+/// Number of bytes, parsed and printed with a unit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Size(pub(crate) u64);
 
-/// Units above the byte, each 1024 times the one before.
+/// Units above the byte, each 1024 times as large as the previous one.
 const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
 const STEP: u64 = 1024;
 
-/// Invalid size.
+/// Error for a text that is not a size.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum SizeError {
-    #[error("give bytes, or a whole number with K, M, G or T, which count by 1024: `500M`")]
+    #[error(
+        "expected a number of bytes, or a whole number with K, M, G or T (powers of 1024), such as `500M`"
+    )]
     Malformed,
-    #[error("it is larger than 16777215T")]
+    #[error("the size is larger than 16777215T")]
     TooLarge,
 }
 
 impl FromStr for Size {
     type Err = SizeError;
 
-    /// Parses `65536`, `64K` or `64KiB`.
+    /// Parses a number of bytes with an optional unit, such as `65536`, `64K` or `64KiB`.
     fn from_str(text: &str) -> Result<Self, SizeError> {
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
         let (digits, unit) = text.split_at_checked(digits).ok_or(SizeError::Malformed)?;
@@ -45,12 +47,13 @@ impl FromStr for Size {
 }
 
 impl fmt::Display for Size {
-    /// Writes the largest unit that fits at least once, to a tenth: `1 byte`, `32 KiB`, `1.5 GiB`.
+    /// Writes the size in the largest unit in which it is at least 1, rounded to a tenth: `1 byte`, `32 KiB`, `1.5
+    /// GiB`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let bytes = u128::from(self.0);
         let (mut unit, mut name) = (1, None);
         for next in UNITS {
-            // A value that rounds to 1024 of a unit is written as one of the next.
+            // A value that rounds to 1024 of one unit is written as 1 of the next unit.
             if tenths(bytes, unit) < 10 * u128::from(STEP) {
                 break;
             }
@@ -65,7 +68,7 @@ impl fmt::Display for Size {
     }
 }
 
-/// Returns the number of tenths of `unit`, rounded.
+/// Returns `bytes` in tenths of `unit`, rounded to the nearest integer.
 fn tenths(bytes: u128, unit: u128) -> u128 {
     (bytes * 10 + unit / 2) / unit
 }

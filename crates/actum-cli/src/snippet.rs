@@ -1,4 +1,5 @@
-//! Quoted content of an input in an error: the line with a mark below the position, or the reason for quoting nothing.
+//! Excerpt of an input for an error message: the line at fault with a mark below the position. If the line may contain
+//! a credential, the reason for withholding it is stated instead.
 
 use std::fmt::{self, Display};
 use std::path::Path;
@@ -9,29 +10,30 @@ use actum_gate::credential::spans;
 
 use crate::private_place;
 
-/// Content of an input that an error may quote. An agent may start this program on files that it cannot read itself,
-/// and logs keep messages, so a credential is never quoted.
+/// Decision on whether an error message quotes its input. An agent may run this program on files that it cannot read
+/// itself, and messages are kept in logs, so a credential is never quoted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Quote {
-    /// Line at the position, if there is one.
+    /// The line at the position of the error, if there is one, may be shown.
     Shown(Option<Box<Snippet>>),
-    /// Nothing but the position.
+    /// Only the position of the error may be shown.
     Withheld { place: Option<Place>, why: Withheld },
 }
 
-/// Reason for quoting no content of an input.
+/// Reason why no content of an input is quoted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Withheld {
-    #[error("the file is in a usual place of credentials, of the system or of the operator")]
+    #[error("the file may contain credentials, or belongs to the system or the operator")]
     Place,
-    #[error("a credential seems to be in this line")]
+    #[error("this line seems to contain a credential")]
     Credential,
-    #[error("it is no document of actum")]
+    #[error("it is not an actum document")]
     Kind,
 }
 
 impl Quote {
-    /// Decides the quote of an error at `place` in `input`, which was read from `file`, or from standard input.
+    /// Decides what to quote for an error at `place` in `input`, which was read from `file`, or from standard input if
+    /// `file` is `None`.
     pub(crate) fn new(file: Option<&Path>, input: &[u8], place: Option<Place>) -> Self {
         match Withheld::find(file, input, place) {
             Some(why) => Self::Withheld { place, why },
@@ -41,8 +43,8 @@ impl Quote {
         }
     }
 
-    /// Decides the quote of `input` that should be a document of this program. Nothing is quoted of a file of another
-    /// kind.
+    /// Withholds the content if the input is not a document of this program, because a file of another kind may contain
+    /// anything.
     pub(crate) fn of_kind(self, is_expected: bool) -> Self {
         match self {
             Self::Shown(_) if !is_expected => Self::Withheld { place: None, why: Withheld::Kind },
@@ -50,7 +52,8 @@ impl Quote {
         }
     }
 
-    /// Returns the message about `problem`, which may quote the input; of a withheld one, its kind and position.
+    /// Returns the message for `problem`. If the content is withheld, the message has only the kind of the problem and
+    /// its position, because `problem` may quote the input.
     pub(crate) fn message(&self, problem: &dyn Display, kind: &str) -> String {
         match self {
             Self::Shown(_) => problem.to_string(),
@@ -62,22 +65,22 @@ impl Quote {
         }
     }
 
-    /// Returns the message if the position is reported beside it.
+    /// Returns the message without a position, for use where the position is reported separately.
     pub(crate) fn message_at_place(&self, problem: &dyn Display, kind: &str) -> String {
         match self {
             Self::Shown(_) => problem.to_string(),
             Self::Withheld { why, .. } => {
-                format!("{kind}; its content is not shown, since {why}")
+                format!("{kind}; its content is not shown because {why}")
             }
         }
     }
 
-    /// Returns true if content may be shown.
+    /// Returns whether content of the input may be shown.
     pub(crate) fn is_shown(&self) -> bool {
         matches!(self, Self::Shown(_))
     }
 
-    /// Returns the line that is shown.
+    /// Returns the excerpt to show, if there is one.
     pub(crate) fn snippet(&self) -> Option<&Snippet> {
         match self {
             Self::Shown(snippet) => snippet.as_deref(),
@@ -91,7 +94,7 @@ impl Withheld {
         if file.is_some_and(private_place::is_private) {
             return Some(Self::Place);
         }
-        // A problem of the whole input is reported with its first line.
+        // A problem of the entire input is reported at its first line.
         let number = place.map_or(1, |place| place.line).saturating_sub(1);
         let before = usize::try_from(number).ok()?;
         let start: usize =
@@ -104,26 +107,26 @@ impl Withheld {
     }
 }
 
-/// Limit of the shown part of a line, in bytes.
+/// Maximum length of the part of a line that is shown, in bytes.
 const SHOWN_BYTES_MAX: usize = 100;
 
-/// Line of an input and a position in it.
+/// Line of an input, with a mark below one position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Snippet {
     number: u64,
     text: String,
-    /// Number of characters of the text before the position.
+    /// Number of characters in the text before the marked position.
     indent: usize,
 }
 
 impl Snippet {
-    /// Returns the line at `place`; `None` if the input has no such line.
+    /// Returns the line at `place`, or `None` if the input has no such line.
     fn from_place(input: &[u8], place: Place) -> Option<Self> {
         let index = usize::try_from(place.line.checked_sub(1)?).ok()?;
         let line = input.split(|&b| b == b'\n').nth(index)?;
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let column = usize::try_from(place.column.saturating_sub(1)).ok()?.min(line.len());
-        // Of a long line, only the part around the position is shown.
+        // Show only the part of a long line that surrounds the position.
         let start = column.saturating_sub(SHOWN_BYTES_MAX / 2);
         let end = line.len().min(start.saturating_add(SHOWN_BYTES_MAX));
         let shown = |from: usize, to: usize| {
@@ -171,7 +174,7 @@ mod tests {
         assert!(shown.lines().all(|line| line.len() < 130), "{shown}");
     }
 
-    /// AA-10, EX-20
+    /// AA-10, EX-20: lines with credentials and files that may contain them are not quoted.
     #[test]
     fn nothing_is_quoted_of_a_line_with_a_credential_or_of_a_file_that_holds_some() {
         let place = |line| Some(Place { line, column: 1 });

@@ -1,4 +1,5 @@
-//! Effects of an SQL step for an approver: its statements, its tables, and rows side by side.
+//! Text and JSON views of the effects of an SQL step for an approver: statements, tables, and changed rows side by
+//! side.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -18,20 +19,20 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use crate::count::count;
 use crate::style::{self, Painted};
 
-/// Columns of a screen whose width is not known.
+/// Assumed width of a screen whose width is unknown, in columns.
 const WIDTH: usize = 80;
-/// Narrowest screen that a table is made for.
+/// Minimum width of a screen for which tables are laid out, in columns.
 const WIDTH_MIN: usize = 40;
-/// Widest column of a table, if others are beside it.
+/// Maximum width of a table column that is shown together with others.
 const CELL_WIDTH_MAX: usize = 24;
-/// Narrowest part of a column that is shown.
+/// Minimum width at which a table column is still shown.
 const CELL_WIDTH_MIN: usize = 6;
-/// Statements that are listed one by one.
+/// Maximum number of statements that are listed individually.
 const STATEMENTS_MAX: usize = 20;
-/// Space before each line.
+/// Indentation of each line of the view.
 const INDENT: &str = "    ";
 
-/// Makes the document of a step.
+/// Converts the effects of a step to their form in JSON documents.
 pub(crate) fn document(done: &Done) -> SqlPreview {
     let statements = done.statements.iter().map(|ran| {
         let (kind, rows) = (ran.kind.clone(), ran.rows);
@@ -110,13 +111,13 @@ fn column(Column { name, kind }: &Column) -> SqlColumn {
     SqlColumn { name: name.clone(), kind: kind.clone() }
 }
 
-/// Returns the columns of the terminal, or 80 without one.
+/// Returns the width of the terminal in columns, or 80 if standard output is not a terminal.
 pub(crate) fn width() -> usize {
     let size = terminal_size::terminal_size_of(io::stdout());
     size.map_or(WIDTH, |(terminal_size::Width(width), _)| usize::from(width)).max(WIDTH_MIN)
 }
 
-/// Writes the effects of a step. No line is wider than the screen.
+/// Writes the effects of a step as text in which no line is wider than `width`.
 pub(crate) fn write(preview: &SqlPreview, width: usize, out: &mut dyn Write) -> io::Result<()> {
     let SqlPreview { statements, tables, tables_left_out, unchanged, not_compared, .. } = preview;
     let mut line = |style: Style, text: &str| {
@@ -124,7 +125,7 @@ pub(crate) fn write(preview: &SqlPreview, width: usize, out: &mut dyn Write) -> 
         writeln!(out, "{INDENT}{}", Painted(style, text))
     };
     for (number, SqlStatement { kind, rows }) in (1..=STATEMENTS_MAX).zip(statements) {
-        // Most kinds of statements count no rows.
+        // For most other kinds of statements, DuckDB reports a row count of 0, which is not shown.
         let rows = match &**kind {
             "SELECT" | "INSERT" | "UPDATE" | "DELETE" | "MERGE" => count(*rows, "row"),
             _ if *rows > 0 => count(*rows, "row"),
@@ -144,7 +145,7 @@ pub(crate) fn write(preview: &SqlPreview, width: usize, out: &mut dyn Write) -> 
     }
     let mut line = |text: &str| writeln!(out, "{INDENT}{}", fitting(text, width - INDENT.len()));
     if *tables_left_out > 0 {
-        line(&format!("{} more changed", count(*tables_left_out, "table")))?;
+        line(&format!("{} changed", count(*tables_left_out, "more table")))?;
     }
     if *unchanged > 0 {
         let other = if tables.is_empty() { "" } else { "other " };
@@ -160,7 +161,7 @@ pub(crate) fn write(preview: &SqlPreview, width: usize, out: &mut dyn Write) -> 
     Ok(())
 }
 
-/// Writes a view or an index that is new or removed.
+/// Writes a line about a view or an index that was added or removed.
 fn write_object(object: &SqlObject, width: usize, out: &mut dyn Write) -> io::Result<()> {
     let SqlObject { kind, schema, name, table, change } = object;
     let table = table.as_ref().map(|table| format!(" on {}", shown(table))).unwrap_or_default();
@@ -209,7 +210,7 @@ fn write_table(table: &SqlTable, width: usize, out: &mut dyn Write) -> io::Resul
     write_rows(table, width, out)
 }
 
-/// Writes rows side by side: those before on the left, those after on the right.
+/// Writes the changed rows side by side, with the old rows on the left and the new rows on the right.
 fn write_rows(table: &SqlTable, width: usize, out: &mut dyn Write) -> io::Result<()> {
     if table.rows.is_empty() {
         return Ok(());
@@ -220,7 +221,7 @@ fn write_rows(table: &SqlTable, width: usize, out: &mut dyn Write) -> io::Result
     );
     let mark = "  ~ ".len();
     let left = width.saturating_sub(INDENT.len() + mark);
-    // A table that is made or removed has one side.
+    // The rows of a new or removed table have only one side.
     let half = if has_old && has_new { left.saturating_sub(" | ".len()) / 2 } else { left };
     let columns = Columns::fitting(table, half);
     let rest = |text: String| text.trim_end().to_owned();
@@ -264,11 +265,11 @@ fn write_rows(table: &SqlTable, width: usize, out: &mut dyn Write) -> io::Result
     if more.is_empty() { Ok(()) } else { writeln!(out, "{INDENT}    {}", fitting(&more, left)) }
 }
 
-/// Widths of the columns that are shown.
+/// Widths of the table columns that fit on the screen.
 struct Columns(Vec<usize>);
 
 impl Columns {
-    /// Chooses columns for one side of a table: as many as fit, each as wide as its widest value.
+    /// Chooses as many columns as fit into `width`, each as wide as its widest value.
     fn fitting(table: &SqlTable, width: usize) -> Self {
         let mut widths: Vec<usize> =
             table.columns.iter().map(|column| shown(&column.name).width()).collect();
@@ -299,7 +300,7 @@ impl Columns {
         self.0.iter().sum::<usize>().saturating_add(gaps)
     }
 
-    /// Writes texts below each other's columns.
+    /// Formats one row, with each text padded or cut to the width of its column.
     fn line(&self, texts: &[String]) -> String {
         let cells = self.0.iter().zip(texts).map(|(width, text)| {
             let text = fitting(text, *width);
@@ -309,14 +310,14 @@ impl Columns {
         cells.collect::<Vec<_>>().join("  ")
     }
 
-    /// Counts the columns that are not shown.
+    /// Returns the number of columns that are not shown.
     fn hidden(&self, table: &SqlTable) -> u64 {
         let hidden = table.columns.len().saturating_sub(self.0.len());
         u64::try_from(hidden).unwrap_or(u64::MAX).saturating_add(table.columns_left_out)
     }
 }
 
-/// Returns the values of a row as they are shown: a text in quotes, all others as DuckDB writes them.
+/// Formats the values of a row: a text is quoted, and all other values are shown as DuckDB formats them.
 fn values(table: &SqlTable, cells: &[Option<String>]) -> Vec<String> {
     let values = table.columns.iter().zip(cells).map(|(column, cell)| match cell {
         None => "NULL".to_owned(),
@@ -330,12 +331,12 @@ fn values(table: &SqlTable, cells: &[Option<String>]) -> Vec<String> {
     values.collect()
 }
 
-/// Escapes a text. A tab has no width of its own, so it is escaped as well.
+/// Escapes control characters in a text, including tabs, because the width of a tab depends on its position.
 fn shown(text: &str) -> String {
     Harmless(text.as_bytes()).to_string().replace('\t', "<\\011>")
 }
 
-/// Cuts a text to a width, with `…` at its end.
+/// Shortens a text to `width` columns, with `…` at its end if it was cut.
 fn fitting(text: &str, width: usize) -> String {
     if text.width() <= width {
         return text.to_owned();

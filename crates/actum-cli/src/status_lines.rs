@@ -1,5 +1,5 @@
-//! Status lines for the protocol layer: to a descriptor that it opened, or to a FIFO that it reads. No path of a
-//! regular file is opened here, so no file is appended to that the caller could not write itself.
+//! Output of status lines for the calling program, to an inherited descriptor or to a FIFO. Regular files are never
+//! opened here, so that the caller cannot append to a file to which it has no write access.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
@@ -15,12 +15,12 @@ use nix::fcntl::OFlag;
 
 use crate::failure::{Failure, FailureKind};
 
-/// Target that takes no status lines.
+/// Reason why status lines cannot be written to a target.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum StatusTargetError {
-    #[error("the descriptor {number} is not open for writing: {source}")]
+    #[error("descriptor {number} is not open for writing: {source}")]
     Descriptor { number: RawFd, source: io::Error },
-    #[error("it is neither a FIFO nor a descriptor (`fd:3`)")]
+    #[error("expected a FIFO or a descriptor such as `fd:3`")]
     NotAFifo,
     #[error("{0}")]
     Unopened(io::Error),
@@ -28,7 +28,8 @@ pub(crate) enum StatusTargetError {
 
 /// Opens the target of status lines: `fd:N`, `/dev/fd/N`, or the path of a FIFO with a reader, relative to `start`.
 ///
-/// A descriptor has to be inherited, so this comes before anything else is opened.
+/// This must be called before any other file is opened, so that `N` can only be a descriptor that the process
+/// inherited.
 pub(crate) fn open(target: &OsStr, start: &Path) -> Result<File, Failure> {
     let opened = match descriptor(target) {
         Some(number) => actum_sandbox::inherited_for_writing(number)
@@ -39,7 +40,7 @@ pub(crate) fn open(target: &OsStr, start: &Path) -> Result<File, Failure> {
     Ok(opened.map_err(|why| StatusLinesFailure { target: target.to_owned(), why })?)
 }
 
-/// Returns the named descriptor.
+/// Parses `fd:N` or `/dev/fd/N`.
 fn descriptor(target: &OsStr) -> Option<RawFd> {
     let target = target.to_str()?;
     let number = target.strip_prefix("fd:").or_else(|| target.strip_prefix("/dev/fd/"))?;
@@ -53,18 +54,18 @@ fn fifo(path: &Path) -> Result<File, StatusTargetError> {
     }
     let opened = OpenOptions::new()
         .write(true)
-        // A FIFO without a reader is an error; the open does not wait for one.
+        // With `O_NONBLOCK`, opening a FIFO without a reader fails instead of waiting for one.
         .custom_flags(OFlag::O_NONBLOCK.bits() | OFlag::O_NOFOLLOW.bits())
         .open(path)
         .map_err(StatusTargetError::Unopened)?;
-    // It may have been replaced meanwhile.
+    // The path may have been replaced in the meantime, so check the open file as well.
     match opened.metadata().map_err(StatusTargetError::Unopened)?.file_type().is_fifo() {
         true => Ok(opened),
         false => Err(StatusTargetError::NotAFifo),
     }
 }
 
-/// Status lines that cannot be written.
+/// Failure to open the target of status lines.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write status lines to `{}`: {why}", Quoted(target.as_bytes()))]
 struct StatusLinesFailure {
@@ -78,7 +79,7 @@ impl FailureKind for StatusLinesFailure {
     }
 
     fn hints(&self) -> Vec<String> {
-        vec!["`--status fd:3 3>FILE` has the shell open the file".to_owned()]
+        vec!["to write to a file, let the shell open it: `--status fd:3 3>FILE`".to_owned()]
     }
 }
 

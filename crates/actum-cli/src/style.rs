@@ -1,7 +1,8 @@
-//! Colours. They only repeat what the text states, and are left out unless a terminal shows them.
+//! Colours of the text output. They only emphasize what the text states, and are omitted unless a terminal shows them.
 //!
-//! A text holds no escape sequences: a noncharacter marks the start of a colour, and only [`guard`](crate::guard)
-//! writes the sequence for it. So an escape sequence in a text is never one of actum.
+//! Texts contain no escape sequences. Instead, a noncharacter marks the start of a colour, and only
+//! [`guard`](crate::guard) replaces it with the escape sequence. An escape sequence in a text is therefore never one of
+//! actum.
 
 use std::fmt::{self, Display};
 
@@ -18,10 +19,11 @@ pub(crate) const CHANGED: Style = AnsiColor::Yellow.on_default();
 const HUNK: Style = AnsiColor::Cyan.on_default();
 const PLAIN: Style = Style::new();
 
-/// Value that is shown in a colour.
+/// Value whose text is shown in a colour.
 pub(crate) struct Painted<T>(pub(crate) Style, pub(crate) T);
 
-/// Marked styles, in this order from [`FIRST_MARK`] on; the plain one ends each of them.
+/// Styles that have a mark. Their marks are consecutive characters, starting with [`FIRST_MARK`]. The mark of the plain
+/// style ends all others.
 const MARKED: [Style; 9] = [PLAIN, ERROR, HINT, NOTE, RUN, ADDED, REMOVED, PLAIN.bold(), HUNK];
 const FIRST_MARK: u32 = 0xfdd0;
 
@@ -40,14 +42,14 @@ fn mark(style: Style) -> Option<char> {
     char::from_u32(FIRST_MARK + u32::try_from(at).ok()?)
 }
 
-/// Returns the escape sequence of a mark.
+/// Returns the escape sequence for a mark, or `None` if the character is not a mark.
 pub(crate) fn sequence(mark: char) -> Option<String> {
     let at = usize::try_from(u32::from(mark).checked_sub(FIRST_MARK)?).ok()?;
     let style = MARKED.get(at)?;
     Some(if *style == PLAIN { anstyle::Reset.to_string() } else { style.to_string() })
 }
 
-/// Returns the colour of a part of a diff, as in git.
+/// Returns the colour for a part of a diff, which is the same as in git.
 pub(crate) fn of_part(part: Part) -> Style {
     match part {
         Part::Header | Part::Binary => PLAIN.bold(),

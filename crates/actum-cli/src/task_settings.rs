@@ -1,4 +1,4 @@
-//! Settings of a task that an approver is shown: those of its system config that differ from the defaults.
+//! Settings of a task to show to an approver: those of its system config that differ from the defaults.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -13,8 +13,8 @@ use actum_task::{Setting, SystemConfig};
 
 use crate::clock;
 
-/// Lists the changed settings of `config` for a task of `actor` in the workspace at `root`. `description` is that of
-/// its plan, if the plan is available.
+/// Lists the settings of `config` that differ from the defaults, for a task of `actor` in the workspace at `root`.
+/// `description` is the description in the task plan, if the plan is available.
 pub(crate) fn new(
     config: &SystemConfig,
     description: Option<&str>,
@@ -31,12 +31,13 @@ pub(crate) fn new(
     TaskSettings { settings, commit, commit_body }
 }
 
-/// Lists those of a request, whose digest covers the config; none if the request is no task.
+/// Lists the changed settings of a request, whose digest covers the config. The list is empty if the request is not a
+/// task.
 pub(crate) fn of_request(request: &Request, root: &Path) -> TaskSettings {
     let Some(task) = &request.task else { return TaskSettings::default() };
     match SystemConfig::read(task.config.as_bytes()) {
         Ok(config) => new(&config, None, (root, &request.actor), clock::now()),
-        // A config that cannot be read is not carried out either.
+        // A task whose config cannot be read is not carried out either, so it is enough to show the error.
         Err(error) => {
             let setting = TaskSetting { name: "unread".to_owned(), value: error.to_string() };
             TaskSettings { settings: vec![setting], commit: None, commit_body: None }
@@ -44,7 +45,7 @@ pub(crate) fn of_request(request: &Request, root: &Path) -> TaskSettings {
     }
 }
 
-/// Writes a line for each setting, and one for the commit.
+/// Writes a line for each setting, followed by the planned commit.
 pub(crate) fn write(shown: &TaskSettings, out: &mut dyn Write) -> io::Result<()> {
     for TaskSetting { name, value } in &shown.settings {
         writeln!(out, "config   {name}: {}", Harmless(value.as_bytes()))?;
@@ -53,12 +54,15 @@ pub(crate) fn write(shown: &TaskSettings, out: &mut dyn Write) -> io::Result<()>
         None => return Ok(()),
         Some(TaskCommit::Planned { branch, author }) => {
             let (branch, author) = (InBackticks(branch.as_bytes()), InBackticks(author.as_bytes()));
-            writeln!(out, "commit   to branch `{branch}` as `{author}`, as the repository is now")?;
+            writeln!(
+                out,
+                "commit   to branch `{branch}` as `{author}`, in the current state of the repository"
+            )?;
         }
         Some(TaskCommit::Impossible { problem }) => {
             writeln!(
                 out,
-                "commit   not as the repository is now: {}",
+                "commit   not possible in the current state of the repository: {}",
                 Harmless(problem.as_bytes())
             )?;
         }

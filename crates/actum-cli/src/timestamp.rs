@@ -1,4 +1,4 @@
-//! Times in UTC in the form of RFC 3339.
+//! Conversion of times in UTC to and from text, in the form of RFC 3339 or as an age.
 
 use std::fmt::Display;
 
@@ -9,18 +9,18 @@ use jiff::Timestamp;
 use crate::duration;
 use crate::failure::Failure;
 
-/// Returns the human-readable age of a time; a date if that is clearer.
+/// Returns the age of a time in words, such as `2 hours ago`, or its date if it is two weeks old or older.
 pub(crate) fn ago(time: Time) -> String {
     exact_of(time).map_or_else(|| fallback(time), |stamp| between(stamp, Timestamp::now()))
 }
 
-/// Returns a time to the second, and its age.
+/// Formats a time with a precision of one second, followed by its age.
 pub(crate) fn to_the_second(time: Time) -> String {
     let stamp = exact_of(time).map_or_else(|| fallback(time), |stamp| format!("{stamp:.0}"));
     format!("{stamp} ({})", ago(time))
 }
 
-/// Reads a time in the past: an age (`30m`, `2h`, `1d`), or a date and time (RFC 3339).
+/// Parses a time in the past: an age (`30m`, `2h`, `1d`), or a date and time (RFC 3339).
 ///
 /// # Errors
 /// `Usage`.
@@ -33,7 +33,7 @@ pub(crate) fn parse_since(text: &str) -> Result<Time, Failure> {
     ago.or_else(exact).map(Time).ok_or_else(|| {
         let shown = Quoted(text.as_bytes());
         let message = format!(
-            "`{shown}` is no time; give how long ago it was, such as `30m`, `2h` or `1d`, or a date and time such as \
+            "`{shown}` is not a time; use an age such as `30m`, `2h` or `1d`, or a date and time such as \
              `2026-03-01T12:00:00Z`"
         );
         Failure::Usage { message }
@@ -48,25 +48,25 @@ fn between(then: Timestamp, now: Timestamp) -> String {
     };
     match seconds {
         0..MINUTE => "just now".to_owned(),
-        MINUTE..HOUR => in_units(MINUTE, "minute"),
+        MINUTE..HOUR => format!("{} min ago", seconds / MINUTE),
         HOUR..DAY => in_units(HOUR, "hour"),
         DAY..DATED => in_units(DAY, "day"),
-        _ => then.strftime("%Y-%m-%d").to_string(), // also for a clock that was set back
+        _ => then.strftime("%Y-%m-%d").to_string(), // also for a time in the future, after the clock was set back
     }
 }
 
 const MINUTE: i64 = 60;
 const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
-/// Age in seconds from which a date is clearer.
+/// Age from which a date is shown instead, in seconds.
 const DATED: i64 = 14 * DAY;
 
-/// Returns a time with all its digits, for programs.
+/// Formats a time with its full precision, for programs.
 pub(crate) fn exact(time: Time) -> String {
     exact_of(time).map_or_else(|| fallback(time), |stamp| stamp.to_string())
 }
 
-/// Returns a time of the ledger, to the second.
+/// Formats a time from the ledger, which is an RFC 3339 time, with a precision of one second.
 pub(crate) fn second(time: impl Display) -> String {
     let text = time.to_string();
     text.split('.').next().map(|second| format!("{second}Z")).unwrap_or(text)
@@ -76,7 +76,8 @@ fn exact_of(time: Time) -> Option<Timestamp> {
     Timestamp::from_nanosecond(time.0.into()).ok()
 }
 
-/// Returns the fallback text, which is never shown: every number of nanoseconds in 64 bits has a date.
+/// Formats a time as a number of nanoseconds. This is never needed, because every 64-bit number of nanoseconds has a
+/// date.
 fn fallback(time: Time) -> String {
     format!("{} ns", time.0)
 }
@@ -92,8 +93,8 @@ mod tests {
             |seconds: i64| between(then, Timestamp::from_second(1_700_000_000 + seconds).unwrap());
         assert_eq!(age(0), "just now");
         assert_eq!(age(59), "just now");
-        assert_eq!(age(60), "1 minute ago");
-        assert_eq!(age(3599), "59 minutes ago");
+        assert_eq!(age(60), "1 min ago");
+        assert_eq!(age(3599), "59 min ago");
         assert_eq!(age(7200), "2 hours ago");
         assert_eq!(age(13 * 24 * 3600), "13 days ago");
         assert_eq!(age(14 * 24 * 3600), "2023-11-14");

@@ -1,4 +1,4 @@
-//! Keys that a verification rests on, and their origin.
+//! Public keys with which receipts and ledgers are verified.
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -14,16 +14,16 @@ use crate::ledger_failure::LedgerFailure;
 use crate::snippet::Quote;
 use crate::{home, input, own_format, shown_path};
 
-/// Keyring, and its origin.
+/// Keyring that a verification trusts, and the file from which it was read.
 pub(crate) struct Trusted {
     pub(crate) keyring: Keyring,
-    /// File and its origin, for documents.
+    /// Path and origin of the keyring, for JSON documents.
     pub(crate) document: TrustedKeyring,
     shown_file: String,
 }
 
 impl Trusted {
-    /// Reads the keyring in `file`, relative to `start`; without one, that of this user.
+    /// Reads the keyring in `file`, relative to `start`. Without a file, reads the keyring of this user.
     pub(crate) fn read(file: Option<&Path>, start: &Path) -> Result<Self, Failure> {
         match file {
             Some(file) => {
@@ -46,7 +46,7 @@ impl Trusted {
         }
     }
 
-    /// Reads the keyring of this user.
+    /// Reads the keyring in this user's directory of ledgers and keys.
     pub(crate) fn own() -> Result<Self, Failure> {
         let path = home::path()?;
         match LedgerHome::open_existing(&path).map_err(actum::Error::from)? {
@@ -55,7 +55,7 @@ impl Trusted {
         }
     }
 
-    /// Reads the keyring of an open home.
+    /// Reads the keyring in an open directory of ledgers and keys.
     pub(crate) fn in_home(home: &LedgerHome) -> Result<Self, Failure> {
         let keys = Keys::open_existing(home).map_err(actum::Error::from)?;
         let keys = keys.ok_or_else(|| LedgerFailure::NoKeys { home: home.path().to_owned() })?;
@@ -68,7 +68,7 @@ impl Trusted {
         Self { keyring, document: TrustedKeyring { file, source }, shown_file }
     }
 
-    /// Writes the lines about the keyring in the text of a verification.
+    /// Writes the line that names the trusted keyring in the text of a verification.
     pub(crate) fn write_text(&self, out: &mut dyn io::Write) -> io::Result<()> {
         let whose = match self.document.source {
             KeyringSource::Argument => "",

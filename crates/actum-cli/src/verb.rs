@@ -1,4 +1,4 @@
-//! Verbs, one file each.
+//! Verbs of the command line, one module each.
 
 mod action;
 mod adopt;
@@ -59,8 +59,8 @@ pub(crate) use explained::explained;
 
 macro_rules! verbs {
     ($($verb:ident($arguments:ty) = $run:path,)*) => {
-        /// Verb to run. Only the verb that was typed is described to the parser: describing all takes longer than
-        /// running most.
+        /// Verb to run. Only the verb that was typed is described to the parser, because describing all verbs takes
+        /// longer than running most of them.
         #[derive(clap::Subcommand)]
         #[command(defer = true)]
         pub(crate) enum Verb {
@@ -75,7 +75,7 @@ macro_rules! verbs {
             }
         }
 
-        /// All verbs, described: for help, errors, completions and manual pages.
+        /// All verbs with their descriptions, for help, errors, completions and manual pages.
         #[derive(clap::Subcommand)]
         pub(crate) enum DescribedVerb {
             $($verb($arguments),)*
@@ -133,17 +133,17 @@ verbs! {
 }
 
 impl Verb {
-    /// Runs the verb, then prints the pending decisions, whether it succeeded or not.
+    /// Runs the verb, and then prints the plans that are waiting for a decision, even if the verb failed.
     pub(crate) fn run_and_remind(&self, session: &Session) -> Result<Exit, Failure> {
         let ended = self.run(session);
-        // The standard error of a server is not read, or only once the server has ended.
+        // Clients do not read the standard error of a server, or read it only after the server has exited.
         if !self.is_hook() && !matches!(self, Self::Mcp(_)) {
             waiting::print(session);
         }
         ended
     }
 
-    /// Returns true if a client waits for the answer, and reads standard error.
+    /// Returns whether this is a hook, in which case a client waits for the answer and reads standard error.
     pub(crate) fn is_hook(&self) -> bool {
         matches!(self, Self::Hook(_))
     }

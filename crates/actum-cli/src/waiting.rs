@@ -1,4 +1,4 @@
-//! Pending decisions: shown by every command until they take effect or are rejected.
+//! Pending decisions, such as a new key, which every command shows until they take effect or are rejected.
 
 use std::path::Path;
 
@@ -12,17 +12,17 @@ use crate::failure::Failure;
 use crate::session::Session;
 use crate::{clock, home, root, timestamp};
 
-/// Name of the request to bind a workspace to another ledger, in its state directory.
+/// File in a workspace's state directory that contains a request to bind the workspace to a different ledger.
 const ADOPTION: &str = "adoption";
 
-/// Prints the pending decisions of this installation and of this workspace. A decision that cannot be read is printed
-/// as unreadable, and does not stop the command.
+/// Prints the pending decisions of this installation and of the workspace as notes. If they cannot be read, prints a note
+/// about that instead of failing the command.
 pub(crate) fn print(session: &Session) {
     for waiting in [of_installation(), of_workspace(root::existing(&session.start))] {
         match waiting {
             Ok(notes) => notes.iter().for_each(|note| session.screen.note(note)),
             Err(failure) => {
-                session.screen.note(format_args!("cannot read which decisions wait: {failure}"));
+                session.screen.note(format_args!("cannot read the pending decisions: {failure}"));
             }
         }
     }
@@ -44,14 +44,14 @@ fn of_installation() -> Result<Vec<String>, Failure> {
         .map(|key| {
             let (id, role, from) = (&key.id, key.role, timestamp::second(key.not_before));
             format!(
-                "a new {role} key `{id}` counts from {from} on; `actum key deny {role}` rejects it"
+                "a new {role} key `{id}` becomes valid at {from}; `actum key deny {role}` rejects it"
             )
         });
     let trusted = home.waiting_trust(now).map_err(actum::Error::from)?;
     let trusted = trusted.into_iter().map(|trusted| {
         let (root, from) = (Quoted(trusted.root.as_bytes()), timestamp::second(trusted.from));
         format!(
-            "the policy of `{root}` is trusted from {from} on; `actum trust --remove` there rejects it"
+            "the policy of `{root}` will be trusted from {from} on; `actum trust --remove` there rejects it"
         )
     });
     Ok(keys.chain(trusted).collect())
@@ -69,8 +69,7 @@ fn adoption(waiting: &Adoption) -> String {
     let [log, user] = [&waiting.log, &waiting.user].map(|text| Quoted(text.as_bytes()).to_string());
     let from = timestamp::second(waiting.due());
     format!(
-        "the user `{user}` asked to move this workspace to the ledger `{log}`, from {from} on; `actum bind --cancel` \
-         rejects it"
+        "the user `{user}` asked to move this workspace to the ledger `{log}` at {from}; `actum bind --cancel` rejects it"
     )
 }
 

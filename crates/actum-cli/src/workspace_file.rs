@@ -1,4 +1,4 @@
-//! Files of a workspace, read for a client: below its root, without following links.
+//! Reads files of a workspace for a client. Only files below the root are read, and symbolic links are not followed.
 
 use std::ffi::OsStr;
 use std::io;
@@ -13,56 +13,57 @@ use actum_workspace::{STATE_DIRECTORY, read_file};
 use crate::failure::Failure;
 use crate::private_place;
 
-/// Limit of the bytes of a file that are read.
+/// Maximum size of a file that is read, in bytes.
 const FILE_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
-/// File that was read.
+/// Content of a workspace file, with its digest.
 pub(crate) struct WorkspaceFile {
     pub(crate) digest: Digest,
     bytes: Vec<u8>,
 }
 
-/// Lines of a file.
+/// Selected lines of a file, with the total number of lines.
 pub(crate) struct Lines {
     pub(crate) total: usize,
     pub(crate) text: String,
 }
 
-/// Returns the path in the workspace that a client names, relative or absolute.
+/// Converts a relative or absolute path from a client to a path in the workspace.
 pub(crate) fn path(named: &str, root: &Path) -> Result<RelPath, Failure> {
     let inside = Path::new(named).strip_prefix(root).unwrap_or(Path::new(named));
     RelPath::new(inside.as_os_str().as_bytes())
         .map_err(|error| unreadable(named, io::Error::other(error.to_string())))
 }
 
-/// Reads a file; `None` if it does not exist.
+/// Reads a file of the workspace, or returns `None` if it does not exist.
 pub(crate) fn read(root: &Path, path: &RelPath) -> Result<Option<WorkspaceFile>, Failure> {
     let quoted = || String::from_utf8_lossy(path.as_bytes()).into_owned();
     let bytes = bytes(root, path).map_err(|error| unreadable(&quoted(), error))?;
     Ok(bytes.map(|bytes| WorkspaceFile { digest: Digest::of(&bytes), bytes }))
 }
 
-/// Makes the failure to read a path.
+/// Creates the failure for a path that cannot be read.
 pub(crate) fn unreadable(named: &str, source: io::Error) -> Failure {
     Failure::Unreadable { input: format!("`{}`", Quoted(named.as_bytes())), source }
 }
 
-/// Returns the bytes of a file that a client may read; `None` if it does not exist.
+/// Reads the bytes of a file, or returns `None` if it does not exist. Rejects files that clients may not read.
 fn bytes(root: &Path, path: &RelPath) -> io::Result<Option<Vec<u8>>> {
     if path.components().any(|name| name == STATE_DIRECTORY.as_bytes()) {
-        return Err(io::Error::other("it is state of actum"));
+        return Err(io::Error::other("it belongs to the internal state of actum"));
     }
     if private_place::is_private(&root.join(OsStr::from_bytes(path.as_bytes()))) {
-        return Err(io::Error::other("it is in a usual place of credentials"));
+        return Err(io::Error::other("it is in a well-known location for credentials"));
     }
     read_file(root, path, FILE_BYTES_MAX)
 }
 
 impl WorkspaceFile {
-    /// Returns lines from a line number, counted from 1. A line in which a credential was found is withheld.
+    /// Returns up to `max` lines, starting at line number `first`, which counts from 1. Stops once the lines have `chars_max`
+    /// characters or more. Lines that seem to contain a credential are withheld.
     ///
     /// # Errors
-    /// The file is not text.
+    /// Returns an error if the file is not UTF-8 text.
     pub(crate) fn lines(&self, first: usize, max: usize, chars_max: usize) -> io::Result<Lines> {
         let text = std::str::from_utf8(&self.bytes)
             .map_err(|_| io::Error::other("it is not UTF-8 text"))?;
@@ -79,7 +80,7 @@ impl WorkspaceFile {
             let has_credential =
                 found.iter().any(|span| span.start < range.end && range.start < span.end);
             let line = match has_credential {
-                true => "(this line is withheld: a credential seems to be in it)\n",
+                true => "(this line is withheld because it seems to contain a credential)\n",
                 false => line,
             };
             chars += line.chars().count();

@@ -1,4 +1,4 @@
-//! Names of actions.
+//! Names of actions, which are either core actions or packages in the catalog.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,46 +8,47 @@ use serde::{Deserialize, Serialize};
 use crate::core_action::CoreAction;
 use crate::path::Cut;
 
-/// The longest name of an action, in characters.
+/// Maximum length of an action name, in characters.
 pub const NAME_CHARS_MAX: usize = 64;
 
-/// Name of an action: 1 to 64 characters of a-z, 0-9 and `_`, the first of them a letter.
+/// Name of an action, which has 1 to 64 characters of a-z, 0-9 and `_`, and starts with a letter.
 ///
-/// It is also the name of a package's directory.
+/// The directory of an action package has the same name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct ActionName(String);
 
-/// A text that is no name of an action.
+/// Error for a text that is not a valid action name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{}` is no name of an action: give 1 to {NAME_CHARS_MAX} characters of a-z, 0-9 and `_`, the \
-     first of them a letter",
+    "`{}` is not an action name: expected 1 to {NAME_CHARS_MAX} characters of a-z, 0-9 and `_`, starting \
+     with a letter",
     Cut(given.as_bytes(), 80)
 )]
 pub struct ActionNameError {
-    /// The text.
+    /// Text that was given as a name.
     pub given: String,
 }
 
 impl ActionName {
-    /// The text.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Returns true if a text starts with a letter of a-z and has only the characters of a name.
+    /// Returns whether a text starts with a letter of a-z and has only characters that are allowed in action names. Its length
+    /// is not checked.
     pub fn has_its_characters(text: &str) -> bool {
         text.starts_with(|c: char| c.is_ascii_lowercase())
             && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
     }
 
-    /// Core action of this name.
+    /// Returns the core action with this name, or `None` if it is the name of a package.
     pub fn core(&self) -> Option<CoreAction> {
         CoreAction::parse(&self.0)
     }
 
-    /// Returns true for a core action.
+    /// Returns whether this is the name of a core action.
     pub fn is_core(&self) -> bool {
         self.core().is_some()
     }

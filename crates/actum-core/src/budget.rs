@@ -1,42 +1,42 @@
-//! Limits on the size of the change of a run (FO-4).
+//! Limits on the size of a run's change (FO-4).
 
 use serde::{Deserialize, Serialize};
 
 use crate::{RelPath, count};
 
-/// Limits on one run. `None` sets no limit.
+/// Limits on the change of a single run, each of which is `None` if the run is not limited in this respect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Budget {
-    /// Limit of changed paths.
+    /// Maximum number of changed paths.
     #[serde(deserialize_with = "Option::deserialize")]
     pub max_files: Option<u64>,
-    /// Limit of added and removed lines, taken together.
+    /// Maximum number of added and removed lines, counted together.
     #[serde(deserialize_with = "Option::deserialize")]
     pub max_loc: Option<u64>,
 }
 
-/// Cost of one path.
+/// Number of lines that a run changes in one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathCost {
-    /// The path.
+    /// Path of the changed file.
     pub path: RelPath,
-    /// Lines added.
+    /// Number of added lines.
     pub added: u64,
-    /// Lines removed.
+    /// Number of removed lines.
     pub removed: u64,
 }
 
-/// Cost of a run, beside its limits.
+/// Size of a run's change, together with the limits it is compared with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BudgetStatus {
-    /// The limits.
+    /// Limits on the run.
     pub budget: Budget,
-    /// Paths that would change.
+    /// Number of paths that would change.
     pub files: u64,
-    /// Lines that would be added and removed.
+    /// Number of lines that would be added or removed.
     pub loc: u64,
-    /// Cost of each path.
+    /// Number of changed lines for each path.
     pub per_file: Vec<PathCost>,
 }
 
@@ -67,15 +67,15 @@ fn number(count: u64, noun: &str) -> String {
 }
 
 impl Budget {
-    /// No limits.
+    /// Returns a budget without limits.
     pub fn unlimited() -> Self {
         Self::default()
     }
 
-    /// Compares what a run asks for with the limits.
+    /// Checks the changes of a run against the limits, and returns their total size.
     ///
     /// # Errors
-    /// The same status, when a limit is passed.
+    /// Returns the same status as an error if a limit is exceeded.
     pub fn check(self, per_file: Vec<PathCost>) -> Result<BudgetStatus, BudgetStatus> {
         let status = BudgetStatus {
             budget: self,

@@ -1,7 +1,7 @@
-//! Canonical JSON (RFC 8785): one value has one sequence of bytes, so that it can be hashed.
+//! Canonical JSON (RFC 8785), in which every value has exactly one encoding, so that it can be hashed.
 //!
-//! What two readers could take for different values is refused before: names that stand twice,
-//! numbers that a double cannot hold exactly, surrogates without their other half.
+//! Input that two parsers could interpret differently is rejected: duplicate names in an object, numbers that a double
+//! cannot represent exactly, and unpaired surrogates.
 
 mod quick;
 
@@ -14,49 +14,49 @@ use crate::json;
 use crate::json::{Content, SyntaxError};
 use crate::path::Cut;
 
-/// The largest number, and its negative the smallest: 2^53 − 1. Beyond it a double skips integers.
+/// Largest absolute value of a number, 2^53 − 1. Beyond it, a double can no longer represent every integer.
 pub const NUMBER_MAX: f64 = 9_007_199_254_740_991.0;
-/// The largest count, such as a length or a version.
+/// Largest value of an unsigned count, such as a length or a version.
 pub const COUNT_MAX: u64 = (1 << 53) - 1;
 
-/// Bytes of a text that an error repeats at most.
+/// Maximum number of bytes of a number or a name that an error message quotes.
 const SHOWN_BYTES_MAX: usize = 40;
-/// Bytes of the description of a wrong shape at most.
+/// Maximum length in bytes of a description returned by [`describe`].
 const MESSAGE_BYTES_MAX: usize = 200;
 
-/// Error for a value without a canonical form.
+/// Reason why a value has no canonical form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CanonicalError {
-    /// The text is not JSON.
+    /// The text is not valid JSON.
     #[error("at byte {}: {source}", source.offset)]
     Syntax {
-        /// Problem, with its place.
+        /// Syntax error, with the offset at which it was found.
         source: SyntaxError,
     },
-    /// A number that readers would round, each in its own way.
+    /// A number is outside ±[`NUMBER_MAX`], so different parsers may round it differently.
     #[error(
-        "the number `{}` is beyond ±(2^53 − 1), where readers round; write it as a string",
+        "the number `{}` is outside ±(2^53 − 1), so parsers may round it; write it as a string",
         Cut(number.as_bytes(), SHOWN_BYTES_MAX)
     )]
     Number {
-        /// The number as it is written.
+        /// Number as spelled in the input.
         number: String,
     },
-    /// A name that stands twice in one object; readers differ in which of the values counts.
-    #[error("the name `{}` stands twice in one object", Cut(name.as_bytes(), SHOWN_BYTES_MAX))]
+    /// A name occurs twice in an object. Parsers differ in which of the two values they use.
+    #[error("duplicate name `{}` in an object", Cut(name.as_bytes(), SHOWN_BYTES_MAX))]
     Duplicate {
-        /// The name.
+        /// Name that occurs twice.
         name: String,
     },
-    /// A value of the program that JSON cannot hold.
+    /// A Rust value cannot be represented as JSON.
     #[error("it cannot be written as JSON: {message}")]
     Unwritable {
-        /// Reason.
+        /// Explanation of why the value cannot be written.
         message: String,
     },
 }
 
-/// The canonical bytes of a value.
+/// Returns the canonical encoding of a value.
 ///
 /// # Errors
 /// `Number` and `Unwritable`.
@@ -65,26 +65,32 @@ pub fn to_vec(value: &impl Serialize) -> Result<Vec<u8>, CanonicalError> {
     if written_numbers(&bytes).all(|number| check_number(number.parse().ok(), number).is_ok()) {
         return Ok(bytes);
     }
-    // The number was rounded when it was written; the error shows it as it is.
+    // `serde_json_canonicalizer` has already rounded the number, so find it in its original form for the error message.
     check_numbers(&serde_json::to_value(value).map_err(unwritable)?)?;
-    Err(CanonicalError::Unwritable { message: "a number in it has no exact form".to_owned() })
+    Err(CanonicalError::Unwritable {
+        message: "it contains a number without an exact representation".to_owned(),
+    })
 }
 
-/// Writes the canonical form of a value without fractions. It takes a tenth of the time, where the fields of each
-/// object are written in the order of their names. A number without a value (`f64::NAN`) would become `null`.
+/// Returns the canonical encoding of a value that contains no fractions.
+///
+/// Produces the same bytes as [`to_vec`], but takes only a tenth of the time if the fields of every object are
+/// serialized in the order of their names. Note that a number without a value, such as `f64::NAN`, is written as
+/// `null`.
 ///
 /// # Errors
-/// As [`to_vec`].
+/// Same as [`to_vec`].
 pub fn ordered_to_vec(value: &impl Serialize) -> Result<Vec<u8>, CanonicalError> {
     let bytes = serde_json::to_vec(value).map_err(unwritable)?;
     if is_ordered(&bytes) { Ok(bytes) } else { to_vec(value) }
 }
 
-/// Returns true if the output of `serde_json` is canonical: names of ASCII in their order, and numbers that are
-/// whole and not too large. It escapes what has to be escaped, in the form that is canonical, and puts no blanks
-/// anywhere.
+/// Returns whether the output of `serde_json` is already canonical.
+///
+/// All names must be ASCII, need no escapes and be in ascending order. All numbers must be integers of at most
+/// [`COUNT_MAX`]. `serde_json` already escapes strings in the canonical way and writes no whitespace.
 fn is_ordered(text: &[u8]) -> bool {
-    // Of each object that is open, the last name.
+    // Most recent name in each open object, from the outermost to the innermost.
     let mut names: Vec<&[u8]> = Vec::new();
     let mut rest = text;
     while let Some((&first, behind)) = rest.split_first() {
@@ -114,7 +120,7 @@ fn is_ordered(text: &[u8]) -> bool {
                 let number = digits.iter().fold(u64::from(first - b'0'), |number, digit| {
                     number.saturating_mul(10).saturating_add(u64::from(digit - b'0'))
                 });
-                // With a fraction or an exponent it is written in another way.
+                // Numbers with a fraction or an exponent have a different canonical spelling.
                 if number > COUNT_MAX || matches!(rest.first(), Some(b'.' | b'e')) {
                     return false;
                 }
@@ -125,7 +131,7 @@ fn is_ordered(text: &[u8]) -> bool {
     true
 }
 
-/// The numbers in canonical JSON, as they are written there.
+/// Iterates over the numbers in a canonical JSON text, as they are spelled there.
 fn written_numbers(mut text: &[u8]) -> impl Iterator<Item = &str> {
     std::iter::from_fn(move || {
         loop {
@@ -146,7 +152,7 @@ fn written_numbers(mut text: &[u8]) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns the text behind a string that begins before `text`.
+/// Returns the text after the end of a string. `text` starts just after the opening quote.
 fn behind_string(mut text: &[u8]) -> &[u8] {
     while let Some(at) = memchr::memchr2(b'"', b'\\', text) {
         let is_end = text.get(at) == Some(&b'"');
@@ -158,7 +164,7 @@ fn behind_string(mut text: &[u8]) -> &[u8] {
     &[]
 }
 
-/// Reads JSON of which every reader has the same idea; it need not be in canonical form.
+/// Parses JSON that every parser interprets in the same way. The text need not be in canonical form.
 ///
 /// # Errors
 /// `Syntax`, `Number`, `Duplicate`.
@@ -166,7 +172,7 @@ pub fn read(text: &[u8]) -> Result<Value, CanonicalError> {
     quick::read(text).map_or_else(|| read_slowly(text), Ok)
 }
 
-/// Reads JSON by the strict reader, which knows what is wrong and where.
+/// Parses JSON with the strict parser, which can report the kind and the offset of an error.
 fn read_slowly(text: &[u8]) -> Result<Value, CanonicalError> {
     check(&json::Value::read(text).map_err(|source| CanonicalError::Syntax { source })?)?;
     serde_json::from_slice(text).map_err(unwritable)
@@ -176,17 +182,18 @@ fn unwritable(error: serde_json::Error) -> CanonicalError {
     CanonicalError::Unwritable { message: error.to_string() }
 }
 
-/// Returns true if these are the canonical bytes of some value.
+/// Returns whether `text` is the canonical encoding of a JSON value.
 pub fn is_canonical(text: &[u8]) -> bool {
     read(text).and_then(|value| to_vec(&value)).is_ok_and(|bytes| bytes == text)
 }
 
-/// Describes the wrong shape of a value that was read, without names of types of this program. The
-/// description is cut off where it repeats the input.
+/// Describes why a parsed JSON value does not fit the expected type, without mentioning the names of Rust types.
+///
+/// The description is truncated to [`MESSAGE_BYTES_MAX`] bytes, because it can quote the input.
 pub fn describe(error: &serde_json::Error) -> String {
     let text = error.to_string();
     if text.starts_with("data did not match any variant") {
-        return "a value has none of the forms that it may have".to_owned();
+        return "the value does not match any of the permitted forms".to_owned();
     }
     let mut plain: Vec<&str> = Vec::new();
     let mut words = text.split(' ');
@@ -228,8 +235,9 @@ fn check_numbers(value: &Value) -> Result<(), CanonicalError> {
     }
 }
 
-/// The largest integer and all beyond it look alike once they are doubles, so the bound itself is
-/// compared: 2^53 is refused, and so is whatever rounds to it.
+/// Rejects a number outside ±[`NUMBER_MAX`].
+///
+/// The limit excludes 2^53 itself, because larger integers are rounded to it when they are parsed as doubles.
 fn check_number(value: Option<f64>, text: &str) -> Result<(), CanonicalError> {
     match value {
         Some(value) if value.abs() <= NUMBER_MAX => Ok(()),
@@ -248,7 +256,7 @@ mod tests {
         String::from_utf8(to_vec(&read(text.as_bytes()).unwrap()).unwrap()).unwrap()
     }
 
-    /// The example of RFC 8785, section 3.2.2, without the numbers that we refuse.
+    /// Example of RFC 8785, section 3.2.2, without the numbers that exceed the limits of actum.
     #[test]
     fn the_example_of_the_standard_comes_out_as_it_says() {
         let text = r#"{
@@ -263,7 +271,7 @@ mod tests {
         );
     }
 
-    /// RFC 8785, section 3.2.3: names are sorted by their UTF-16 code units.
+    /// Checks that names are sorted by their UTF-16 code units (RFC 8785, section 3.2.3).
     #[test]
     fn names_are_sorted_by_their_utf_16_units() {
         let text = "{\"\\u20ac\":1,\"\\r\":2,\"\\ufb33\":3,\"1\":4,\"\\ud83d\\ude00\":5,\"\\u0080\":6,\"\\u00f6\":7}";
@@ -272,7 +280,7 @@ mod tests {
             .filter(char::is_ascii_digit)
             .filter_map(|c| c.to_digit(10))
             .collect();
-        // `"1":4` brings a digit of its own.
+        // The name in `"1":4` adds another digit to the output.
         assert_eq!(order, [2, 1, 4, 6, 7, 1, 5, 3]);
     }
 
@@ -368,7 +376,7 @@ mod tests {
     fn a_name_that_stands_twice_and_half_a_character_are_refused() {
         assert_eq!(
             read(br#"{"a":{"b":1,"\u0062":2}}"#).unwrap_err().to_string(),
-            "the name `b` stands twice in one object"
+            "duplicate name `b` in an object"
         );
         for text in [r#""\ud800""#, r#"{"\udc00":1}"#, r#"["\ud83d\u0041"]"#] {
             assert!(read(text.as_bytes()).is_err(), "{text}");
@@ -395,7 +403,7 @@ mod tests {
         let long = said(json!("a".repeat(1000)));
         assert!(long.len() < 210 && long.ends_with("aaa…"), "{long}");
         let error = serde_json::from_value::<Either>(json!(1)).unwrap_err();
-        assert_eq!(describe(&error), "a value has none of the forms that it may have");
+        assert_eq!(describe(&error), "the value does not match any of the permitted forms");
     }
 
     #[test]
@@ -408,7 +416,7 @@ mod tests {
         }
     }
 
-    /// FE-14. What is not in order goes the long way, and what is refused there is refused.
+    /// FE-14: values whose fields are not in canonical order fall back to [`to_vec`], with the same errors.
     #[test]
     fn what_is_written_in_order_has_the_same_bytes_by_the_short_way() {
         let values = [
@@ -437,7 +445,7 @@ mod tests {
         assert!(is_ordered(br#"[{"a":{"z":1}},{"a":1,"b":[{"a":1}]}]"#));
     }
 
-    /// FE-14. By the way that is short, and by the way through a tree of values.
+    /// FE-14: a Rust value and its `serde_json::Value` tree are encoded identically.
     #[test]
     fn a_value_of_the_program_and_its_tree_have_the_same_bytes() {
         #[derive(Serialize)]

@@ -1,10 +1,11 @@
-//! Core actions: one table, in the order in which they are documented.
+//! Core actions, defined in a single table in the order in which they are documented.
 
 use std::fmt;
 
-/// Calls a macro with the table of core actions: a variant, its name and its effect in each row.
+/// Calls a macro with the table of core actions, in which each row has a variant, a name and an effect.
 ///
-/// A crate that has more to say about each action defines a macro for it, so that a new row cannot be missed.
+/// Another crate can define its own macro for this table to add information about each action. The compiler then
+/// ensures that a new action is not forgotten there.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! core_actions {
@@ -25,7 +26,7 @@ macro_rules! core_actions {
 
 macro_rules! define {
     ($($action:ident = $name:literal $effect:ident,)*) => {
-        /// Action that is built in.
+        /// Action that is built into actum.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[allow(missing_docs, reason = "each is documented in docs/actions.md")]
         pub enum CoreAction {
@@ -33,17 +34,17 @@ macro_rules! define {
         }
 
         impl CoreAction {
-            /// All core actions.
+            /// All core actions, in the order of the documentation.
             pub const ALL: &'static [Self] = &[$(Self::$action,)*];
 
-            /// Name in plans and in the catalog.
+            /// Returns the name of the action in plans and in the catalog.
             pub fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$action => $name,)*
                 }
             }
 
-            /// Effect on the workspace.
+            /// Returns the effect of the action on the workspace.
             pub fn effect(self) -> CoreEffect {
                 match self {
                     $(Self::$action => CoreEffect::$effect,)*
@@ -51,7 +52,7 @@ macro_rules! define {
             }
         }
 
-        /// Names of the core actions. No package can have one of these names (AA-9).
+        /// Names of the core actions, which no package may use as its own name (AA-9).
         pub const CORE_ACTIONS: [&str; [$($name,)*].len()] = [$($name,)*];
     };
 }
@@ -59,18 +60,18 @@ macro_rules! define {
 /// Effect of a core action on the workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CoreEffect {
-    /// Changes files, and can be undone.
+    /// The action changes files, and can be undone.
     ChangesFiles,
-    /// Runs a command and keeps the changes that it makes, which can be undone.
+    /// The action runs a command and keeps the command's changes, which can be undone.
     RunsCommand,
-    /// Runs commands and keeps nothing that they change.
+    /// The action runs commands and discards all of their changes.
     Diagnoses,
 }
 
 core_actions!(define);
 
 impl CoreAction {
-    /// Reads a name; `None` if it is of no core action.
+    /// Returns the core action with this name. Returns `None` if no core action has this name.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|action| action.as_str() == name)
     }

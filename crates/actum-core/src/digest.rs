@@ -1,4 +1,4 @@
-//! SHA-256 digests (FIPS 180-4), the only content hash in actum.
+//! SHA-256 digests (FIPS 180-4), the only content hash used by actum.
 
 mod lanes;
 
@@ -10,12 +10,12 @@ use sha2::Digest as _;
 
 use crate::path::Cut;
 
-/// A SHA-256 digest, written as 64 lowercase hexadecimal characters.
+/// SHA-256 digest, written as 64 lowercase hexadecimal characters.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Digest([u8; 32]);
 
-/// Bytes of an invalid digest that an error shows at most.
+/// Maximum number of bytes of an invalid digest that an error message quotes.
 const SHOWN_BYTES_MAX: usize = 80;
 
 /// Error for a text that is not a SHA-256 digest.
@@ -25,19 +25,20 @@ const SHOWN_BYTES_MAX: usize = 80;
     Cut(given.as_bytes(), SHOWN_BYTES_MAX)
 )]
 pub struct DigestError {
-    /// The text that was given.
+    /// Text that was rejected.
     pub given: String,
 }
 
 impl Digest {
-    /// The digest of `bytes`.
+    /// Computes the digest of `bytes`.
     pub fn of(bytes: &[u8]) -> Self {
         Self(sha2::Sha256::digest(bytes).into())
     }
 
-    /// Computes the digest of each message, in their order. Messages that are hashed together take a
-    /// fraction of the time where the processor has wide vectors and no instructions for SHA-256.
-    /// The more there are the better; 100 KiB of them are enough.
+    /// Computes the digest of each message, and returns the digests in the order of the messages.
+    ///
+    /// On a processor that has wide vector registers but no SHA-256 instructions, this takes a fraction of the time of
+    /// hashing the messages one by one. The gain grows with the amount of data and levels off at about 100 KiB.
     pub fn of_each(messages: &[&[u8]]) -> Vec<Self> {
         if !lanes::are_faster(messages.len()) {
             return messages.iter().map(|message| Self::of(message)).collect();
@@ -51,32 +52,34 @@ impl Digest {
         digests
     }
 
-    /// Computes the digest of several parts for one purpose. `tag` names the purpose and ends with a
-    /// NUL, and each part follows its length (eight bytes, little end first). So neither another
-    /// purpose nor another division gives the same digest.
+    /// Computes a digest of several parts for one purpose, which `tag` identifies.
+    ///
+    /// The hash input consists of the tag, a NUL byte, and each part preceded by its length as eight little-endian
+    /// bytes. The same bytes therefore have a different digest if they are used for another purpose or divided into
+    /// parts differently.
     pub fn tagged(tag: &str, parts: &[&[u8]]) -> Self {
         let mut hasher = Hasher::tagged(tag);
         parts.iter().for_each(|part| hasher.part(part));
         hasher.finish()
     }
 
-    /// A digest from its 32 bytes.
+    /// Creates a digest from its 32 bytes.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// The digest that is written so, if it is one.
+    /// Parses a digest from 64 hexadecimal characters in either case. Returns `None` if the text is not a digest.
     pub fn from_text(text: &[u8]) -> Option<Self> {
         from_hex(text).map(Self)
     }
 
-    /// The 32 bytes.
+    /// Returns the 32 bytes of the digest.
     pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 }
 
-/// The 64 characters that a digest is written as.
+/// Formats a digest as 64 lowercase hexadecimal characters.
 fn hexadecimal(digest: &Digest) -> [u8; 64] {
     let digit = |half: u8| if half < 10 { b'0' + half } else { b'a' - 10 + half };
     let mut text = [0; 64];
@@ -108,13 +111,14 @@ impl fmt::Debug for Digest {
 impl FromStr for Digest {
     type Err = DigestError;
 
-    /// Reads 64 hexadecimal characters of either case.
+    /// Parses a digest from 64 hexadecimal characters in either case.
     fn from_str(text: &str) -> Result<Self, DigestError> {
         Self::from_text(text.as_bytes()).ok_or_else(|| DigestError { given: text.to_owned() })
     }
 }
 
-/// The bytes that `text` writes as hexadecimal characters of either case.
+/// Decodes `N` bytes from hexadecimal characters in either case. Returns `None` if the text has another length or other
+/// characters.
 pub fn from_hex<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
     let (pairs, rest) = text.as_chunks::<2>();
     if pairs.len() != N || !rest.is_empty() {
@@ -129,7 +133,7 @@ pub fn from_hex<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
     (all < 0x10).then_some(bytes)
 }
 
-/// The value of a hexadecimal character, or 0xff.
+/// Returns the value of a hexadecimal character, or 0xff if the character is not hexadecimal.
 fn nibble(character: u8) -> u8 {
     const VALUES: [u8; 256] = values();
     VALUES.get(usize::from(character)).copied().unwrap_or(0xff)
@@ -155,31 +159,30 @@ impl TryFrom<String> for Digest {
     }
 }
 
-/// Messages that are gathered to be hashed together; [`Digest::of_each`].
+/// Collects messages, so that they can be hashed together by [`Digest::of_each`].
 #[derive(Debug, Default)]
 pub struct Messages {
     bytes: Vec<u8>,
-    /// End of each message, as an offset.
+    /// Offset in `bytes` at which each message ends.
     ends: Vec<usize>,
 }
 
 impl Messages {
-    /// Number of bytes that are worth being hashed together. More of them only go farther from the
-    /// processor.
+    /// Number of bytes that are worth hashing together. A larger batch would only occupy more of the processor's cache.
     const BYTES_ENOUGH: usize = 256 << 10;
 
-    /// Gathers a message that is made of these parts.
+    /// Adds a message, which is the concatenation of the given parts.
     pub fn push(&mut self, parts: &[&[u8]]) {
         parts.iter().for_each(|part| self.bytes.extend_from_slice(part));
         self.ends.push(self.bytes.len());
     }
 
-    /// Returns true once it is time for [`Self::digests`].
+    /// Returns whether enough messages were collected to call [`Self::digests`].
     pub fn are_enough(&self) -> bool {
         self.bytes.len() >= Self::BYTES_ENOUGH
     }
 
-    /// Puts the digest of each behind `digests`, in their order, and lets go of them.
+    /// Appends the digests of the collected messages to `digests` in order, and clears the collection.
     pub fn digests(&mut self, digests: &mut Vec<Digest>) {
         let mut rest = &*self.bytes;
         let mut start = 0;
@@ -194,17 +197,17 @@ impl Messages {
     }
 }
 
-/// Computes a [`Digest`] piece by piece. Cloning one shares the work done on a common prefix.
+/// Computes a [`Digest`] incrementally. A hasher can be cloned to reuse the work on a common prefix.
 #[derive(Clone, Default)]
 pub struct Hasher(sha2::Sha256);
 
 impl Hasher {
-    /// A hasher that has seen nothing.
+    /// Creates a hasher without any input.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Starts a digest for one purpose; see [`Digest::tagged`].
+    /// Creates a hasher for the purpose identified by `tag`, as described at [`Digest::tagged`].
     pub fn tagged(tag: &str) -> Self {
         let mut hasher = Self::new();
         hasher.update(tag.as_bytes());
@@ -212,18 +215,18 @@ impl Hasher {
         hasher
     }
 
-    /// Appends a part, behind its length.
+    /// Appends a part, preceded by its length.
     pub fn part(&mut self, part: &[u8]) {
         self.update(&crate::count(part.len()).to_le_bytes());
         self.update(part);
     }
 
-    /// Appends bytes.
+    /// Appends bytes to the hash input.
     pub fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
     }
 
-    /// The digest of all that was taken in.
+    /// Returns the digest of the complete input.
     pub fn finish(self) -> Digest {
         Digest(self.0.finalize().into())
     }

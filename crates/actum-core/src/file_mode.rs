@@ -1,4 +1,4 @@
-//! The mode of a file: its permission bits, or the mark of a symbolic link. Documents have four octal digits, or `120000`.
+//! File modes: permission bits, or the marker for a symbolic link. Documents contain four octal digits, or `120000`.
 
 use std::fmt;
 
@@ -7,65 +7,68 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::path::Cut;
 
-/// Bytes of an invalid mode that an error shows at most.
+/// Maximum number of bytes of an invalid mode that an error message quotes.
 const SHOWN_BYTES_MAX: usize = 20;
 
-/// The permission bits of a file or directory: the lower twelve bits of `st_mode` (inode(7)). Those of a symbolic link have no
-/// effect (symlink(7)); its mode is [`FileMode::LINK`], as in git.
+/// Permission bits of a file or directory, which are the lower twelve bits of `st_mode` (inode(7)).
+///
+/// The permission bits of a symbolic link have no effect (symlink(7)), so its mode is always [`FileMode::LINK`], as in
+/// git.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FileMode(u32);
 
 impl FileMode {
-    /// `rw-r--r--`.
+    /// Mode `rw-r--r--` of a regular file.
     pub const REGULAR: Self = Self(0o644);
-    /// `rwxr-xr-x`.
+    /// Mode `rwxr-xr-x` of an executable file.
     pub const EXECUTABLE: Self = Self(0o755);
 
-    /// `rw-------`.
+    /// Mode `rw-------` of a file that only its owner can access.
     pub const PRIVATE: Self = Self(0o600);
-    /// `rwx------`.
+    /// Mode `rwx------` of a directory that only its owner can access.
     pub const PRIVATE_DIRECTORY: Self = Self(0o700);
 
-    /// A symbolic link, whose content is its target (`S_IFLNK`).
+    /// Mode of a symbolic link (`S_IFLNK`). The content of a link is its target.
     pub const LINK: Self = Self(0o120_000);
 
-    /// Keeps the permission bits of `mode` and drops the file type.
+    /// Creates a mode from the permission bits of `mode`, ignoring the file type.
     pub fn new(mode: u32) -> Self {
         Self(mode & 0o7777)
     }
 
-    /// A mode from its [`bits`](Self::bits).
+    /// Creates a mode from the value returned by [`bits`](Self::bits).
     pub fn from_bits(bits: u32) -> Self {
         if bits == Self::LINK.0 { Self::LINK } else { Self::new(bits) }
     }
 
-    /// Returns true for the mode of a symbolic link.
+    /// Returns whether this is the mode of a symbolic link.
     pub fn is_link(self) -> bool {
         self == Self::LINK
     }
 
-    /// The bits, at most `0o7777`; `0o120000` for a symbolic link.
+    /// Returns the permission bits, which are at most `0o7777`, or `0o120000` for a symbolic link.
     pub fn bits(self) -> u32 {
         self.0
     }
 
-    /// Returns true if the set-group-ID bit is set (inode(7)).
+    /// Returns whether the set-group-ID bit is set (inode(7)).
     pub fn is_set_group_id(self) -> bool {
         self.0 & 0o2000 != 0
     }
 
-    /// Tests if a permission bit is set here and not in `other`.
+    /// Returns whether this mode grants a permission that `other` does not grant.
     pub fn permits_more_than(self, other: Self) -> bool {
         self.0 & !other.0 & 0o777 != 0
     }
 
-    /// Returns true if users other than owner and group may write.
+    /// Returns whether the file can be written by users other than its owner and group.
     pub fn is_world_writable(self) -> bool {
         self.0 & 0o002 != 0
     }
 
-    /// This mode with the executable bit set wherever the read bit is, or cleared everywhere:
-    /// how git applies the `100755` and `100644` it knows.
+    /// Returns this mode with the executable bit set wherever the read bit is set, or cleared everywhere.
+    ///
+    /// Git applies the file modes `100755` and `100644` in the same way.
     #[must_use]
     pub fn with_executable(self, executable: bool) -> Self {
         if executable { Self(self.0 | ((self.0 & 0o444) >> 2)) } else { Self(self.0 & !0o111) }
@@ -94,7 +97,7 @@ impl<'de> Deserialize<'de> for FileMode {
             Ok(_) | Err(_) => {
                 let given = Cut(text.as_bytes(), SHOWN_BYTES_MAX);
                 let problem = format_args!(
-                    "`{given}` is no mode: expected four octal digits, or 120000 for a link"
+                    "`{given}` is not a file mode: expected four octal digits, or 120000 for a symbolic link"
                 );
                 Err(D::Error::custom(problem))
             }

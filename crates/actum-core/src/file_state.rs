@@ -1,16 +1,16 @@
-//! State of a file, as far as a record or a comparison needs it.
+//! State of a file, as recorded and compared by actum.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Digest, FileMode};
 
-/// A file, as it was or as it is.
+/// Digest, size and mode of a file at one point in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileState {
-    /// SHA-256 of its bytes.
+    /// SHA-256 digest of the file's content.
     pub sha256: Digest,
-    /// Its size in bytes.
+    /// Size of the file in bytes.
     pub size: u64,
-    /// Its permission bits.
+    /// Permission bits of the file.
     pub mode: FileMode,
 }

@@ -1,8 +1,8 @@
-//! Reads JSON (RFC 8259) strictly, and keeps for each value where it stands.
+//! Strict JSON parser (RFC 8259) that keeps the location of every value.
 //!
-//! What is not exactly JSON is refused with the byte it is at: no comment, no comma too many, no
-//! byte order mark, nothing after the value. Names that stand twice in an object are kept, since
-//! it depends on the reader what they mean; [`Fields`] refuses them.
+//! Everything that is not valid JSON is rejected with its byte offset, including comments, trailing commas, a byte
+//! order mark, and text after the value. Duplicate names in an object are kept, because it depends on the caller how to
+//! treat them; [`Fields`] rejects them.
 
 mod fields;
 mod syntax;
@@ -14,71 +14,71 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
-/// The deepest nesting: 127 arrays and objects around a value.
+/// Maximum nesting depth: 127 arrays and objects around a value.
 pub const DEPTH_MAX: usize = 127;
-/// The most values in one text, each element and each member counted. Each takes some 200 bytes of
-/// memory.
+/// Maximum number of values in a document, counting every array element and object member. Each value takes about 200
+/// bytes of memory.
 pub const VALUES_MAX: usize = 2_000_000;
 
-/// A value and where it stands.
+/// JSON value with its location in the text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Value<'t> {
-    /// Range of its bytes in the text.
+    /// Byte range of the value in the text.
     pub span: Range<usize>,
-    /// Content of the value.
+    /// Content of the value, without its location.
     pub content: Content<'t>,
 }
 
-/// Content of a value.
+/// Content of a JSON value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content<'t> {
-    /// `null`.
+    /// The literal `null`.
     Null,
-    /// `true` or `false`.
+    /// The literal `true` or `false`.
     Boolean(bool),
-    /// A number, as it is spelled.
+    /// A number, as spelled in the text.
     Number(&'t str),
-    /// A string, decoded.
+    /// A string, with its escapes decoded.
     String(Cow<'t, str>),
-    /// An array.
+    /// An array, with its elements in order.
     Array(Vec<Value<'t>>),
-    /// An object.
+    /// An object, with its members in the order of the text.
     Object(Vec<Member<'t>>),
 }
 
-/// A member of an object.
+/// Member of a JSON object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member<'t> {
-    /// Range of its name in the text, with the quotes.
+    /// Byte range of the member's name in the text, including the quotes.
     pub name_span: Range<usize>,
-    /// Its name, decoded.
+    /// Name of the member, with its escapes decoded.
     pub name: Cow<'t, str>,
-    /// Its value.
+    /// Value of the member.
     pub value: Value<'t>,
 }
 
-/// Kind of a value, for messages.
+/// Kind of a JSON value, as named in error messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// `null`.
+    /// The literal `null`.
     Null,
-    /// `true` or `false`.
+    /// The literal `true` or `false`.
     Boolean,
-    /// A number.
+    /// Any number.
     Number,
-    /// A string.
+    /// Any string.
     String,
-    /// An array.
+    /// Any array.
     Array,
-    /// An object.
+    /// Any object.
     Object,
 }
 
 impl<'t> Value<'t> {
-    /// The value that `text` holds and nothing else.
+    /// Parses a text that consists of a single JSON value.
     ///
     /// # Errors
-    /// [`SyntaxError`] at the first byte that is not sound.
+    /// [`SyntaxError`] at the first invalid byte.
     pub fn read(text: &'t [u8]) -> Result<Self, SyntaxError> {
         syntax::read(syntax::text(text)?)
     }
@@ -95,12 +95,12 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// Its members; none where it is no object.
+    /// Returns the members of an object, or an empty slice if the value is not an object.
     pub fn members(&self) -> &[Member<'t>] {
         if let Content::Object(members) = &self.content { members } else { &[] }
     }
 
-    /// Its elements where it is an array, else itself.
+    /// Returns the elements of an array, or a slice with just this value if it is not an array.
     pub fn each(&self) -> &[Self] {
         if let Content::Array(elements) = &self.content {
             elements
@@ -109,12 +109,12 @@ impl<'t> Value<'t> {
         }
     }
 
-    /// Returns true for an object with a member of this name.
+    /// Returns whether the value is an object that has a member with this name.
     pub fn has(&self, name: &str) -> bool {
         self.members().iter().any(|member| member.name == name)
     }
 
-    /// Its bytes in the text it was read from.
+    /// Returns the bytes of this value in `text`, from which it was parsed.
     pub fn text<'s>(&self, text: &'s str) -> &'s str {
         text.get(self.span.clone()).unwrap_or_default()
     }

@@ -1,7 +1,7 @@
-//! The vocabulary of actum, pure: no I/O, clock, randomness, environment or async.
+//! Core types of actum, without I/O, clocks, randomness, environment variables or async code.
 //!
-//! Everything here is a value or a function of values, so an auditor can recompute whatever the
-//! engine decided. The crate that acts on directories is `actum-workspace`.
+//! Everything here is a value or a pure function, so that an auditor can recompute every decision of the engine. The
+//! crate `actum-workspace` accesses the file system.
 
 mod action_name;
 pub mod budget;
@@ -40,7 +40,7 @@ pub use status::Status;
 pub use tier::RiskTier;
 pub use timestamp::Timestamp;
 
-/// A count of things in memory as a number that is written down.
+/// Converts a length or a number of items in memory to a `u64`.
 pub fn count(things: usize) -> u64 {
     u64::try_from(things).unwrap_or(u64::MAX)
 }

@@ -1,62 +1,61 @@
-//! Paths inside a workspace, checked once.
+//! Workspace paths that are validated once, when they are created.
 
 use std::fmt;
 
-/// A path relative to the root of a workspace: one or more components joined by `/`. None of them
-/// is `.`, `..` or empty, has a NUL, or names actum's or git's own state. The bytes need not be
-/// UTF-8.
+/// Path relative to the root of a workspace, which consists of one or more components joined by `/`.
 ///
-/// Holding one proves the check was made; it does not prove that no symlink lies on the way,
-/// which only the kernel can say at the moment of use (FO-7).
+/// No component is `.`, `..` or empty, contains a NUL byte, or names the state directory of actum or git. The bytes
+/// need not be UTF-8. A value of this type proves that the path was validated. Only the kernel can determine whether a
+/// component is a symbolic link, when the path is used (FO-7).
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RelPath(Box<[u8]>);
 
-/// The longest path, in bytes: Linux's `PATH_MAX` less the terminating NUL.
+/// Maximum length of a path in bytes: Linux's `PATH_MAX` without the terminating NUL.
 pub const PATH_BYTES_MAX: usize = 4095;
-/// The longest component, in bytes: Linux's `NAME_MAX`.
+/// Maximum length of a path component in bytes: Linux's `NAME_MAX`.
 pub const NAME_BYTES_MAX: usize = 255;
 
-/// Reason why a path was refused.
+/// Reason why a path was rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PathProblem {
-    /// Nothing was given.
+    /// The path is empty.
     #[error("it is empty")]
     Empty,
-    /// The path starts at the root of the file system.
-    #[error("it is absolute; give it relative to the workspace root")]
+    /// The path starts with `/`.
+    #[error("it is absolute; make it relative to the workspace root")]
     Absolute,
     /// The path has a `..` component.
     #[error("it contains `..`")]
     Parent,
-    /// The path has a `.` component, a doubled `/` or a trailing `/`.
-    #[error("it contains `.`, `//` or a trailing `/`; write it plainly")]
+    /// The path has a `.` component, two consecutive slashes, or a trailing slash.
+    #[error("it contains a `.` component, `//` or a trailing `/`, which are not allowed")]
     NotPlain,
     /// The path contains a NUL byte.
     #[error("it contains a NUL byte")]
     Nul,
-    /// The path is longer than [`PATH_BYTES_MAX`] or has a component over [`NAME_BYTES_MAX`].
-    #[error("it is longer than the file system allows (255 bytes a name, 4095 in all)")]
+    /// The path is longer than [`PATH_BYTES_MAX`], or one of its components is longer than [`NAME_BYTES_MAX`].
+    #[error("it is longer than the file system allows (255 bytes per name, 4095 in total)")]
     TooLong,
-    /// The path is in `.git` or `.actum`, in any case and at any depth (D-5).
-    #[error("it lies in `.git` or `.actum`, which no change may touch")]
+    /// The path contains `.git` or `.actum` as a component, in upper or lower case and at any depth (D-5).
+    #[error("it is part of `.git` or `.actum`, which must not be changed")]
     Reserved,
 }
 
-/// Bytes of an unusable path that an error shows at most.
+/// Maximum number of bytes of an invalid path that an error message quotes.
 const SHOWN_BYTES_MAX: usize = 200;
 
-/// A path that no operation accepts.
+/// Error for a path that cannot be used in a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the path `{}` cannot be used: {problem}", Cut(given, SHOWN_BYTES_MAX))]
 pub struct PathError {
-    /// The path as it was given.
+    /// Path that was rejected.
     pub given: Vec<u8>,
-    /// Problem of the path.
+    /// Reason why the path was rejected.
     pub problem: PathProblem,
 }
 
 impl RelPath {
-    /// Checks `path` and takes it in.
+    /// Validates a path.
     ///
     /// # Errors
     /// The first [`PathProblem`] found.
@@ -68,28 +67,29 @@ impl RelPath {
         }
     }
 
-    /// The bytes, as the kernel takes them.
+    /// Returns the bytes of the path, in the form that system calls accept.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// The path of the containing directory, or `None` when that is the root.
+    /// Returns the path of the parent directory, or `None` if the parent is the workspace root.
     pub fn parent(&self) -> Option<Self> {
         let slash = self.0.iter().rposition(|&b| b == b'/')?;
         self.0.get(..slash).map(|parent| Self(parent.into()))
     }
 
-    /// The last component.
+    /// Returns the last component of the path.
     pub fn name(&self) -> &[u8] {
         self.0.rsplit(|&b| b == b'/').next().unwrap_or_default()
     }
 
-    /// The components, first to last.
+    /// Iterates over the components of the path, starting at the workspace root.
     pub fn components(&self) -> impl Iterator<Item = &[u8]> {
         self.0.split(|&b| b == b'/')
     }
 
-    /// Characters of it that are not shown ([`is_not_shown`]), so that the name may read as another.
+    /// Reports whether the path contains invisible characters ([`is_not_shown`]), which can make it look like a
+    /// different path.
     pub fn unseen(&self) -> Unseen {
         self.0.utf8_chunks().map(|chunk| unseen_in(chunk.valid())).max().unwrap_or(Unseen::Nothing)
     }
@@ -99,7 +99,7 @@ impl RelPath {
         self.components().count()
     }
 
-    /// Returns true if `self` is `ancestor` or lies below it, compared component by component.
+    /// Returns whether the path is equal to `ancestor` or below it. Paths are compared by whole components.
     pub fn starts_with(&self, ancestor: &Self) -> bool {
         match self.0.strip_prefix(ancestor.as_bytes()) {
             Some(rest) => rest.is_empty() || rest.starts_with(b"/"),
@@ -108,18 +108,18 @@ impl RelPath {
     }
 }
 
-/// Characters of a name that are not shown. Ordered: the worst of several counts.
+/// Invisible characters in a path. The variants are ordered by severity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Unseen {
-    /// None.
+    /// The path has no invisible characters.
     Nothing,
-    /// Only those that belong to an emoji: U+FE0F behind one, and U+200D between two.
+    /// All invisible characters belong to an emoji: U+FE0F after an emoji, or U+200D between two of them.
     InEmoji,
-    /// Any other.
+    /// The path has invisible characters that do not belong to an emoji, so it may look like a different path.
     Deceptive,
 }
 
-/// The characters between two emoji, and behind one.
+/// Zero-width joiner, which combines two emoji into one. [`EMOJI_SELECTOR`] after a character requests its emoji form.
 const JOINER: char = '\u{200d}';
 const EMOJI_SELECTOR: char = '\u{fe0f}';
 
@@ -128,7 +128,7 @@ fn unseen_in(text: &str) -> Unseen {
     let (mut before, mut is_emoji) = (None, false);
     let mut characters = text.chars().peekable();
     while let Some(c) = characters.next() {
-        // Behind an emoji there may be one selector, and then a joiner with another emoji.
+        // An emoji may be followed by one variation selector, and then by a joiner and another emoji.
         let belongs = match c {
             EMOJI_SELECTOR => is_emoji && before != Some(EMOJI_SELECTOR),
             JOINER => is_emoji && characters.peek().copied().is_some_and(may_be_emoji),
@@ -143,7 +143,7 @@ fn unseen_in(text: &str) -> Unseen {
     unseen
 }
 
-/// Returns true for a character in one of the blocks that emoji are in. Not all in these blocks are
+/// Returns whether a character is in a Unicode block that contains emoji. Some characters of these blocks are not
 /// emoji.
 fn may_be_emoji(c: char) -> bool {
     matches!(
@@ -194,16 +194,19 @@ impl fmt::Debug for RelPath {
     }
 }
 
-/// Shows bytes as text that can be read and pasted. A tab and the ends of lines appear as `\t`, `\n` and
-/// `\r`. Other control characters, invisible characters, and bytes that are not UTF-8 appear as `\ooo` octal
-/// escapes, as git writes them. So does a blank behind another blank, so that no text reaches the next line
-/// of a terminal unnoticed. A backslash is doubled. Two different texts are never shown as the same.
+/// Displays bytes as text on a single line that can be copied from a terminal.
+///
+/// Tabs, newlines and carriage returns are shown as `\t`, `\n` and `\r`, and a backslash is doubled. Other control
+/// characters, invisible characters, and bytes that are not valid UTF-8 are shown as `\ooo` octal escapes, as in git.
+/// Consecutive spaces after the first one are escaped as well, so that padding cannot move text to the next line of a
+/// terminal unnoticed. Two different inputs are never displayed as the same text.
 pub struct Quoted<'a>(pub &'a [u8]);
 
-/// Shows bytes between backticks: as [`Quoted`], and a backtick of theirs has a backslash before it.
+/// Displays bytes for use between backticks. In addition to the escapes of [`Quoted`], every backtick is preceded by a
+/// backslash.
 pub struct InBackticks<'a>(pub &'a [u8]);
 
-/// Bytes from outside as [`Quoted`], cut off with `…` after so many.
+/// Displays untrusted bytes like [`Quoted`], truncated with `…` after the given number of bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Cut<'a>(pub &'a [u8], pub usize);
 
@@ -216,7 +219,8 @@ impl fmt::Display for Cut<'_> {
     }
 }
 
-/// Content of a file as [`Cut`], but up to 24 consecutive spaces are shown as they are, so that indentation is readable.
+/// Displays file content like [`Cut`], except that up to 24 consecutive spaces are not escaped, so that indentation
+/// stays readable.
 #[derive(Debug, Clone, Copy)]
 pub struct CutContent<'a>(pub &'a [u8], pub usize);
 
@@ -247,7 +251,7 @@ impl fmt::Display for Quoted<'_> {
     }
 }
 
-/// Writes bytes as [`Quoted`]; after `blanks_max` consecutive spaces further ones are escapes.
+/// Writes bytes in the format of [`Quoted`], but escapes spaces only after `blanks_max` consecutive ones.
 fn write_quoted(f: &mut fmt::Formatter<'_>, bytes: &[u8], blanks_max: usize) -> fmt::Result {
     let mut blanks = 0;
     for chunk in bytes.utf8_chunks() {
@@ -258,7 +262,7 @@ fn write_quoted(f: &mut fmt::Formatter<'_>, bytes: &[u8], blanks_max: usize) -> 
                 ' ' if blanks >= blanks_max => write_octal(f, b" ")?,
                 c => write_harmless(f, c)?,
             }
-            blanks = if c == ' ' { blanks + 1 } else { 0 }; // all other blanks are escaped
+            blanks = if c == ' ' { blanks + 1 } else { 0 }; // all other whitespace is escaped
         }
         if !chunk.invalid().is_empty() {
             blanks = 0;
@@ -268,11 +272,12 @@ fn write_quoted(f: &mut fmt::Formatter<'_>, bytes: &[u8], blanks_max: usize) -> 
     Ok(())
 }
 
-/// Shows a line as text that a terminal does not obey. Control characters, invisible characters, blanks that are no space
-/// and bytes that are not UTF-8 appear as the escapes of [`Quoted`] between `<` and `>`: `<\r>`, `<\033>`. Tabs and
-/// everything else are unchanged.
+/// Displays a line of text without any characters that a terminal could interpret.
 ///
-/// INVARIANT: two different lines are never shown as the same text. A `<` before a backslash is written as
+/// Control and invisible characters, unusual whitespace and invalid UTF-8 are shown as the escapes of [`Quoted`] in
+/// angle brackets, such as `<\r>` and `<\033>`. All other characters, including tabs, are left unchanged.
+///
+/// INVARIANT: two different lines are never displayed as the same text. A `<` before a backslash is written as
 /// `<\074>`, so `<\` always starts an escape.
 pub struct Harmless<'a>(pub &'a [u8]);
 
@@ -322,13 +327,15 @@ pub(crate) fn write_octal(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Resu
     bytes.iter().try_for_each(|byte| write!(f, "\\{byte:03o}"))
 }
 
-/// Characters that no terminal shows as a letter of the text. These are controls (C0, DEL, C1), and invisible
-/// characters, so that a text is taken for another. The latter are ignorable characters, the blank of Braille, the
-/// separators of lines and of annotations that only some programs know, controls of other scripts, and
-/// noncharacters. With some of these the command line marks colours.
+/// Returns whether a character does not appear as visible text in a terminal.
+///
+/// These are the control characters (C0, DEL, C1) and all invisible characters, which can make one text look like
+/// another. The latter are ignorable characters, the blank Braille pattern, line and paragraph separators, interlinear
+/// annotations, format controls of some scripts, and noncharacters. The command line uses some of these characters
+/// internally to mark colors.
 #[inline]
 pub fn is_not_shown(c: char) -> bool {
-    // Almost all of a text is ASCII.
+    // Check for ASCII first, because almost all text is ASCII.
     !matches!(c, ' '..='~')
         && (c.is_control()
             || is_ignorable(c)
@@ -345,9 +352,11 @@ pub fn is_not_shown(c: char) -> bool {
             || u32::from(c) & 0xfffe == 0xfffe)
 }
 
-/// Characters that are shown as an escape: those that are not shown, and blanks that look like a space but are not one
-/// to a program (Unicode, general category `Zs`). Behind one of them `#` begins no comment. A name may hold such
-/// blanks.
+/// Returns whether a character is displayed as an escape.
+///
+/// Besides invisible characters, this includes characters that look like a space but are not treated as one by programs
+/// (Unicode general category `Zs`). For example, a `#` after one of them does not start a comment in a shell. They are
+/// allowed in file names.
 #[inline]
 pub fn needs_escape(c: char) -> bool {
     is_not_shown(c)
@@ -357,8 +366,10 @@ pub fn needs_escape(c: char) -> bool {
         )
 }
 
-/// Characters that are not shown (Unicode, `Default_Ignorable_Code_Point`): without width, or of another
-/// direction. File systems leave out some of them where they compare names.
+/// Returns whether a character is ignorable (Unicode property `Default_Ignorable_Code_Point`).
+///
+/// Such characters have no width or change the direction of the text. Some file systems ignore them when they compare
+/// names.
 pub fn is_ignorable(c: char) -> bool {
     matches!(
         c,
@@ -562,7 +573,7 @@ mod tests {
             '\u{2028}',
             '\u{1d159}',
             '\u{10ffff}',
-            // A blank that is no space to a program.
+            // Characters that look like a space but are not treated as one by programs.
             '\u{a0}',
             '\u{2009}',
             '\u{3000}',
@@ -577,7 +588,7 @@ mod tests {
         }
         let seen = "é 日本 x\u{2010}\u{2070}🦀";
         assert_eq!(Quoted(seen.as_bytes()).to_string(), seen);
-        // A name may have such blanks: programs that make screenshots write them.
+        // Such spaces are allowed in names, because screenshot tools use them.
         let name = RelPath::new("Screenshot 10.15\u{202f}PM").unwrap();
         assert_eq!(name.unseen(), Unseen::Nothing);
     }

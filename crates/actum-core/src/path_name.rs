@@ -1,4 +1,4 @@
-//! Paths in documents that outlive the workspace.
+//! Serialized form of paths in documents that outlive the workspace.
 
 use std::fmt;
 
@@ -6,12 +6,12 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::RelPath;
 
-/// A path as a ledger names it: its text, or where the bytes are no UTF-8 an object with `hex`.
+/// Path as recorded in a ledger: a string, or an object with the member `hex` if the bytes are not valid UTF-8.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PathName(pub RelPath);
 
-/// Bytes of the file system in a document.
+/// Serialized form of bytes from the file system.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Written {
@@ -19,10 +19,10 @@ enum Written {
     Bytes { hex: String },
 }
 
-/// Writes bytes as their text or, where they are no UTF-8, as an object with `hex`.
+/// Serializes bytes as a string, or as an object with the member `hex` if they are not valid UTF-8.
 ///
 /// # Errors
-/// Those of the serializer.
+/// Returns the errors of the serializer.
 pub fn write<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
     match std::str::from_utf8(bytes) {
         Ok(text) => serializer.serialize_str(text),
@@ -33,10 +33,11 @@ pub fn write<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Err
     }
 }
 
-/// Reads what [`write`] writes.
+/// Deserializes bytes that were written by [`write`].
 ///
 /// # Errors
-/// Those of the deserializer, and where the value is neither a text nor an object with `hex`.
+/// Returns the errors of the deserializer, and an error if the value is neither a string nor an object with the member
+/// `hex`.
 pub fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
     match Written::deserialize(deserializer)? {
         Written::Text(text) => Ok(text.into_bytes()),
@@ -51,7 +52,7 @@ pub fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Er
 }
 
 impl Serialize for RelPath {
-    /// Its text; an object with `hex` where the bytes are no UTF-8.
+    /// Serializes the path as a string, or as an object with the member `hex` if its bytes are not valid UTF-8.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         write(self.as_bytes(), serializer)
     }
@@ -64,8 +65,10 @@ impl<'de> Deserialize<'de> for RelPath {
 }
 
 impl PathName {
-    /// Exact text for documents that programs compare; escaped where the bytes are no UTF-8. Never for a
-    /// terminal, which [`Display`](fmt::Display) is for.
+    /// Returns the exact path for documents that are read by programs. The path is escaped only if it is not valid
+    /// UTF-8.
+    ///
+    /// Do not print this text to a terminal; use [`Display`](fmt::Display) instead.
     pub fn exact(&self) -> String {
         match std::str::from_utf8(self.0.as_bytes()) {
             Ok(text) => text.to_owned(),
@@ -75,7 +78,7 @@ impl PathName {
 }
 
 impl fmt::Display for PathName {
-    /// Escaped, as a [`RelPath`] is shown.
+    /// Formats the path with escapes, in the same way as a [`RelPath`].
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }

@@ -1,115 +1,115 @@
-//! Patterns for paths: the one dialect that scopes and policies are written in.
+//! Path patterns, in the single syntax that scopes and policies use.
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::path::{NAME_BYTES_MAX, PATH_BYTES_MAX, Quoted};
 use crate::{RelPath, path_name};
 
-/// The most components of a rule.
+/// Maximum number of components in a rule.
 pub const RULE_COMPONENTS_MAX: usize = 63;
 
-/// A pattern for paths below the root of a workspace.
+/// Pattern for paths below the root of a workspace.
 ///
-/// - `src` and `src/main.rs` match that path and, where it is a directory, all that is below it.
-/// - `src/` matches all that is below `src`, and not a file of that very name.
-/// - `*` stands for any bytes within a name, also for none; `?` for one character.
-/// - `**` stands for any number of names, also for none: `**/*.rs`, `src/**/tests`.
-/// - `\` takes the meaning from what follows it: `app/\[id\]/page.tsx`.
+/// - `src` and `src/main.rs` match that path and, if it is a directory, everything below it.
+/// - `src/` matches everything below `src`, but not a file with the name `src`.
+/// - `*` matches any number of bytes within a name, including none. `?` matches a single character.
+/// - `**` matches any number of path components, including none: `**/*.rs`, `src/**/tests`.
+/// - `\` matches the next character literally: `app/\[id\]/page.tsx`.
 ///
-/// Names are compared one by one, never as the beginning of a text, and in the case that they have.
-/// What other dialects take for a class, an alternative or a negation (`[`, `]`, `{`, `}`, a leading
-/// `!`) is refused, since a rule that matches nothing protects nothing.
+/// A rule is compared with whole path components, never with a prefix of the text, and the comparison is
+/// case-sensitive. Characters that other pattern languages use for classes, alternatives or negation (`[`, `]`, `{`,
+/// `}`, and a leading `!`) are rejected, because a rule that unexpectedly matches nothing also protects nothing.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PathRule {
     text: Box<[u8]>,
     names: Vec<NameRule>,
-    /// True for `dir/`, which matches all that is below, but not a file of that very name.
+    /// Whether the rule ends with `/`, so that it matches everything below a directory, but not a file with its name.
     below_only: bool,
 }
 
-/// A byte at one end of a name.
+/// First or last byte of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NameEnd {
-    /// Its first.
+    /// First byte of a name.
     First(u8),
-    /// Its last.
+    /// Last byte of a name.
     Last(u8),
 }
 
-/// Pattern for one name in a path.
+/// Pattern for a single component of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum NameRule {
-    /// `**`
+    /// The pattern `**`, which matches any number of components.
     Any,
-    /// A literal name.
+    /// A literal name without wildcards.
     Is(Vec<u8>),
-    /// A name with wildcards in it.
+    /// A name that contains wildcards.
     Like(Vec<Piece>),
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Piece {
     Byte(u8),
-    /// `?`
+    /// The wildcard `?`, which matches one character.
     Character,
-    /// `*`
+    /// The wildcard `*`, which matches any number of bytes.
     Bytes,
 }
 
-/// Reason why a text is no rule for paths.
+/// Reason why a text is not a valid path rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PathRuleProblem {
-    /// Nothing was given.
-    #[error("it is empty; `**` speaks of every path")]
+    /// The rule is empty.
+    #[error("it is empty; use `**` to match every path")]
     Empty,
-    /// The rule starts at the root of the file system.
-    #[error("it is absolute; give it relative to the workspace root")]
+    /// The rule starts with `/`.
+    #[error("it is absolute; make it relative to the workspace root")]
     Absolute,
     /// The rule has a `..` component.
     #[error("it contains `..`")]
     Parent,
-    /// The rule has a `.` component or a doubled `/`.
-    #[error("it contains `.` or `//`; write it plainly")]
+    /// The rule has a `.` component or two consecutive slashes.
+    #[error("it contains a `.` component or `//`, which are not allowed")]
     NotPlain,
     /// The rule contains a NUL byte.
     #[error("it contains a NUL byte")]
     Nul,
-    /// The rule is longer than paths can be, or has more names than [`RULE_COMPONENTS_MAX`].
-    #[error("it is longer than a path can be (255 bytes a name, 4095 in all, 63 names)")]
+    /// The rule is longer than any path, or has more than [`RULE_COMPONENTS_MAX`] components.
+    #[error("it is longer than a path can be (255 bytes per name, 4095 in total, 63 names)")]
     TooLong,
-    /// The rule uses what has a meaning in other dialects and none in this one.
+    /// The rule contains a character that has a special meaning only in other pattern languages.
     #[error("{}", other_dialect(*.0))]
     OtherDialect(u8),
-    /// `**` is only a part of a name.
-    #[error("`**` stands for whole names, so it stands between slashes; within a name write `*`")]
+    /// The rule contains `**` as part of a longer name.
+    #[error("`**` must be a whole path component; within a name, use `*`")]
     StarsInName,
-    /// The rule ends with a `\`.
-    #[error("it ends with `\\`, which belongs before another character")]
+    /// The rule ends with a single `\`.
+    #[error("it ends with `\\`, which must be followed by another character")]
     LoneEscape,
 }
 
 fn other_dialect(sign: u8) -> String {
     let sign = char::from(sign);
     let instead = match sign {
-        '!' => "what is not meant is denied",
-        '{' | '}' => "write several rules",
-        _ => "`?` stands for one character, `*` for any",
+        '!' => "a rule cannot be negated",
+        '{' | '}' => "write one rule per alternative",
+        _ => "use `?` for one character or `*` for any number",
     };
-    format!("`{sign}` has no meaning here: {instead}; `\\{sign}` is a name that has it")
+    format!("`{sign}` is not supported: {instead}; to match it literally, write `\\{sign}`")
 }
 
-/// A text that is no rule for paths.
+/// Error for a text that is not a valid path rule.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the rule `{}` cannot be used: {problem}", crate::path::Cut(given, 200))]
 pub struct PathRuleError {
-    /// The text as it was given.
+    /// Text that was rejected.
     pub given: Vec<u8>,
-    /// Problem of the rule.
+    /// Reason why the text was rejected.
     pub problem: PathRuleProblem,
 }
 
 impl PathRule {
-    /// Reads a rule.
+    /// Parses a rule.
     ///
     /// # Errors
     /// The first [`PathRuleProblem`] found.
@@ -118,8 +118,8 @@ impl PathRule {
         read(text).map_err(|problem| PathRuleError { given: text.to_vec(), problem })
     }
 
-    /// Returns the rule that matches exactly this path and all below it, if a rule can have so many
-    /// names.
+    /// Returns the rule that matches exactly this path and everything below it. Returns `None` if the path has too many
+    /// components for a rule.
     pub fn exactly(path: &RelPath) -> Option<Self> {
         let mut text = Vec::with_capacity(path.as_bytes().len());
         for &byte in path.as_bytes() {
@@ -131,18 +131,20 @@ impl PathRule {
         read(&text).ok()
     }
 
-    /// The rule as it is written.
+    /// Returns the text of the rule.
     pub fn as_bytes(&self) -> &[u8] {
         &self.text
     }
 
-    /// Tests whether there can be a path of which both rules speak: their names before the first wildcard do not part. Some rules
-    /// that can never meet pass as well.
+    /// Returns whether a path could exist that both rules match.
+    ///
+    /// Only the literal names before the first wildcard are compared, so this can also return `true` for rules that
+    /// never match the same path.
     pub fn may_meet(&self, other: &Self) -> bool {
         self.fixed_names().zip(other.fixed_names()).all(|(one, other)| one == other)
     }
 
-    /// Names before the first with a wildcard.
+    /// Iterates over the literal names before the first wildcard.
     fn fixed_names(&self) -> impl Iterator<Item = &[u8]> {
         self.names.iter().map_while(|name| match name {
             NameRule::Is(name) => Some(name.as_slice()),
@@ -150,35 +152,40 @@ impl PathRule {
         })
     }
 
-    /// Returns true if the rule matches `path`.
+    /// Returns whether the rule matches `path`.
     pub fn covers(&self, path: &RelPath) -> bool {
         self.covers_names(path.components())
     }
 
-    /// Matches a path by its names, first to last. A caller that compares in another form than byte by byte
-    /// gives the names in the form in which the rule is written.
+    /// Returns whether the rule matches a path, given as its components from first to last.
+    ///
+    /// A caller that does not compare names byte by byte, for example to ignore case, must pass the names in the same
+    /// normalized form as the rule.
     pub fn covers_names<'p>(&self, path: impl Iterator<Item = &'p [u8]>) -> bool {
         self.covers_names_beyond(0, path)
     }
 
-    /// Matches a path by its names where the match ends behind the first `least` of them: those are directories
-    /// around a workspace, which a rule about files does not mean.
+    /// Returns whether the rule matches a path beyond its first `least` components.
+    ///
+    /// A match that ends within the first `least` components is ignored, because these are directories above a
+    /// workspace, and a rule about files does not apply to them.
     pub fn covers_names_beyond<'p>(
         &self,
         least: usize,
         path: impl Iterator<Item = &'p [u8]>,
     ) -> bool {
-        // The most common form needs no more than this.
+        // Fast path for the most common form of rules, `**/NAME`.
         if let ([NameRule::Any, rule], false) = (&*self.names, self.below_only) {
             return path.skip(least).any(|name| rule.is_met_by(name));
         }
         let end = 1u64 << self.names.len();
-        // Which names of the rule may come next: one bit for each, and one for its end.
+        // Bit set of the rule's components that may match the next name, with one additional bit for the end of the
+        // rule.
         let mut next = self.passed(1);
         let mut path = path.enumerate().peekable();
         while let Some((index, name)) = path.next() {
             next = self.after_name(next, name);
-            // A rule that matches a directory matches everything below it.
+            // A rule that matches a directory also matches everything below it.
             if next & end != 0 && index >= least && (!self.below_only || path.peek().is_some()) {
                 return true;
             }
@@ -186,13 +193,13 @@ impl PathRule {
         false
     }
 
-    /// Returns true if a match that begins at a name in `path` can continue below `path`. A leading `**` begins no match: `**/x`
-    /// begins at `x`.
+    /// Returns whether a match that begins inside `path` could continue below it. A leading `**` does not begin a
+    /// match, so `**/x` only begins to match at `x`.
     pub fn leads_below(&self, path: &RelPath) -> bool {
         self.leads_below_names(path.components())
     }
 
-    /// [`leads_below`](Self::leads_below) for the names of a path.
+    /// Same as [`leads_below`](Self::leads_below), for a path given as its components.
     pub fn leads_below_names<'p>(&self, path: impl Iterator<Item = &'p [u8]>) -> bool {
         let end = 1u64 << self.names.len();
         let mut next = self.passed(1);
@@ -204,8 +211,8 @@ impl PathRule {
         begun || self.below_only && next & end != 0
     }
 
-    /// Returns the names of the rule that may follow `name`, if those in `next` may match it: one bit for each, and one for the end of
-    /// the rule.
+    /// Advances the match by one name. Takes and returns the bit set of the rule's components that may match next, with
+    /// one additional bit for the end of the rule.
     fn after_name(&self, next: u64, name: &[u8]) -> u64 {
         let mut after = 0;
         for (place, rule) in self.names.iter().enumerate() {
@@ -220,7 +227,7 @@ impl PathRule {
         self.passed(after)
     }
 
-    /// A byte that a name begins or ends with, one of each path of which the rule speaks, where it says one.
+    /// Returns a byte with which some component of every matching path must begin or end, if the rule determines one.
     pub fn end_of_name(&self) -> Option<NameEnd> {
         let like = self.names.iter().find_map(|rule| match rule {
             NameRule::Like(pieces) => Some(pieces),
@@ -233,12 +240,12 @@ impl PathRule {
         }
     }
 
-    /// Returns true for a rule that begins with `**`: it matches a path wherever that begins.
+    /// Returns whether the rule begins with `**`, so that a match can start at any component of a path.
     pub fn begins_anywhere(&self) -> bool {
         self.names.first() == Some(&NameRule::Any)
     }
 
-    /// Returns a name that each path has that the rule matches: the longest literal one.
+    /// Returns the longest literal name in the rule. Every path that the rule matches has a component with this name.
     pub fn name(&self) -> Option<&[u8]> {
         let names = self.names.iter().filter_map(|rule| match rule {
             NameRule::Is(name) => Some(&**name),
@@ -247,7 +254,7 @@ impl PathRule {
         names.max_by_key(|name| name.len())
     }
 
-    /// Returns the rule with its names in another form, for comparisons in that form.
+    /// Returns the rule with its literal names converted by `form`, for comparison with names in the same form.
     #[must_use]
     pub fn mapped(&self, form: impl Fn(&[u8]) -> Vec<u8>) -> Self {
         let names = self.names.iter().map(|rule| match rule {
@@ -259,7 +266,7 @@ impl PathRule {
         Self { text: self.text.clone(), names, below_only: self.below_only }
     }
 
-    /// Returns true if the rule matches every path.
+    /// Returns whether the rule matches every path.
     pub fn covers_everything(&self) -> bool {
         let is_any = |rule: &NameRule| match rule {
             NameRule::Any => true,
@@ -270,7 +277,7 @@ impl PathRule {
         !self.below_only && names <= 1 && self.names.iter().all(is_any)
     }
 
-    /// Adds the places that are reached from these without a name: `**` may stand for none.
+    /// Adds the components that can be reached without another name, because `**` may match no names at all.
     fn passed(&self, mut places: u64) -> u64 {
         for (place, rule) in self.names.iter().enumerate() {
             if *rule == NameRule::Any && places & (1 << place) != 0 {
@@ -346,7 +353,7 @@ impl NameRule {
     }
 }
 
-/// The bytes between the wildcards, each run of them in another form.
+/// Converts each sequence of literal bytes between wildcards by `form`.
 fn in_form(pieces: &[Piece], form: impl Fn(&[u8]) -> Vec<u8>) -> Vec<Piece> {
     let mut mapped = Vec::with_capacity(pieces.len());
     let mut run = Vec::new();
@@ -367,10 +374,13 @@ fn in_form(pieces: &[Piece], form: impl Fn(&[u8]) -> Vec<u8>) -> Vec<Piece> {
     mapped
 }
 
-/// Returns true if a name matches the pieces. Where it does not, only the last `*` is tried with a byte
-/// more: an earlier one could take no more than what lies between.
+/// Returns whether a name matches a sequence of pieces.
+///
+/// On a mismatch, only the most recent `*` is extended by a byte. Extending an earlier one could not help, because the
+/// most recent `*` can already match any bytes.
 fn is_like(mut pieces: &[Piece], mut name: &[u8]) -> bool {
-    // Most names differ at their end. A byte of ASCII there is a character of its own.
+    // Compare the end first, because most names differ there. Only ASCII bytes are compared, because they are always
+    // whole characters.
     while let Some((Piece::Byte(byte @ 0..=0x7f), before)) = pieces.split_last() {
         match name.split_last() {
             Some((end, left)) if end == byte => (pieces, name) = (before, left),
@@ -403,14 +413,14 @@ fn is_like(mut pieces: &[Piece], mut name: &[u8]) -> bool {
     }
 }
 
-/// Returns the text behind the first character; each byte that is not UTF-8 counts as one.
+/// Returns the rest of a name after its first character. A byte that is not valid UTF-8 is treated as one character.
 fn after_character(name: &[u8]) -> &[u8] {
     let valid = name.utf8_chunks().next().and_then(|chunk| chunk.valid().chars().next());
     name.get(valid.map_or(1, char::len_utf8)..).unwrap_or_default()
 }
 
 impl Serialize for PathRule {
-    /// Writes the text that [`PathRule::new`] reads; an object with `hex` where that is not UTF-8.
+    /// Serializes the text of the rule as a string, or as an object with the member `hex` if it is not valid UTF-8.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         path_name::write(&self.text, serializer)
     }

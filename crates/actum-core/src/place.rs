@@ -1,31 +1,31 @@
-//! Places in a text, and the pieces of a text that an error shows.
+//! Positions in a text, and excerpts of input for error messages.
 
 use std::fmt;
 
 use crate::count;
 use crate::path::Cut;
 
-/// A place in a text.
+/// Position in a text, as a line and a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
-    /// The line, counted from 1.
+    /// Line number, starting at 1.
     pub line: u64,
-    /// The byte in that line, counted from 1.
+    /// Byte position in the line, starting at 1.
     pub column: u64,
 }
 
-/// Bytes of the input that an error shows at most.
+/// Maximum number of bytes of the input that an error message quotes.
 pub const EXCERPT_BYTES_MAX: usize = 80;
 
-/// A piece of the input as an error shows it: escaped, and cut at [`EXCERPT_BYTES_MAX`].
+/// Excerpt of the input for an error message, escaped and truncated to [`EXCERPT_BYTES_MAX`] bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Excerpt(String);
 
 impl Place {
-    /// The first byte of the first line.
+    /// Position of the first byte of a text.
     pub const START: Self = Self { line: 1, column: 1 };
 
-    /// The place of the byte at `offset` of `input`.
+    /// Returns the position of the byte at `offset` in `input`.
     pub fn new(input: &[u8], offset: usize) -> Self {
         let before = input.get(..offset).unwrap_or(input);
         let start = memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);
@@ -33,19 +33,19 @@ impl Place {
         Self { line: count(newlines) + 1, column: count(before.len() - start) + 1 }
     }
 
-    /// The place `bytes` further on in the same line.
+    /// Returns the position that is `bytes` further to the right on the same line.
     pub fn right(self, bytes: usize) -> Self {
         Self { column: self.column.saturating_add(count(bytes)), ..self }
     }
 }
 
 impl Excerpt {
-    /// Excerpt of `bytes` for an error.
+    /// Creates an excerpt of `bytes` for an error message.
     pub fn new(bytes: &[u8]) -> Self {
         Self(Cut(bytes, EXCERPT_BYTES_MAX).to_string())
     }
 
-    /// Excerpt of the first line of `bytes` for an error.
+    /// Creates an excerpt of the first line of `bytes` for an error message.
     pub fn of_line(bytes: &[u8]) -> Self {
         Self::new(bytes.split(|&b| b == b'\n').next().unwrap_or_default())
     }

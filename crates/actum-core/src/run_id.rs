@@ -1,12 +1,13 @@
-//! The name of one run of a transaction.
+//! Identifiers of runs.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Names one run: 60 random bits, written as 12 characters of a base 32 alphabet without `i`,
-/// `l`, `o` and `u`. Random rather than time-ordered, so that a short prefix is usually unique.
+/// Identifier of a run: 60 random bits, written as 12 characters of a base 32 alphabet without `i`, `l`, `o` and `u`.
+///
+/// Run ids are random instead of ordered by time, so that a short prefix usually identifies a run.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct RunId(u64);
@@ -14,28 +15,28 @@ pub struct RunId(u64);
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const LENGTH: usize = 12;
 const MASK: u64 = (1 << 60) - 1;
-/// Value of each byte: its place in the alphabet, or [`NONE`].
+/// Value of each byte as a base 32 digit, or [`NONE`] if the byte is not in the alphabet.
 const DIGITS: [u8; 256] = digits();
 const NONE: u8 = 0xff;
 
-/// Error for a text that is not the name of a run.
+/// Error for a text that is not a run id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{given}` is not a run id: expected 12 characters of 0-9 and a-z without i, l, o, u")]
 pub struct RunIdError {
-    /// The text that was given.
+    /// Text that was rejected.
     pub given: String,
 }
 
 impl RunId {
-    /// Characters of its text.
+    /// Number of characters in a run id.
     pub const CHARS: usize = LENGTH;
 
-    /// A run id from random bits; the upper four are ignored.
+    /// Creates a run id from random bits. The four most significant bits are ignored.
     pub fn from_random(bits: u64) -> Self {
         Self(bits & MASK)
     }
 
-    /// The run id that is written so, if it is one.
+    /// Parses a run id. Returns `None` if the text is not a run id.
     pub fn from_text(text: &[u8]) -> Option<Self> {
         let text: &[u8; LENGTH] = text.try_into().ok()?;
         let mut bits = 0;
@@ -49,7 +50,7 @@ impl RunId {
         Some(Self(bits))
     }
 
-    /// The 60 bits.
+    /// Returns the 60 bits of the run id.
     pub fn bits(self) -> u64 {
         self.0
     }

@@ -1,37 +1,39 @@
-//! Paths that a run may touch (FO-3).
+//! Scope of a run: the paths that it may change (FO-3).
 
 use serde::{Deserialize, Serialize};
 
 use crate::{PathRule, RelPath};
 
-/// Paths that a run may touch: those an allow rule covers and no deny rule does. Deny wins.
+/// Paths that a run may change.
+///
+/// A path is in scope if an allow rule matches it and no deny rule does. Deny rules take precedence.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scope {
-    /// `None` allows every path; an empty list allows none.
+    /// Rules for allowed paths. `None` allows every path, and an empty list allows none.
     #[serde(deserialize_with = "Option::deserialize")]
     pub allow: Option<Vec<PathRule>>,
-    /// Paths that are refused whatever `allow` says.
+    /// Rules for denied paths, which take precedence over `allow`.
     pub deny: Vec<PathRule>,
 }
 
-/// Error for a path outside the scope, with the rule that excludes it.
+/// Error for a path outside the scope.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ScopeError {
-    /// A deny rule covers it.
+    /// A deny rule matches the path.
     #[error("the path `{path}` is denied by the scope rule `{rule}`")]
     Denied {
-        /// The path.
+        /// Path that was denied.
         path: RelPath,
-        /// The rule.
+        /// Deny rule that matches the path.
         rule: PathRule,
     },
-    /// No allow rule covers it.
-    #[error("the path `{path}` is in none of the allowed places ({})", list(rules))]
+    /// None of the allow rules matches the path.
+    #[error("the path `{path}` matches none of the allowed paths ({})", list(rules))]
     NotAllowed {
-        /// The path.
+        /// Path that is not allowed.
         path: RelPath,
-        /// The allow-list.
+        /// All allow rules of the scope.
         rules: Vec<PathRule>,
     },
 }
@@ -44,15 +46,15 @@ fn list(rules: &[PathRule]) -> String {
 }
 
 impl Scope {
-    /// Every path of the workspace.
+    /// Returns a scope that allows every path in the workspace.
     pub fn everything() -> Self {
         Self { allow: None, deny: Vec::new() }
     }
 
-    /// Checks that `path` may be touched.
+    /// Checks that `path` is in scope.
     ///
     /// # Errors
-    /// [`ScopeError`] naming the path and the rule.
+    /// [`ScopeError`] with the path, and with the rules that exclude it.
     pub fn check(&self, path: &RelPath) -> Result<(), ScopeError> {
         if let Some(rule) = self.deny.iter().find(|rule| rule.covers(path)) {
             return Err(ScopeError::Denied { path: path.clone(), rule: rule.clone() });
@@ -96,7 +98,7 @@ mod tests {
         );
         assert_eq!(
             scope.check(&path("a")).unwrap_err().to_string(),
-            "the path `a` is in none of the allowed places (`src/`, `Cargo.toml`)"
+            "the path `a` matches none of the allowed paths (`src/`, `Cargo.toml`)"
         );
     }
 

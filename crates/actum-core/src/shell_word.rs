@@ -1,16 +1,18 @@
-//! Names from outside as words of commands that a message suggests.
+//! Quoting of untrusted names for shell commands that a message suggests.
 
 use std::fmt;
 
 use crate::path::{needs_escape, write_octal};
 
-/// Bytes as one word of a POSIX shell, for a command that a user may copy from a message.
+/// Displays bytes as a single word of a POSIX shell, for a command that a user may copy from a message.
 ///
-/// A name of letters, digits and `/._-+@%,:=` is unchanged. Other printable text is in single quotes. What a terminal obeys
-/// or hides, a backtick, and a blank behind another blank are octal escapes in `$'…'` (POSIX.1-2024, 2.2.4).
+/// A name of letters, digits and `/._-+@%,:=` is left unchanged. Other printable text is put in single quotes. A name
+/// with a backtick, consecutive spaces, or characters that a terminal interprets or hides is put in `$'…'` with octal
+/// escapes (POSIX.1-2024, section 2.2.4).
 ///
-/// INVARIANT: no single quote stands within `$'…'`, so a shell that does not know it (dash) reads one word, too, though
-/// another one. No `<\` is written, which [`Harmless`](crate::path::Harmless) would change.
+/// INVARIANT: the text in `$'…'` contains no single quote, so that a shell without support for this syntax (dash) also
+/// reads a single word, although a different one. The sequence `<\` is never written, because
+/// [`Harmless`](crate::path::Harmless) would change it.
 #[derive(Debug, Clone, Copy)]
 pub struct ShellWord<'a> {
     before: &'static str,
@@ -18,17 +20,18 @@ pub struct ShellWord<'a> {
 }
 
 impl<'a> ShellWord<'a> {
-    /// Exactly these bytes.
+    /// Quotes the bytes without adding a prefix.
     pub fn new(bytes: &'a [u8]) -> Self {
         Self { before: "", bytes }
     }
 
-    /// Path of a file or directory; `./` comes before a hyphen, so that no command takes it for an option.
+    /// Quotes the path of a file or directory. If the path starts with a hyphen, `./` is added before it, so that no
+    /// command interprets it as an option.
     pub fn path(bytes: &'a [u8]) -> Self {
         Self { before: if bytes.starts_with(b"-") { "./" } else { "" }, bytes }
     }
 
-    /// Operand of a command that is no such path; the word `--` comes before one with a hyphen.
+    /// Quotes an operand that is not a path. If the operand starts with a hyphen, it is preceded by the word `--`.
     pub fn operand(bytes: &'a [u8]) -> Self {
         Self { before: if bytes.starts_with(b"-") { "-- " } else { "" }, bytes }
     }
@@ -38,7 +41,7 @@ impl fmt::Display for ShellWord<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.before)?;
         match std::str::from_utf8(self.bytes) {
-            // zsh replaces `=NAME` by the path of the program.
+            // A leading `=` is not plain, because zsh replaces `=NAME` with the path of that program.
             Ok(text) if is_plain(text) => f.write_str(text),
             Ok(text) if is_shown(text) => write!(f, "'{}'", text.replace('\'', "'\\''")),
             Ok(_) | Err(_) => write_escaped(f, self.bytes),
@@ -51,7 +54,7 @@ fn is_plain(text: &str) -> bool {
     !text.is_empty() && !text.starts_with('=') && text.bytes().all(has_no_meaning)
 }
 
-/// Returns true if a text in single quotes is shown unchanged between backticks of a message.
+/// Returns whether a text in single quotes can be displayed between backticks without further escaping.
 fn is_shown(text: &str) -> bool {
     let is_hidden = |c: char| c == '`' || needs_escape(c);
     !text.contains(is_hidden) && !text.contains("<\\") && !has_blanks_in_a_row(text)

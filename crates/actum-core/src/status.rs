@@ -1,4 +1,4 @@
-//! The five frozen outcomes of a run (D-1, AA-2).
+//! Outcomes of a run: the five frozen statuses (D-1, AA-2).
 
 use serde::{Deserialize, Serialize};
 
@@ -6,24 +6,24 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// The change is published and durable.
+    /// The change was published and is durable.
     Succeeded,
-    /// Effects had begun and were rolled back: the workspace is as before.
+    /// The run had begun to take effect and was rolled back, so the workspace is in its previous state.
     Reverted,
-    /// Waiting for an approver.
+    /// The run is waiting for approval.
     Queued,
-    /// Refused before any effect.
+    /// The run was rejected before it had any effect.
     Rejected,
-    /// An operator must look; the report names the places.
+    /// The run failed and needs the attention of an operator. The report lists the affected files.
     Failed,
 }
 
 impl Status {
-    /// All of them.
+    /// All statuses.
     pub const ALL: [Self; 5] =
         [Self::Succeeded, Self::Reverted, Self::Queued, Self::Rejected, Self::Failed];
 
-    /// The word used in reports and JSON.
+    /// Returns the name of the status in reports and JSON.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Succeeded => "succeeded",

@@ -1,10 +1,11 @@
-//! Nearest known word, for error messages. Nothing here decides the meaning of a word.
+//! Suggestions of similar words for error messages. They never influence how input is interpreted.
 
-/// Longer words are not compared.
+/// Maximum length of a word in bytes for which a similar word is searched.
 const COMPARED_BYTES_MAX: usize = 100;
 
-/// Returns the known word that is almost the same as the given one. Case, `_` and `-` make no
-/// difference, as other languages spell names in other ways.
+/// Returns the known word that is most similar to `given`, if there is a sufficiently similar one.
+///
+/// The comparison ignores case, `_` and `-`, because naming conventions differ between languages.
 pub fn suggest<'w>(given: &str, known: &[&'w str]) -> Option<&'w str> {
     let plain = |word: &str| word.replace(['_', '-'], "").to_lowercase();
     if given.len() > COMPARED_BYTES_MAX {

@@ -1,4 +1,4 @@
-//! Text and binary content, and the number of lines.
+//! Distinguishes text from binary content and counts lines.
 
 mod blocks;
 
@@ -6,17 +6,17 @@ use crate::count;
 
 pub use blocks::{BLOCK_BYTES, TextBlocks, TextFinder};
 
-/// Bytes at the start of a content in which a NUL byte makes it binary, as git has it.
+/// Number of bytes at the start of a file in which a NUL byte marks the file as binary. Git uses the same limit.
 const LOOKED_AT_MAX: usize = 8000;
 
-/// Returns true if `content` is shown as text.
+/// Returns whether `content` is treated as text rather than as binary.
 pub fn is_text(content: &[u8]) -> bool {
     let start = content.get(..LOOKED_AT_MAX).unwrap_or(content);
     memchr::memchr(0, start).is_none()
 }
 
-/// Returns the number of lines of `content`, including a last one without newline; `None` where it
-/// is binary.
+/// Returns the number of lines in `content`, including a last line without a newline. Returns `None` for binary
+/// content.
 pub fn lines(content: &[u8]) -> Option<u64> {
     let mut counter = LineCounter::default();
     counter.feed(content);
@@ -27,15 +27,15 @@ pub fn lines(content: &[u8]) -> Option<u64> {
 #[derive(Debug, Clone, Default)]
 pub struct LineCounter {
     is_binary: bool,
-    /// Number of bytes that were searched for a NUL.
+    /// Number of bytes that were searched for a NUL byte so far.
     looked_at: usize,
     newlines: u64,
-    /// True if the last byte was not a newline.
+    /// Whether the content so far ends with an incomplete line.
     is_open: bool,
 }
 
 impl LineCounter {
-    /// Reads the next piece.
+    /// Processes the next piece of the content.
     pub fn feed(&mut self, piece: &[u8]) {
         let start = piece.get(..LOOKED_AT_MAX - self.looked_at).unwrap_or(piece);
         self.looked_at += start.len();
@@ -46,7 +46,7 @@ impl LineCounter {
             self.newlines.saturating_add(count(memchr::memchr_iter(b'\n', piece).count()));
     }
 
-    /// Returns the number of lines; `None` where the content is binary.
+    /// Returns the number of lines, or `None` if the content is binary.
     pub fn finish(self) -> Option<u64> {
         (!self.is_binary).then(|| self.newlines.saturating_add(u64::from(self.is_open)))
     }

@@ -1,38 +1,38 @@
-//! The risk tiers of actions (AA-1, AA-3, D-2).
+//! Risk tiers of actions (AA-1, AA-3, D-2).
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Risk of a change. Reversible work needs no approval; from R3 on an approver decides.
+/// Risk tier of an action, from the lowest to the highest risk. Actions from R3 on require an approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum RiskTier {
-    /// Reads, and changes nothing.
+    /// The action only reads.
     R0,
-    /// Writes only where agents keep their own work.
+    /// The action writes only to the agent's own working area.
     R1,
-    /// Writes what can be undone. Ordinary work stays here.
+    /// The action makes changes that can be undone, which is the tier of ordinary work.
     R2,
-    /// Changes what later runs by itself, or what can be undone only in part.
+    /// The action changes files that are later executed automatically, or its changes can only partially be undone.
     R3,
-    /// Cannot be undone, or reaches outside.
+    /// The action cannot be undone, or it has effects outside the workspace.
     R4,
 }
 
-/// A word that is no tier.
+/// Error for a text that is not the name of a risk tier.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{}` is no risk tier; there are R0, R1, R2, R3 and R4", crate::path::Cut(given.as_bytes(), 40))]
+#[error("`{}` is not a risk tier; expected R0, R1, R2, R3 or R4", crate::path::Cut(given.as_bytes(), 40))]
 pub struct TierError {
-    /// The word as it was given.
+    /// Text that was rejected.
     pub given: String,
 }
 
 impl RiskTier {
-    /// All of them, the least first.
+    /// All risk tiers, from the lowest to the highest.
     pub const ALL: [Self; 5] = [Self::R0, Self::R1, Self::R2, Self::R3, Self::R4];
 
-    /// The word for it.
+    /// Returns the name of the risk tier.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::R0 => "R0",
@@ -43,7 +43,7 @@ impl RiskTier {
         }
     }
 
-    /// Returns true if an approver must agree (AA-5).
+    /// Returns whether an approver must approve actions of this tier (AA-5).
     pub fn needs_approval(self) -> bool {
         self >= Self::R3
     }
@@ -79,6 +79,6 @@ mod tests {
             assert_eq!(serde_json::to_string(&tier).unwrap(), format!("\"{tier}\""));
         }
         let error = "r2".parse::<RiskTier>().unwrap_err().to_string();
-        assert_eq!(error, "`r2` is no risk tier; there are R0, R1, R2, R3 and R4");
+        assert_eq!(error, "`r2` is not a risk tier; expected R0, R1, R2, R3 or R4");
     }
 }

@@ -1,4 +1,4 @@
-//! A moment, to the microsecond.
+//! Timestamps with microsecond precision.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,36 +7,39 @@ use serde::{Deserialize, Serialize};
 
 use crate::path::Cut;
 
-/// Microseconds since the beginning of 1970 (UTC). Written as RFC 3339 with six digits after the
-/// second and `Z`, so that texts sort as moments do.
+/// Number of microseconds since 1970-01-01T00:00:00Z.
+///
+/// Timestamps are written in the format of RFC 3339 with six fractional digits and `Z`, so that the texts sort in
+/// chronological order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Timestamp(i64);
 
-/// From the beginning of the year 0 to 9999-12-30T22:00, where the calendar of `jiff` ends; the form
-/// has no room for much more.
+/// Supported range, from the start of the year 0 to 9999-12-30T22:00, where the calendar of `jiff` ends. The text
+/// format could not represent much more, because a year has four digits.
 const RANGE: std::ops::RangeInclusive<i64> = -62_167_219_200_000_000..=253_402_207_200_000_000;
 
-/// A text that is no moment in the one form there is.
+/// Error for a text that is not a timestamp in the supported format.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{}` is no time: expected a form like `2026-11-21T18:03:07.000000Z`",
+    "`{}` is not a valid time: expected a format like `2026-11-21T18:03:07.000000Z`",
     Cut(given.as_bytes(), 40)
 )]
 pub struct TimestampError {
-    /// The text that was given.
+    /// Text that was rejected.
     pub given: String,
 }
 
 impl Timestamp {
-    /// The moment so many microseconds after the beginning of 1970; what lies outside the years
-    /// 0 to 9999 becomes the first or the last moment there is.
+    /// Creates a timestamp from a number of microseconds since 1970. A value outside the years 0 to 9999 is replaced by
+    /// the nearest supported timestamp.
     pub fn from_micros(micros: i64) -> Self {
         Self(micros.clamp(*RANGE.start(), *RANGE.end()))
     }
 
-    /// The moment that is written so, if it is one. RFC 3339 would let a minute have 61 seconds; a
-    /// moment that is counted from 1970 never is in such a one.
+    /// Parses a timestamp. Returns `None` if the text is not a valid timestamp.
+    ///
+    /// Leap seconds, which RFC 3339 allows, are rejected because a time counted from 1970 cannot represent them.
     pub fn from_text(text: &[u8]) -> Option<Self> {
         let text: &[u8; 27] = text.try_into().ok()?;
         let [
@@ -80,7 +83,7 @@ impl Timestamp {
         RANGE.contains(&micros).then_some(Self(micros))
     }
 
-    /// Microseconds since the beginning of 1970.
+    /// Returns the number of microseconds since 1970.
     pub fn micros(self) -> i64 {
         self.0
     }
@@ -104,14 +107,14 @@ impl FromStr for Timestamp {
     }
 }
 
-/// The number that is written with these digits.
+/// Parses a number from its decimal digits.
 fn number<const N: usize>(digits: [&u8; N]) -> Option<i64> {
     digits.into_iter().try_fold(0, |sum, digit| {
         digit.is_ascii_digit().then(|| sum * 10 + i64::from(digit - b'0'))
     })
 }
 
-/// 0 where there is no such month.
+/// Returns the number of days in a month, or 0 if there is no such month.
 fn days_of_month(year: i64, month: i64) -> i64 {
     let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
     match month {
@@ -123,8 +126,10 @@ fn days_of_month(year: i64, month: i64) -> i64 {
     }
 }
 
-/// Days from the beginning of 1970 to this one. Years are counted from March, so that the day that
-/// some have more is their last; 400 of them have always the same number of days.
+/// Returns the number of days from 1970-01-01 to the given date.
+///
+/// The calculation starts each year in March, so that a leap day is the last day of its year. A period of 400 years
+/// always has the same number of days.
 fn days_before(year: i64, month: i64, day: i64) -> i64 {
     let year = if month > 2 { year } else { year - 1 };
     let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
@@ -168,8 +173,8 @@ mod tests {
         assert_eq!(Timestamp::from_micros(i64::MIN).micros(), *RANGE.start());
     }
 
-    /// Former implementation for comparison: `jiff` reads the text, and it is accepted only in the
-    /// one form that `jiff` writes.
+    /// Previous implementation, used for comparison: `jiff` parses the text, and only the exact format that `jiff`
+    /// writes is accepted.
     fn by_the_calendar_of_jiff(text: &str) -> Option<i64> {
         let moment: jiff::Timestamp = text.parse().ok()?;
         let read = Timestamp::from_micros(moment.as_microsecond());

@@ -1,9 +1,9 @@
-//! Host that serves a user: it asserts the user of the goal, shows the prompt, and relays the answer:
-//! `cargo run -p actum-dispatch --example host DIRECTORY`.
+//! Example of a host that dispatches the goal of a user. It asserts the identity of the user, shows the prompt, and
+//! relays the user's answer. Run it with `cargo run -p actum-dispatch --example host DIRECTORY`.
 #![allow(
     clippy::disallowed_methods,
     clippy::print_stdout,
-    reason = "an example is a whole program"
+    reason = "an example is a complete program"
 )]
 
 use std::error::Error;
@@ -21,13 +21,15 @@ use actum_record::signer::KeyRole;
 use serde_json::{Value, json};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    run_example(&PathBuf::from(std::env::args_os().nth(1).ok_or("name a directory")?))
+    run_example(&PathBuf::from(
+        std::env::args_os().nth(1).ok_or("expected a directory as argument")?,
+    ))
 }
 
 pub(crate) fn run_example(directory: &Path) -> Result<(), Box<dyn Error>> {
     let (project, home) = (directory.join("project"), directory.join("home"));
     std::fs::create_dir_all(&project)?;
-    // The operator makes the host key once, under a passphrase: `actum key make host`.
+    // In practice, the operator creates the host key once with `actum key make host` and protects it with a passphrase.
     let mut keys = Keys::open(&LedgerHome::open(&home)?, now())?;
     if keys.keyring().current(KeyRole::Host, now()).is_none() {
         keys.make(KeyRole::Host, now(), None, Admission::AtOnce)?;
@@ -41,21 +43,21 @@ pub(crate) fn run_example(directory: &Path) -> Result<(), Box<dyn Error>> {
     let host = Caller { actor, host: Some(&signer) };
 
     let asked = dispatcher.dispatch(&goal, &host)?;
-    let (prompt_ref, prompt) = asked.prompt.ok_or("nobody has to confirm it")?;
+    let (prompt_ref, prompt) = asked.prompt.ok_or("no confirmation is required")?;
     println!("{}", prompt.text);
 
-    // Ada reads that in her conversation, and answers in German.
+    // The user Ada reads the prompt in her conversation and answers in German.
     let (answer, language_tag) = ("Ja".to_owned(), "de".to_owned());
     goal.confirm_state = Some(ConfirmState { prompt_ref, answer, language_tag });
     let done = dispatcher.dispatch(&goal, &host)?;
     println!("{}", done.outcome.user_visible_text);
 
-    // A host without an answer dispatches again: nothing has a second effect.
+    // A host that missed the result can dispatch the goal again. The effect does not happen a second time.
     println!("{}", dispatcher.dispatch(&goal, &host)?.outcome.user_visible_text);
     Ok(())
 }
 
-/// Creates the goal of a user, with the packet of a Finder.
+/// Creates a goal of the user Ada, with the packet that a Finder found for it.
 fn goal(records: &Records) -> Result<AgentGoalRequest, Box<dyn Error>> {
     let catalog = records.catalog()?.in_force()?.digest()?;
     let mut goal = json!({

@@ -1,4 +1,4 @@
-//! Answers to confirmation prompts (AEC-5).
+//! Records the answers of users to confirmation prompts (AEC-5).
 
 use actum_agent::AgentGoalRequest;
 use actum_agent::bundle::Identity;
@@ -21,45 +21,46 @@ use crate::gather::identify;
 use crate::history::Chain;
 use crate::settings::Caller;
 
-/// Answer of a user to a prompt.
+/// Answer of a user to a confirmation prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
-    /// Goal.
+    /// Goal that the prompt belongs to.
     pub correlation: CorrelationId,
-    /// Conversation.
+    /// Conversation in which the user answered.
     pub thread: ThreadId,
-    /// Fingerprint of the plan in the prompt that the user saw ([`ConfirmationPrompt::plan_fingerprint`]).
+    /// Fingerprint of the plan that the user saw in the prompt ([`ConfirmationPrompt::plan_fingerprint`]).
     pub plan: Digest,
-    /// Words of the user, unchanged.
+    /// Text of the answer, exactly as the user wrote it.
     pub utterance: String,
-    /// BCP 47 tag of their language.
+    /// BCP 47 tag of the language of the answer.
     pub language: String,
 }
 
-/// Recorded answer.
+/// Answer that was recorded in the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Confirmed {
-    /// Outcome of the parser.
+    /// Interpretation of the answer by the parser.
     pub outcome: ConfirmationOutcome,
-    /// Reason of an ambiguous answer, as a sentence.
+    /// Reason why the answer is ambiguous, as a sentence.
     pub reason: Option<&'static str>,
-    /// Prompt that was answered.
+    /// Prompt that the user answered.
     pub prompt: ConfirmationPrompt,
-    /// Proof of the parser.
+    /// Digest of the parse proof, which is stored in the ledger and signed if a key was given.
     pub proof: Digest,
 }
 
 impl<D: Disk> Dispatcher<'_, D> {
-    /// Parses the answer to the newest prompt of a goal, and records it with any outcome.
+    /// Parses the answer to the newest prompt of a goal, and records it in the ledger, whether it is yes, no or
+    /// ambiguous.
     ///
-    /// The answer counts for the plan that was shown: if the newest prompt has another plan, nothing is recorded
-    /// (AEC-5).
+    /// The answer applies only to the plan that was shown to the user. If the newest prompt is for a different plan,
+    /// nothing is recorded (AEC-5).
     ///
-    /// The dispatching process cannot confirm. A confirmation takes another account, or a key of the operator, which
-    /// signs the proof.
+    /// The dispatching process must not confirm its own goals. Without a `signer`, the answer must therefore come from
+    /// another user account. Otherwise `signer` must be a key of the operator, which signs the parse proof.
     ///
     /// # Errors
-    /// [`ConfirmError`]: nothing is recorded.
+    /// [`ConfirmError`], in which case nothing was recorded.
     pub fn confirm(
         &mut self,
         reply: &Reply,
@@ -76,8 +77,8 @@ impl<D: Disk> Dispatcher<'_, D> {
         let (Some((digest, prompt)), dispatcher, history) = found else {
             return Err(ConfirmError::NoPrompt { correlation: reply.correlation.to_string() });
         };
-        // While an effect is running a "no" still counts: the effect may be rolled back, and then it does not start
-        // again.
+        // An answer of "no" is still accepted while the effect is running, because it prevents a retry if the effect is
+        // rolled back.
         let claim = history.facts.claim.as_ref();
         if let Some(state) = claim.map(|claim| claim.state).filter(|state| state.is_final()) {
             return Err(ConfirmError::Ended { state });
@@ -142,8 +143,10 @@ impl<D: Disk> Dispatcher<'_, D> {
         })
     }
 
-    /// Records an answer that a host relays to the newest prompt of its goal. An answer with the recorded outcome is
-    /// not recorded twice. Nothing is recorded for a goal that is refused anyway.
+    /// Records the answer that a host relays to the newest prompt of a goal.
+    ///
+    /// An answer with the same outcome as the recorded one is not recorded again. If the goal would be refused in any
+    /// case, nothing is recorded.
     pub(crate) fn relay(
         &mut self,
         goal: &AgentGoalRequest,

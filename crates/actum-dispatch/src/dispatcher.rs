@@ -1,4 +1,4 @@
-//! Dispatcher: one cycle from a goal with one packet to one outcome.
+//! Dispatcher that takes a goal with a single packet through one cycle to a single outcome.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -28,32 +28,32 @@ use crate::settings::{Caller, Settings};
 use crate::settle::settle_open;
 use crate::step_log::{Logged, StepLog};
 
-/// Most cycles of a dispatch that loses races with other processes.
+/// Maximum number of cycles of a dispatch, which is repeated if it loses a race with another process.
 const CYCLES_MAX: usize = 3;
 
-/// End of a cycle.
+/// Result of a dispatch.
 #[derive(Debug)]
 pub struct Dispatched {
-    /// Outcome.
+    /// Outcome of the goal.
     pub outcome: AgentExecutionOutcome,
-    /// Verdict of the core.
+    /// Verdict of the core on the goal.
     pub verdict: AgentVerdict,
-    /// Prompt that the user has to answer first, and its digest.
+    /// Prompt that the user must answer before the goal can be dispatched, and its digest.
     pub prompt: Option<(Digest, ConfirmationPrompt)>,
-    /// Queued plan that the operator has to approve first.
+    /// Queued plan that the operator must approve before the goal can be dispatched.
     pub queued: Option<RunId>,
-    /// Value returned by the hook of [`Engine::holding`].
+    /// Guard created by the function that was passed to [`Engine::holding`].
     pub held: Option<Box<dyn Any>>,
 }
 
-/// Dispatcher of goals in one workspace.
+/// Dispatches goals in one workspace.
 pub struct Dispatcher<'e, D: Disk> {
     engine: &'e mut Engine<D>,
     settings: Settings,
 }
 
 impl<'e, D: Disk> Dispatcher<'e, D> {
-    /// Creates a dispatcher over an engine.
+    /// Creates a dispatcher that uses the given engine.
     pub fn new(engine: &'e mut Engine<D>, settings: Settings) -> Self {
         Self { engine, settings }
     }
@@ -62,11 +62,12 @@ impl<'e, D: Disk> Dispatcher<'e, D> {
         self.engine
     }
 
-    /// Runs one cycle for a goal, and records its decision. A repeated goal has no second effect.
+    /// Decides on a goal, records the decision, and carries it out. Dispatching the same goal again has no second
+    /// effect.
     ///
     /// # Errors
-    /// `NoCheck`, `NoHost` and `Relay` come before a decision. After any other [`DispatchError`] the outcome is
-    /// unknown; dispatching the goal again settles it.
+    /// `NoCheck`, `NoHost` and `Relay` are returned before a decision is made. After any other [`DispatchError`] the
+    /// outcome is unknown, and dispatching the goal again determines it.
     pub fn dispatch(
         &mut self,
         goal: &AgentGoalRequest,
@@ -94,7 +95,7 @@ impl<'e, D: Disk> Dispatcher<'e, D> {
         let step = step()?;
         let mut workspace = workspace_id(self.engine)?;
         if workspace.is_none() {
-            // Creates the workspace id, which the decision is bound to.
+            // Assign an id to the workspace, because the decision refers to it.
             self.engine.resume()?;
             workspace = workspace_id(self.engine)?;
         }
@@ -114,7 +115,7 @@ impl<'e, D: Disk> Dispatcher<'e, D> {
         }
     }
 
-    /// Refuses a simulation that needs a check and has none, before a user is asked to confirm it.
+    /// Rejects a simulation that needs a check if none is configured, before the user is asked to confirm it.
     fn check_runnable(
         &self,
         decision: &AgentDecision,
@@ -129,7 +130,7 @@ impl<'e, D: Disk> Dispatcher<'e, D> {
         Ok(())
     }
 
-    /// Records a decision without a dispatch.
+    /// Records the decision not to dispatch a goal, with the prompt or the approval request that results from it.
     fn refuse(
         &mut self,
         goal: &AgentGoalRequest,
@@ -174,7 +175,7 @@ impl<'e, D: Disk> Dispatcher<'e, D> {
         Ok(Dispatched { outcome, verdict: decision.verdict, prompt, queued, held: None })
     }
 
-    /// Queues the action for approval. Its companion refuses a start.
+    /// Queues the action of a goal for approval by the operator. It cannot start until then.
     fn ask_for_approval(
         &mut self,
         goal: &AgentGoalRequest,
@@ -201,7 +202,7 @@ impl<'e, D: Disk> Dispatcher<'e, D> {
         queue(self.engine, &proposed)
     }
 
-    /// Dispatches a decision that the core allows.
+    /// Carries out a decision to dispatch.
     fn carry_out(
         &mut self,
         goal: &AgentGoalRequest,
@@ -264,14 +265,15 @@ impl<'e, D: Disk> Dispatcher<'e, D> {
         Ok(Dispatched { outcome, verdict: decision.verdict, prompt: None, queued, held })
     }
 
-    /// Returns the kept outcome of a step whose effect is in force.
+    /// Returns the recorded outcome of a step that was carried out earlier.
     fn answered(
         &self,
         decision: &AgentDecision,
         gathered: &Gathered,
     ) -> Result<Dispatched, DispatchError> {
-        let missing =
-            || DispatchError::Damaged { message: "its outcome is not recorded".to_owned() };
+        let missing = || DispatchError::Damaged {
+            message: "the outcome of the step is not recorded".to_owned(),
+        };
         let (index, leaf, event) = gathered.history.outcome.as_ref().ok_or_else(missing)?;
         let kept = event.refs.outcome.ok_or_else(missing)?;
         let kept: KeptOutcome =
@@ -294,7 +296,7 @@ impl<'e, D: Disk> Dispatcher<'e, D> {
     }
 }
 
-/// Returns true if the append lost a race with another process.
+/// Returns whether an operation failed because another process appended to the ledger first.
 fn is_lost_race(error: &actum::Error) -> bool {
     let source = if let actum::Error::Ledger { source, .. } = error {
         source
@@ -306,7 +308,7 @@ fn is_lost_race(error: &actum::Error) -> bool {
     matches!(source.refusal(), Some(Refusal::Agent(_) | Refusal::RequestStarted { .. }))
 }
 
-/// Returns true if a refusal for this reason comes with a prompt.
+/// Returns whether a confirmation prompt is created for a goal that is refused for this reason.
 fn needs_prompt(reason: ReasonCode) -> bool {
     reason.is_about_confirmation()
         && !matches!(
@@ -315,7 +317,7 @@ fn needs_prompt(reason: ReasonCode) -> bool {
         )
 }
 
-/// Returns the text for the user after a decision without a dispatch. A Finder's question is relayed unchanged (AEC-4).
+/// Returns the text for the user if nothing is dispatched. A question of the Finder is relayed unchanged (AEC-4).
 fn text_of(goal: &AgentGoalRequest, decision: &AgentDecision, bundle: &AgentBundle) -> String {
     let CallerFacts { actor, tenant, identity } = &bundle.caller;
     let AgentGoalRequest { tenant_id, user_id, .. } = goal;
@@ -326,10 +328,12 @@ fn text_of(goal: &AgentGoalRequest, decision: &AgentDecision, bundle: &AgentBund
         (Some(ReasonCode::ClarifyRequired), Some(FinderPacket::Clarify(packet))) => packet.question,
         (Some(ReasonCode::FinderRefused), Some(FinderPacket::Refuse(packet))) => packet.message,
         (Some(ReasonCode::AccessScopeViolation), _) if tenant != tenant_id => {
-            format!("the goal belongs to the tenant `{tenant_id}`, and this ledger to `{tenant}`")
+            format!(
+                "the goal belongs to the tenant `{tenant_id}`, but this ledger belongs to `{tenant}`"
+            )
         }
         (Some(ReasonCode::AccessScopeViolation), _) if *identity == Identity::Unknown => format!(
-            "the goal belongs to the user `{user_id}`; the account `{}` needs a host key for it",
+            "the goal belongs to the user `{user_id}`, so the account `{}` needs a host key to dispatch it",
             actor.user
         ),
         (reason, _) => reason.map_or("nothing was dispatched", ReasonCode::sentence).to_owned(),

@@ -1,4 +1,4 @@
-//! Entries of a decision: the event of its step, and its access decision.
+//! Creates the ledger entries of a decision: the event of its step and the access decision.
 
 use actum_agent::plan::plan_id;
 use actum_agent::{AgentDecision, ReasonCode};
@@ -16,7 +16,7 @@ use crate::error::DispatchError;
 use crate::gather::Gathered;
 use crate::settings::Caller;
 
-/// Returns the only step of phase 1.
+/// Returns the id of the step. In phase 1, a goal has only one step.
 pub(crate) fn step() -> Result<StepId, DispatchError> {
     let wrong = |error: actum_core::plain_id::PlainIdError| DispatchError::Damaged {
         message: error.to_string(),
@@ -24,7 +24,7 @@ pub(crate) fn step() -> Result<StepId, DispatchError> {
     "step-1".parse().map_err(wrong)
 }
 
-/// Creates the event of a decision, with the documents that it names.
+/// Creates the event for a decision, and the documents that the event refers to.
 pub(crate) fn execution(
     decision: &AgentDecision,
     gathered: &Gathered,
@@ -34,7 +34,8 @@ pub(crate) fn execution(
     let bytes = bundle.to_vec()?;
     let packet = canonical::ordered_to_vec(&bundle.packet)?;
     let hash = decision.digest(&bytes)?;
-    let missing = || DispatchError::Damaged { message: "it has no plan id".to_owned() };
+    let missing =
+        || DispatchError::Damaged { message: "no plan id can be derived for the goal".to_owned() };
     let plan = plan_id(&bundle.goal.correlation, bundle.finder_packet).ok_or_else(missing)?;
     let planned = decision.plan.as_ref().and_then(|plan| plan.ordered_steps.first());
     let refs = AgentRefs {
@@ -85,13 +86,14 @@ pub(crate) fn execution(
     Ok((event, documents))
 }
 
-/// Returns the rollback plan of a sealed packet, as a document.
+/// Returns the rollback plan of a sealed packet as a canonical document, if the packet has one.
 fn rollback_document(packet: &Map<String, Value>) -> Result<Option<Vec<u8>>, DispatchError> {
     let plan = packet.get("rollback_plan").filter(|plan| !plan.is_null());
     Ok(plan.map(canonical::to_vec).transpose()?)
 }
 
-/// Creates the entry of the access decision. Returns it with its hash.
+/// Creates the ledger entry for the access decision, and returns it with its leaf hash. Returns `None` if access was
+/// not decided.
 pub(crate) fn access_entry(
     gathered: &Gathered,
 ) -> Result<Option<(NewEntry, Digest)>, DispatchError> {

@@ -8,96 +8,96 @@ use actum_record::ledger::{AgentState, ConfirmationOutcome};
 /// Message of [`DispatchError::NoHost`].
 const NO_HOST: &str = "the goal has a `confirm_state`, which only a host with a host key can relay";
 
-/// Error that ends a cycle without an outcome. A decision made before it stays recorded.
+/// Error that ends a dispatch without an outcome. A decision that was made before the error stays recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum DispatchError {
     /// The engine or the ledger failed.
     #[error(transparent)]
     Engine(#[from] actum::Error),
-    /// A document cannot be written in canonical form.
-    #[error("a document of the decision cannot be recorded: {0}; nothing was dispatched")]
+    /// A document has no canonical form, so it cannot be recorded.
+    #[error("failed to record a document of the decision: {0}; nothing was dispatched")]
     Document(#[from] CanonicalError),
-    /// The built-in lexicon is damaged.
-    #[error("the confirmation lexicon cannot be used: {0}; nothing was dispatched")]
+    /// The built-in confirmation lexicon is invalid.
+    #[error("failed to load the confirmation lexicon: {0}; nothing was dispatched")]
     Lexicon(#[from] actum_agent::confirmation::LexiconError),
-    /// The simulation has no check of its own, and the host names none.
+    /// The simulation needs a check, but it has none of its own and the host configured none.
     #[error(
         "`{simulation}` has no check of its own, and none was given; nothing was dispatched or recorded"
     )]
     NoCheck {
-        /// Simulation.
+        /// Name of the simulation.
         simulation: actum_core::ActionName,
     },
-    /// A simulation that resolves a wish is not active.
+    /// The simulation that is supposed to resolve a Dev Intake goal is not active.
     #[error("`{simulation}` is not active; nothing was recorded")]
     NotActive {
-        /// Simulation.
+        /// Name of the simulation.
         simulation: actum_core::ActionName,
     },
-    /// The goal relays an answer of the user, and the caller is not a host.
+    /// The goal relays an answer of the user, but the caller has no host key.
     #[error("{}; nothing was dispatched or recorded", NO_HOST)]
     NoHost,
-    /// The answer that the host relays is not recorded.
-    #[error("the answer that the goal relays is refused: {0}")]
+    /// The answer relayed by the host was not recorded.
+    #[error("the answer relayed by the goal was rejected: {0}")]
     Relay(#[source] Box<ConfirmError>),
-    /// The decision lacks a part that its dispatch needs.
+    /// The decision lacks a part that is necessary to dispatch it.
     #[error("the decision has no {missing}; nothing was dispatched")]
     Incomplete {
-        /// Missing part.
+        /// Name of the missing part.
         missing: &'static str,
     },
-    /// Another process works on the step at the same time, repeatedly.
+    /// Other processes kept working on the same step, so that every attempt failed.
     #[error("another process is working on this goal; nothing was dispatched")]
     Busy,
-    /// An event of the goal in the ledger has changed.
+    /// The events of the goal in the ledger are damaged or incomplete.
     #[error("the events of this goal cannot be used: {message}; nothing was dispatched")]
     Damaged {
-        /// Problem.
+        /// Description of the problem.
         message: String,
     },
 }
 
-/// Reason why an answer is not recorded.
+/// Reason why the answer to a confirmation prompt was not recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfirmError {
     /// The goal has no pending prompt.
     #[error("the goal `{correlation}` has no open prompt; nothing was recorded")]
     NoPrompt {
-        /// Goal.
+        /// Id of the goal.
         correlation: String,
     },
-    /// The effect of the goal has ended.
-    #[error("the goal was carried out, and ended `{}`; nothing was recorded", state.as_str())]
+    /// The step of the goal has already reached a final state.
+    #[error("the goal has already ended with the state `{}`; nothing was recorded", state.as_str())]
     Ended {
-        /// State of its step.
+        /// Final state of the step.
         state: AgentState,
     },
-    /// The prompt is not the newest of the goal.
+    /// The answer belongs to a prompt that is not the newest one of the goal.
     #[error("{prompt} is not the newest prompt of the goal; nothing was recorded")]
     Prompt {
-        /// Digest of the prompt that is answered.
+        /// Digest of the prompt that was answered.
         prompt: actum_core::Digest,
     },
     /// The prompt has expired.
     #[error("the prompt expired at {expires}; nothing was recorded")]
     Expired {
-        /// End of its validity.
+        /// Time at which the prompt expired.
         expires: actum_core::Timestamp,
     },
-    /// The answer belongs to another conversation.
+    /// The answer comes from a different conversation than the prompt.
     #[error("the prompt belongs to the thread `{thread}`; nothing was recorded")]
     Thread {
-        /// Thread of the prompt.
+        /// Conversation that the prompt belongs to.
         thread: String,
     },
-    /// The newest prompt has another plan than the one that was shown.
+    /// The newest prompt is for a different plan than the one that was shown to the user.
     #[error(
         "the answer is for plan {plan}, but the newest prompt is for plan {newest}; nothing was recorded"
     )]
     Plan {
-        /// Plan that was shown.
+        /// Fingerprint of the plan that was shown to the user.
         plan: actum_core::Digest,
-        /// Plan of the newest prompt.
+        /// Fingerprint of the plan in the newest prompt.
         newest: actum_core::Digest,
     },
     /// An earlier answer to the plan is final.
@@ -112,10 +112,10 @@ pub enum ConfirmError {
         /// Outcome of the final answer.
         outcome: ConfirmationOutcome,
     },
-    /// The text is not a language tag.
+    /// The language of the answer is not a valid BCP 47 tag.
     #[error("{0}; nothing was recorded")]
     Language(#[from] actum_agent::confirmation::LanguageTagError),
-    /// The dispatching process cannot confirm.
+    /// The answer comes from the dispatching process, which must not confirm its own goals.
     #[error("{}; nothing was recorded", ReasonCode::ConfirmationByDispatcher.sentence())]
     Dispatcher,
     /// The ledger or the engine failed.
@@ -123,19 +123,19 @@ pub enum ConfirmError {
     Dispatch(#[from] DispatchError),
 }
 
-/// Longest waiver of the SLO gate, in days.
+/// Maximum duration of a waiver of the SLO gate in days.
 pub(crate) const WAIVER_DAYS_MAX: i64 = 30;
 
-/// Reason why the SLO gate is not waived.
+/// Reason why the SLO gate was not waived.
 #[derive(Debug, thiserror::Error)]
 pub enum WaiveError {
-    /// The end is not in the future, or too late.
+    /// The waiver does not end in the future, or it would last too long.
     #[error(
-        "a waiver has to end in the future, within {} days; nothing was recorded",
+        "a waiver must end in the future and within {} days; nothing was recorded",
         WAIVER_DAYS_MAX
     )]
     Until,
-    /// The approval key does not count.
+    /// The key that signed the waiver is not a valid approval key.
     #[error("{0}; nothing was recorded")]
     Key(#[from] actum_gate::SloWaiverProblem),
     /// The ledger or the engine failed.

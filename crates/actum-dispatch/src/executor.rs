@@ -1,7 +1,7 @@
-//! `SimulationExecutor`: the action entry point behind the port of the core (AEC-13).
+//! Implementation of `SimulationExecutor` that carries out simulations through the action entry point (AEC-13).
 //!
-//! It checks access and `ACTIVE` again with the workspace locked: the gates judge the change, and the [`StepLog`]
-//! refuses a start under another policy or catalog.
+//! Access and the `ACTIVE` state are checked again while the workspace is locked. The gates evaluate the change, and
+//! the [`StepLog`] prevents the start if the policy or the catalog has changed.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -27,21 +27,21 @@ use crate::error::DispatchError;
 use crate::settings::Settings;
 use crate::step_log::{Logged, LoggedEnd, StepLog};
 
-/// Executor of one dispatch.
+/// Executor for a single dispatch.
 pub(crate) struct ActionExecutor<'e, D: Disk> {
     pub(crate) engine: &'e mut Engine<D>,
     pub(crate) simulation: Arc<Registered>,
     pub(crate) actor: Actor,
     pub(crate) settings: Settings,
-    /// Request that the operator approved.
+    /// Request that the operator has approved, if any.
     pub(crate) approved: Option<Request>,
     pub(crate) log: Option<StepLog>,
-    /// Hashes of the access decision and of the answer.
+    /// Leaf hashes of the access decision and of the confirmation.
     pub(crate) proofs: Vec<Digest>,
     pub(crate) logged: Rc<RefCell<Logged>>,
-    /// Pending plan in the queue, if the action was queued.
+    /// Queued plan that is waiting for approval, if the action was queued.
     pub(crate) queued: Option<RunId>,
-    /// Value returned by the hook of [`Engine::holding`].
+    /// Guard created by the function that was passed to [`Engine::holding`].
     pub(crate) held: Option<Box<dyn Any>>,
 }
 
@@ -90,7 +90,7 @@ impl<D: Disk> SimulationExecutor for ActionExecutor<'_, D> {
     }
 }
 
-/// Facts of a step for the proposal of its action.
+/// Properties of a step from which the proposal of its action is created.
 pub(crate) struct Proposed<'p> {
     pub(crate) correlation: &'p CorrelationId,
     pub(crate) step: &'p StepId,
@@ -103,7 +103,7 @@ pub(crate) struct Proposed<'p> {
 }
 
 impl Proposed<'_> {
-    /// Creates the proposal of the action, under the key of the step.
+    /// Creates the proposal of the action, with a request key that is derived from the step.
     pub(crate) fn proposal(&self) -> Proposal {
         let Self { correlation, step, simulation, settings, .. } = self;
         let rollback = self.rollback_plan.map(|digest| {
@@ -130,7 +130,7 @@ impl Proposed<'_> {
     }
 }
 
-/// Queues an action for an approval. It cannot start. Returns the plan in the queue; `None` if the gates refuse the
+/// Queues an action for approval without starting it. Returns the queued plan, or `None` if the gates reject the
 /// action.
 pub(crate) fn queue<D: Disk>(
     engine: &mut Engine<D>,
@@ -140,7 +140,7 @@ pub(crate) fn queue<D: Disk>(
     Ok(queued_plan(&acted.envelope))
 }
 
-/// Companion of an action that must not start.
+/// Companion log that prevents its action from starting.
 struct NeverStart;
 
 impl ActionCompanion for NeverStart {
@@ -158,7 +158,7 @@ impl ActionCompanion for NeverStart {
     }
 }
 
-/// Returns true for a simulation that runs only with a check that its host names (AA-3).
+/// Returns whether a simulation has no check of its own, so that the host must configure one (AA-3).
 pub(crate) fn needs_check(simulation: &Registered) -> bool {
     simulation.name.as_str() == CoreAction::RunCommand.as_str() && simulation.tier == RiskTier::R2
 }

@@ -1,4 +1,4 @@
-//! Facts of a decision: catalog, access, artifacts.
+//! Collects facts for a decision about the catalog, access and artifacts.
 
 use std::sync::Arc;
 
@@ -16,22 +16,23 @@ use serde_json::{Map, Value};
 use crate::error::DispatchError;
 use crate::settings::Settings;
 
-/// Field of `run_command`.
+/// Input field of `run_command` that contains the command.
 const COMMAND: &str = "command";
 
-/// Catalog in force, and the simulation that a packet names first.
+/// Active catalog, and the simulation of the first candidate in a packet.
 pub(crate) struct CatalogFacts {
-    /// Index of the newest `CATALOG_CHANGED`; `None` before the first.
+    /// Index of the newest `CATALOG_CHANGED` entry, if there is one.
     pub(crate) changed: Option<u64>,
-    /// Catalog, in canonical JSON.
+    /// Active catalog in canonical JSON.
     pub(crate) snapshot: Vec<u8>,
     pub(crate) simulation: Option<Arc<Registered>>,
     pub(crate) facts: Option<SimulationFacts>,
     pub(crate) rollback: Option<RollbackFacts>,
 }
 
-/// Fingerprints of the parts that carry a simulation out, and of its place (`artifact_fingerprint_bundle_ref`). A
-/// confirmation counts for them alone.
+/// Fingerprints of everything that determines how a simulation is carried out (`artifact_fingerprint_bundle_ref`).
+///
+/// A confirmation is valid only as long as these fingerprints stay the same.
 #[derive(Serialize)]
 struct Artifacts<'a> {
     checks: &'a [String],
@@ -45,7 +46,7 @@ struct Artifacts<'a> {
 }
 
 impl CatalogFacts {
-    /// Reads the catalog in force, and looks up the first candidate of the packet.
+    /// Reads the active catalog, and looks up the first candidate and the rollback simulation of the packet.
     pub(crate) fn read<D: Disk>(
         engine: &Engine<D>,
         packet: Option<&FinderPacket>,
@@ -69,7 +70,7 @@ impl CatalogFacts {
         Ok(Self { changed, snapshot, simulation: named.cloned(), facts, rollback })
     }
 
-    /// Returns the fingerprints of the simulation, in canonical JSON.
+    /// Returns the artifact fingerprints of the simulation in canonical JSON.
     pub(crate) fn artifacts(
         &self,
         lexicon: Digest,
@@ -90,7 +91,7 @@ impl CatalogFacts {
     }
 }
 
-/// Returns the workspace, with the settings of its host.
+/// Returns the workspace and the restrictions that the settings impose on a dispatch there.
 pub(crate) fn place<D: Disk>(engine: &Engine<D>, settings: &Settings) -> Place {
     Place {
         root: engine.root().to_owned(),
@@ -99,7 +100,8 @@ pub(crate) fn place<D: Disk>(engine: &Engine<D>, settings: &Settings) -> Place {
     }
 }
 
-/// Asks the access policies about a simulation. Returns the decision with its documents.
+/// Evaluates the access policies for a simulation. Returns the decision together with the documents that it is based
+/// on.
 pub(crate) fn judge_access<D: Disk>(
     engine: &Engine<D>,
     actor: &Actor,
@@ -111,7 +113,7 @@ pub(crate) fn judge_access<D: Disk>(
     Ok((AccessFacts { outcome, case, is_approved: false }, judgement))
 }
 
-/// Returns the facts of a registered simulation. Its fields are not checked.
+/// Returns the catalog facts about a simulation. `fields_fit` is `false`, because the fields are not checked here.
 pub(crate) fn simulation_facts(registered: &Registered) -> SimulationFacts {
     SimulationFacts {
         id: registered.name.clone(),
@@ -125,13 +127,14 @@ pub(crate) fn simulation_facts(registered: &Registered) -> SimulationFacts {
     }
 }
 
-/// Returns true if a prompt can show the command of a packet: a user cannot confirm the digest of a command.
+/// Returns whether a prompt can show the command in a packet. Otherwise the user would have to confirm a mere digest of
+/// the command.
 fn shows_command(fields: &Map<String, Value>) -> bool {
     let sealed = seal_fields(fields);
     sealed.is_ok_and(|sealed| sealed.get(COMMAND) == fields.get(COMMAND))
 }
 
-/// Maps a verdict of the access policies to the recorded outcome.
+/// Converts the verdict of the access policies to the outcome that is recorded.
 pub(crate) fn access_outcome(verdict: Verdict) -> AccessOutcome {
     match verdict {
         Verdict::Allow => AccessOutcome::Allowed,

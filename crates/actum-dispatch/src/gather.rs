@@ -1,4 +1,4 @@
-//! Facts of a cycle: the complete basis of its decision.
+//! Gathers all facts that the decision of a cycle is based on.
 
 use actum::{AccessJudgement, Engine, PlanState, QueuedPlan, Records, Request};
 use actum_agent::bundle::{AccessFacts, AgentBundle, Caller as CallerFacts, GoalFacts, Identity};
@@ -16,14 +16,14 @@ use crate::facts::{CatalogFacts, judge_access, place};
 use crate::history::{Chain, History};
 use crate::settings::{Caller, Settings};
 
-/// Sources of facts.
+/// Sources from which facts are gathered.
 pub(crate) struct Sources<'s, D: Disk> {
     pub(crate) workspace: Option<WorkspaceId>,
     pub(crate) engine: &'s Engine<D>,
     pub(crate) settings: &'s Settings,
 }
 
-/// Facts of a cycle, with the documents behind them.
+/// Facts for the decision of a cycle, and the documents that they come from.
 pub(crate) struct Gathered {
     pub(crate) bundle: AgentBundle,
     pub(crate) history: History,
@@ -31,17 +31,17 @@ pub(crate) struct Gathered {
     pub(crate) access: Option<AccessJudgement>,
     pub(crate) policy: Vec<u8>,
     pub(crate) artifacts: Vec<u8>,
-    /// Assertion that a host signed.
+    /// Assertion of the user's identity that a host signed, if any.
     pub(crate) assertion: Option<Vec<u8>>,
     pub(crate) began: Timestamp,
     pub(crate) workspace: Option<WorkspaceId>,
 }
 
 impl Gathered {
-    /// Gathers the facts of a decision.
+    /// Gathers the facts for a decision on a goal.
     ///
     /// # Errors
-    /// [`DispatchError`]
+    /// [`DispatchError`] if a source cannot be read or a document has no canonical form.
     pub(crate) fn new<D: Disk>(
         sources: &Sources<'_, D>,
         (goal, caller): (&AgentGoalRequest, &Caller<'_>),
@@ -50,7 +50,7 @@ impl Gathered {
     ) -> Result<Self, DispatchError> {
         let Sources { workspace, engine, settings } = sources;
         let records = engine.records();
-        // Read after the history, so no event is later than the decision.
+        // Read the clock after the history, so that no event is later than the decision.
         let time = records.now();
         let packet = FinderPacket::read(&canonical::ordered_to_vec(&goal.sim_finder_packet)?).ok();
         let catalog = CatalogFacts::read(engine, packet.as_ref())?;
@@ -142,8 +142,8 @@ pub(crate) fn read_history<D: Disk>(
     })?)
 }
 
-/// Identifies the user of a goal: the account of the caller, or a user that a host asserts. Returns the signed
-/// assertion.
+/// Identifies the user of a goal, who is either the caller's own account or a user asserted by a host. Returns the
+/// signed assertion of the host, if there is one.
 pub(crate) fn identify(
     records: &Records,
     (goal, caller): (&AgentGoalRequest, &Caller<'_>),
@@ -170,14 +170,14 @@ pub(crate) fn identify(
     Ok((identity, Some(bytes)))
 }
 
-/// Returns the id of the workspace, if it has one.
+/// Returns the id of the workspace, if one has been assigned.
 pub(crate) fn workspace_id<D: Disk>(
     engine: &Engine<D>,
 ) -> Result<Option<WorkspaceId>, DispatchError> {
     Ok(engine.workspace().id().map_err(actum::Error::from)?)
 }
 
-/// Finds the approved request of a step in this workspace, with the checks and the scope of this dispatch.
+/// Finds an approved request for a step in this workspace, with the same scope and the same checks as this dispatch.
 pub(crate) fn find_approved_request<D: Disk>(
     sources: &Sources<'_, D>,
     key: Digest,

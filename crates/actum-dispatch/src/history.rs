@@ -1,4 +1,4 @@
-//! Events of a goal, from the ledger.
+//! Reads the events of a goal from the ledger.
 
 use std::collections::BTreeMap;
 
@@ -23,57 +23,58 @@ use serde::de::DeserializeOwned;
 /// All events of a goal, in the order of the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chain {
-    /// Goal.
+    /// Id of the goal.
     pub correlation: CorrelationId,
-    /// Events.
+    /// Events of the goal.
     pub events: Vec<ChainEvent>,
 }
 
-/// Event of a goal.
+/// Event of a goal, with its location in the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChainEvent {
-    /// Index of the entry.
+    /// Index of the ledger entry.
     pub index: u64,
-    /// Hash of the entry.
+    /// Leaf hash of the ledger entry.
     pub leaf: Digest,
-    /// Content of the entry.
+    /// Content of the ledger entry.
     pub event: AgentEvent,
 }
 
-/// History of a step, folded from the events of its goal.
+/// History of a step, derived from the events of its goal.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct History {
     pub(crate) facts: HistoryFacts,
-    /// Effective answer to the plan given to [`History::use_answers_to`]; before, to the plan that was answered last.
+    /// Effective answer to the plan that was passed to [`History::use_answers_to`]. Before that call, or if the plan
+    /// has no answers, the answer to the plan that was answered last.
     pub(crate) confirmation: Option<KnownConfirmation>,
-    /// Newest start whose effect has no outcome.
+    /// Newest event that started an effect whose outcome is not recorded, with its index.
     pub(crate) open: Option<(u64, AgentExecution)>,
     /// Number of entries in the ledger when the history was read.
     pub(crate) entries: u64,
-    /// Newest outcome: index and hash of its entry, and its content.
+    /// Newest event with an outcome, preceded by the index and the leaf hash of its entry.
     pub(crate) outcome: Option<(u64, Digest, AgentExecution)>,
-    /// Answers to each plan.
+    /// Answers to each plan, by plan fingerprint.
     answers: BTreeMap<Digest, Answers>,
 }
 
-/// Answers to prompts of one plan.
+/// Answers to the prompts for a single plan.
 #[derive(Debug, Clone, Default)]
 struct Answers {
     ambiguous: u32,
-    /// Effective answer: the newest, or the final one.
+    /// Answer that applies to the plan: the final one, or the newest one if none is final.
     effective: Option<KnownConfirmation>,
-    /// Later answers are ignored.
+    /// Whether the effective answer is final, so that later answers are ignored.
     is_final: bool,
 }
 
-/// Answer, with the hash of its entry.
+/// Recorded answer, with the leaf hash of its ledger entry.
 #[derive(Debug, Clone)]
 pub(crate) struct KnownConfirmation {
     pub(crate) leaf: Digest,
     pub(crate) facts: ConfirmationFacts,
 }
 
-/// Fields of a bundle that a history needs.
+/// Subset of the bundle's fields that is needed to derive a history.
 #[derive(Deserialize)]
 struct BundleOfGoal {
     goal: GoalFacts,
@@ -83,14 +84,15 @@ impl Chain {
     /// Reads the events of a goal.
     ///
     /// # Errors
-    /// [`LedgerError`]; `Damaged` if an entry has changed.
+    /// [`LedgerError`], in particular `Damaged` if an entry was modified.
     pub fn read(log: &dyn Log, correlation: &CorrelationId) -> Result<Self, LedgerError> {
         let read = |index| {
             let entry = log.sound_entry(index)?;
             let facts = EntryFacts::parse(entry.kind, &entry.body);
             let facts = facts.map_err(|error| LedgerError::entry(index, &error))?;
             let event = facts.agent;
-            let event = event.ok_or_else(|| LedgerError::entry(index, &"it is of no goal"))?;
+            let event =
+                event.ok_or_else(|| LedgerError::entry(index, &"it does not belong to a goal"))?;
             Ok(ChainEvent { index, leaf: leaf_hash(&entry.body), event })
         };
         let events = log.agent_entries(correlation)?.into_iter().map(read);
@@ -100,7 +102,7 @@ impl Chain {
         })
     }
 
-    /// Returns the events of steps.
+    /// Iterates over the events of the goal's steps.
     pub fn executions(&self) -> impl DoubleEndedIterator<Item = (&ChainEvent, &AgentExecution)> {
         self.events.iter().filter_map(|event| match &event.event {
             AgentEvent::Execution(execution) => Some((event, &**execution)),
@@ -110,10 +112,10 @@ impl Chain {
         })
     }
 
-    /// Returns the newest prompt that a decision emitted.
+    /// Returns the newest prompt of the goal, with its digest.
     ///
     /// # Errors
-    /// [`LedgerError`]
+    /// [`LedgerError`] if the prompt cannot be read.
     pub fn prompt(
         &self,
         log: &dyn Log,
@@ -133,9 +135,9 @@ impl Chain {
         })
     }
 
-    /// Folds the history of a step.
+    /// Derives the history of a step.
     ///
-    /// An answer counts as relayed only if the named key signed its proof.
+    /// An answer is treated as relayed only if its proof was signed by the key that the answer names.
     pub(crate) fn history(
         &self,
         (log, keyring): (&dyn Log, &Keyring),
@@ -151,7 +153,7 @@ impl Chain {
 }
 
 impl History {
-    /// Adds the next event of a goal. `relaying` returns the key that relayed an answer.
+    /// Adds the next event of the goal. `relaying` returns the key that relayed an answer, if any.
     pub(crate) fn push(
         &mut self,
         log: &dyn Log,
@@ -185,7 +187,7 @@ impl History {
         self.facts.is_replay_failed |=
             *state == AgentState::ReplayFailed || execution.event == AgentEventKind::ReplayMismatch;
         if *state == AgentState::AwaitingClarify {
-            // The user answers the question, so the next attempt has other words.
+            // The user is going to answer the question, so the wording of the goal may change in the next attempt.
             self.facts.goal = None;
         } else if self.facts.goal.is_none() {
             let bundle: BundleOfGoal = document(log, event.index, refs.bundle)?;
@@ -219,7 +221,8 @@ impl History {
         Ok(())
     }
 
-    /// Adds an answer. A "no" and the last ambiguous answer to a plan are final: later answers to it are ignored.
+    /// Adds an answer. An answer of "no" is final, and so is the last permitted ambiguous answer: later answers to the
+    /// same plan are ignored.
     fn push_answer(&mut self, answer: KnownConfirmation) {
         let plan = answer.facts.plan_fingerprint;
         let answers = self.answers.entry(plan).or_default();
@@ -232,7 +235,7 @@ impl History {
         self.use_answers_to(plan);
     }
 
-    /// Selects the answers to a plan. Without any, those to the plan that was answered last stay selected.
+    /// Selects the answers to a plan. Keeps the previous selection if the plan has no answers.
     pub(crate) fn use_answers_to(&mut self, plan: Digest) {
         if let Some(answers) = self.answers.get(&plan) {
             self.facts.ambiguous_answers = answers.ambiguous;
@@ -245,14 +248,14 @@ impl History {
         self.answers.get(&plan)?.effective.as_ref().map(|answer| answer.facts.outcome)
     }
 
-    /// Returns the outcome of the final answer to a plan.
+    /// Returns the outcome of the answer to a plan, if it is final.
     pub(crate) fn final_answer(&self, plan: Digest) -> Option<ConfirmationOutcome> {
         self.answers.get(&plan).filter(|answers| answers.is_final)?;
         self.answer_to(plan)
     }
 }
 
-/// Returns the key that signed the proof of an answer.
+/// Returns the key that relayed an answer, if it also signed the proof of the answer.
 pub(crate) fn relaying_key(
     (log, keyring): (&dyn Log, &Keyring),
     answer: &AgentConfirmation,
@@ -267,7 +270,7 @@ pub(crate) fn relaying_key(
     Ok(verified.map(|(_, key)| key.to_string()))
 }
 
-/// Returns true if a proof and its recorded answer agree.
+/// Returns whether an answer in the ledger agrees with its parse proof.
 pub(crate) fn matches_proof(proof: &ParseProof, answer: &AgentConfirmation) -> bool {
     proof.outcome == answer.outcome
         && proof.prompt == answer.prompt
@@ -277,7 +280,7 @@ pub(crate) fn matches_proof(proof: &ParseProof, answer: &AgentConfirmation) -> b
         && (proof.token.as_ref() == answer.token.as_ref() || answer.token.is_none())
 }
 
-/// Returns the facts of an answer.
+/// Returns the facts about an answer for the bundle of a decision.
 fn confirmation_facts(
     answer: &AgentConfirmation,
     expires: Timestamp,
@@ -296,7 +299,7 @@ fn confirmation_facts(
     }
 }
 
-/// Reads a document that an entry names.
+/// Reads a document that a ledger entry refers to, and verifies its digest.
 pub(crate) fn document<T: DeserializeOwned>(
     log: &dyn Log,
     index: u64,

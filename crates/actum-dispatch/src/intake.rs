@@ -1,4 +1,4 @@
-//! Dev Intake: pending goals without a simulation (AEC-12).
+//! Dev Intake: goals for which no simulation exists, waiting for a developer (AEC-12).
 
 use std::collections::BTreeMap;
 
@@ -13,28 +13,28 @@ use serde_json::Value;
 use crate::error::DispatchError;
 use crate::history::{Chain, document};
 
-/// Pending goal without a simulation.
+/// Pending goal for which no simulation exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IntakeGoal {
-    /// Goal.
+    /// Id of the goal.
     pub correlation: CorrelationId,
-    /// Index of the event that escalated it.
+    /// Index of the ledger event that escalated the goal.
     pub index: u64,
-    /// Time.
+    /// Time of the escalation.
     pub time: Timestamp,
-    /// User.
+    /// User whose goal was escalated.
     pub user: UserId,
-    /// Conversation.
+    /// Conversation that the goal belongs to.
     pub thread: ThreadId,
-    /// Name and version of the Finder.
+    /// Name and version of the Finder that found no simulation.
     pub finder: Option<String>,
-    /// Requested capability, in the words of the Finder.
+    /// Capability that the goal requires, as described by the Finder.
     pub requested_capability: Option<String>,
 }
 
 impl IntakeGoal {
-    /// Lists the pending goals, each by its newest escalation, oldest first. A goal whose step succeeded is no longer
-    /// pending.
+    /// Lists the pending goals with their newest escalation, ordered by its index. A goal is no longer pending once its
+    /// step has succeeded.
     ///
     /// # Errors
     /// [`LedgerError`]
@@ -53,7 +53,7 @@ impl IntakeGoal {
         waiting.into_iter().map(|escalation| Self::read(log, escalation)).collect()
     }
 
-    /// Returns the newest escalation of a pending goal; `None` if the goal is not pending.
+    /// Returns a pending goal with its newest escalation, or `None` if the goal is not pending.
     ///
     /// # Errors
     /// [`LedgerError`]
@@ -61,11 +61,11 @@ impl IntakeGoal {
         waiting(log, correlation)?.pop().map(|escalation| Self::read(log, escalation)).transpose()
     }
 
-    /// Resolves all escalations of a pending goal. Returns the index of the last entry; `None` if the goal is not
-    /// pending.
+    /// Resolves all escalations of a pending goal. Returns the index of the last entry that was appended, or `None` if
+    /// the goal is not pending.
     ///
     /// # Errors
-    /// [`DispatchError`]; `NotActive` for a simulation that is not active.
+    /// [`DispatchError`], in particular `NotActive` if the given simulation is not active.
     pub fn resolve(
         records: &Records,
         correlation: &CorrelationId,
@@ -98,7 +98,7 @@ impl IntakeGoal {
         }
         match records.ledger().append(entries).wait() {
             Ok(appended) => Ok(appended.last().map(|entry| entry.index)),
-            // Another process resolved it first.
+            // Another process resolved the goal first.
             Err(error) if matches!(error.refusal(), Some(Refusal::Agent(_))) => Ok(None),
             Err(error) => Err(error.into()),
         }
@@ -109,7 +109,7 @@ impl IntakeGoal {
         let chain = Chain::read(log, &correlation)?;
         let event = chain.events.iter().find(|event| event.index == index);
         let Some(AgentEvent::Execution(event)) = event.map(|event| &event.event) else {
-            return Err(LedgerError::entry(index, &"it escalates nothing"));
+            return Err(LedgerError::entry(index, &"it is not an escalation"));
         };
         let bundle: AgentBundle = document(log, index, event.refs.bundle)?;
         let member =
@@ -132,7 +132,7 @@ fn has_succeeded(log: &dyn Log, correlation: &CorrelationId) -> Result<bool, Led
     Ok(is_success)
 }
 
-/// Returns the unresolved escalations of a goal; none if its step succeeded.
+/// Returns the unresolved escalations of a goal, or none if its step has succeeded.
 fn waiting(
     log: &dyn Log,
     correlation: &CorrelationId,

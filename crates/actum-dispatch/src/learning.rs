@@ -1,4 +1,4 @@
-//! Successes of simulations, for the learning table of the Finder (AEC-20).
+//! Counts the successes of simulations for the learning table of the Finder (AEC-20).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,16 +7,17 @@ use actum_ledger::{LedgerError, Log};
 use actum_record::agent::{CorrelationId, StepId};
 use actum_record::ledger::{AgentEvent, AgentState, EntryFacts, EntryKind};
 
-/// Number of entries that one lookup reads.
+/// Maximum number of entries that are read at a time.
 const READ_MAX: u64 = 1024;
 
-/// Counts the steps of each simulation whose newest event in the ledger leaves them `SUCCEEDED`.
+/// Counts the succeeded steps of each simulation. A step has succeeded if its newest event in the ledger has the state
+/// `SUCCEEDED`.
 ///
-/// A step counts once for any number of attempts, and not after it was reverted or its replay failed. The count
-/// follows from the entries alone.
+/// A step is counted once, no matter how many attempts it took. It is not counted if it was reverted later, or if its
+/// replay failed. The result depends only on the ledger entries.
 ///
 /// # Errors
-/// [`LedgerError`]; `Damaged` if an entry has changed.
+/// [`LedgerError`], in particular `Damaged` if an entry was modified.
 pub fn count_successes(log: &dyn Log) -> Result<BTreeMap<ActionName, u64>, LedgerError> {
     let mut counts: BTreeMap<ActionName, u64> = BTreeMap::new();
     let mut seen: BTreeSet<(CorrelationId, StepId)> = BTreeSet::new();

@@ -1,10 +1,10 @@
 //! Dispatcher of the Agent Execution Core (PH1.X in seed 004).
 //!
-//! [`Dispatcher::dispatch`] runs one cycle: it gathers facts, lets the core decide, and records the decision. A
-//! decision to dispatch runs through the action entry point, the `SimulationExecutor`. Every decision is a row of the
-//! ledger.
+//! [`Dispatcher::dispatch`] runs one cycle: it gathers the facts about a goal, has the core decide on them, and records
+//! the decision in the ledger. If the decision is to dispatch, a `SimulationExecutor` carries it out through the action
+//! entry point.
 //!
-//! The core is independent of this crate: `actum-agent` does not depend on the engine.
+//! The core does not depend on this crate or on the engine; it is implemented in `actum-agent`.
 
 mod confirm;
 mod dispatcher;
@@ -33,5 +33,5 @@ pub use replay::{ReplayCode, ReplayReport, ReplayedDecision};
 pub use settings::{Caller, Settings};
 pub use slo::{SloReport, SloTarget};
 
-/// Program in records.
+/// Name and version of this program, as recorded in the ledger.
 const ENGINE: &str = concat!("actum ", env!("CARGO_PKG_VERSION"));

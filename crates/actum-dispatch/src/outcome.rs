@@ -1,4 +1,4 @@
-//! Outcome of an action as the ledger keeps it: without output, which can contain file content (AEC-22).
+//! Outcome of an action as stored in the ledger. Output is left out, because it can contain file content (AEC-22).
 
 use actum_action::{Check, ResultEnvelope, VerificationResult};
 use actum_core::canonical::{self, CanonicalError};
@@ -7,23 +7,25 @@ use actum_record::ledger::ActionEnded;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-/// Outcome in the ledger (`simulation_outcome_ref`). It follows from the `ACTION_ENDED` of the action.
+/// Outcome stored in the ledger (`simulation_outcome_ref`). It is derived from the `ACTION_ENDED` entry of the action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct KeptOutcome {
-    /// [`KeptOutcome::FORMAT`].
+    /// Format version, always [`KeptOutcome::FORMAT`].
     format: String,
-    /// Result envelope without output and without the output of commands.
+    /// Result envelope without the output of the action and of its commands.
     pub(crate) outcome: Map<String, Value>,
-    /// Digest of the whole outcome, as it was returned; `None` if the process was killed before.
+    /// Digest of the complete outcome that was returned to the caller. `None` if the process was killed before it
+    /// returned.
     returned: Option<Digest>,
 }
 
 impl KeptOutcome {
-    /// Value of `format`.
+    /// Format version of this document.
     const FORMAT: &str = "actum.agent-kept-outcome/1";
 
-    /// Creates the kept outcome of an ended action. `returned` is the outcome as it is returned.
+    /// Creates the stored outcome of an action that has ended. `returned` is the complete outcome that the caller
+    /// receives.
     pub(crate) fn new(
         ended: &ActionEnded,
         returned: Option<&Map<String, Value>>,
@@ -36,20 +38,21 @@ impl KeptOutcome {
         })
     }
 
-    /// Returns the canonical bytes.
+    /// Returns the canonical encoding.
     pub(crate) fn to_vec(&self) -> Result<Vec<u8>, CanonicalError> {
         canonical::ordered_to_vec(self)
     }
 }
 
-/// Returns the outcome of an action in the form of the core: the result envelope without the index of its entry.
+/// Converts the result envelope of an action to the outcome that the core returns. The index of the action's ledger
+/// entry is left out.
 pub(crate) fn returned(envelope: &ResultEnvelope) -> Result<Map<String, Value>, CanonicalError> {
     let mut envelope = envelope.clone();
     envelope.feedback.remove("entry");
     object(&envelope)
 }
 
-/// Creates the result envelope of an `ACTION_ENDED` entry.
+/// Creates a result envelope from an `ACTION_ENDED` entry.
 fn envelope(ended: &ActionEnded) -> ResultEnvelope {
     let checks = ended.checks.iter().map(|check| Check {
         exit_code: check.exit_code,

@@ -1,4 +1,4 @@
-//! Replay of the decisions on a goal, from the ledger (AEC-11).
+//! Replays the decisions on a goal from the ledger, to verify them (AEC-11).
 
 mod decision;
 mod history;
@@ -20,45 +20,45 @@ use crate::history::{Chain, ChainEvent};
 use decision::MadeAgain;
 use history::Histories;
 
-/// Result of a replay of the decisions on a goal.
+/// Result of replaying the decisions on a goal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplayReport {
-    /// Goal.
+    /// Id of the goal.
     pub correlation: CorrelationId,
-    /// Decisions, in the order of the ledger.
+    /// Replayed decisions, in the order of the ledger.
     pub decisions: Vec<ReplayedDecision>,
 }
 
-/// Decision that was replayed.
+/// Result of replaying a single decision.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReplayedDecision {
-    /// Index of the event.
+    /// Index of the ledger event.
     pub index: u64,
-    /// Problem; `None` if the decision is the same.
+    /// Difference that was found, or `None` if the decision was reproduced.
     pub problem: Option<(ReplayCode, String)>,
 }
 
-/// Reason for a failed replay: a closed set.
+/// Reason why a replay failed. No other reasons exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ReplayCode {
     /// A document is missing.
     RefMissing,
-    /// A document has changed.
+    /// The content of a document does not match its digest.
     RefHashMismatch,
-    /// An entry that the event names is missing, or has other content.
+    /// An entry that the event refers to is missing, or has different content.
     LinkMismatch,
     /// The facts about earlier events do not match the ledger.
     HistoryMismatch,
-    /// The decision differs.
+    /// Deciding again leads to a different decision.
     DecisionMismatch,
-    /// This program has other rules than the one that decided.
+    /// The decision was made under a version of the rules that this program does not implement.
     EngineUnsupported,
-    /// The projection does not follow from the events.
+    /// The projection does not match the events that it is derived from.
     ProjectionDrift,
 }
 
 impl ReplayCode {
-    /// All reasons.
+    /// All replay codes.
     pub const ALL: [Self; 7] = [
         Self::RefMissing,
         Self::RefHashMismatch,
@@ -69,7 +69,7 @@ impl ReplayCode {
         Self::ProjectionDrift,
     ];
 
-    /// Returns the permanent name.
+    /// Returns the permanent name of the code.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::RefMissing => "REPLAY_REF_MISSING",
@@ -84,10 +84,10 @@ impl ReplayCode {
 }
 
 impl ReplayReport {
-    /// Replays the decisions on a goal. `access` judges access policies again.
+    /// Replays the decisions on a goal. The access policies are evaluated by `access`.
     ///
     /// # Errors
-    /// [`LedgerError`]
+    /// [`LedgerError`] if the events of the goal cannot be read.
     pub fn new(
         (log, keyring): (&dyn Log, &Keyring),
         correlation: &CorrelationId,
@@ -109,7 +109,7 @@ impl ReplayReport {
                 AgentEvent::Confirmation(answer) => decision::check_answer(log, answer)?,
                 AgentEvent::IntakeResolved(_) => continue,
             };
-            // An unreadable event is left out; events that depend on it fail as well.
+            // Skip an event that failed. Events that depend on it fail as well.
             if problem.is_none() {
                 histories.push((log, keyring), event)?;
             }
@@ -121,7 +121,7 @@ impl ReplayReport {
         Ok(Self { correlation: correlation.clone(), decisions })
     }
 
-    /// Returns true if every decision is the same.
+    /// Returns whether every decision was reproduced.
     pub fn is_same(&self) -> bool {
         self.problem().is_none()
     }
@@ -130,10 +130,10 @@ impl ReplayReport {
         self.decisions.iter().find_map(|decision| Some(decision.problem.as_ref()?.0))
     }
 
-    /// Records a failed replay once. No effect of the goal starts after it.
+    /// Records a failed replay, unless one is recorded already. After that, no effect of the goal can be started.
     ///
     /// # Errors
-    /// [`DispatchError`]
+    /// [`DispatchError`] if the failure cannot be recorded.
     pub fn record(&self, records: &Records, actor: &Actor) -> Result<(), DispatchError> {
         let Some(code) = self.problem() else { return Ok(()) };
         let chain = records.ledger().read(|log| Chain::read(log, &self.correlation))?;
@@ -164,7 +164,7 @@ impl ReplayReport {
 
 type Problem = Option<(ReplayCode, String)>;
 
-/// Replays one decision, and checks the entries and the history that it depends on.
+/// Replays one decision, and checks the entries and the history that it is based on.
 fn replay(
     (log, keyring): (&dyn Log, &Keyring),
     (chain, at): (&Chain, &ChainEvent),
@@ -178,7 +178,8 @@ fn replay(
     if let Some(problem) = links::check(log, (chain, at), (event, &bundle))? {
         return Ok(Some(problem));
     }
-    // An outcome has the decision of its start.
+    // An event with an outcome repeats the decision of the event that started the effect, so its history was already
+    // checked.
     match event.duration {
         Some(_) => Ok(None),
         None => histories.check(log, (&bundle, &event.step), plan),
@@ -189,7 +190,7 @@ fn problem(code: ReplayCode, message: impl Into<String>) -> (ReplayCode, String)
     (code, message.into())
 }
 
-/// Checks a kept document.
+/// Checks that a document is stored in the ledger and matches its digest.
 fn check_document(log: &dyn Log, digest: Digest) -> Result<Problem, LedgerError> {
     let Some(bytes) = log.blob(&digest)? else {
         let message = format!("the document {digest} is missing");
@@ -200,7 +201,7 @@ fn check_document(log: &dyn Log, digest: Digest) -> Result<Problem, LedgerError>
     Ok((!is_same).then(|| problem(ReplayCode::RefHashMismatch, message())))
 }
 
-/// Compares the projection with the newest event of each plan.
+/// Compares the projection with the newest event of each step.
 fn drift(log: &dyn Log, chain: &Chain) -> Result<Option<ReplayedDecision>, LedgerError> {
     for (ChainEvent { index, .. }, event) in chain.executions() {
         let newest = chain.executions().rev();
@@ -209,7 +210,10 @@ fn drift(log: &dyn Log, chain: &Chain) -> Result<Option<ReplayedDecision>, Ledge
         let current = log.agent_current(&event.plan, &event.step)?;
         let expected = newest.map(|(at, it)| (at.index, it.state));
         if current.map(|row| (row.newest, row.state)) != expected {
-            let message = format!("`agent_execution_current` differs for the plan {}", event.plan);
+            let message = format!(
+                "`agent_execution_current` does not match the events of the plan {}",
+                event.plan
+            );
             let problem = Some((ReplayCode::ProjectionDrift, message));
             return Ok(Some(ReplayedDecision { index: *index, problem }));
         }

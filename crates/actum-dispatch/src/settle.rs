@@ -1,4 +1,4 @@
-//! Steps of killed processes: their outcome is recorded from the state that their action left (AEC-8).
+//! Records the outcomes of steps whose process was killed, based on the state of their actions (AEC-8).
 
 use actum::Engine;
 use actum_core::canonical::{self, describe};
@@ -15,16 +15,17 @@ use actum_workspace::disk::Disk;
 use crate::error::DispatchError;
 use crate::outcome::KeptOutcome;
 
-/// Largest distance of an event and the entry of its action, if one append wrote both.
+/// Maximum distance in the ledger between an event and the entry of its action, if both were appended together.
 pub(crate) const APPEND_WINDOW: u64 = 4;
-/// Number of action ends that one lookup reads.
+/// Maximum number of `ACTION_ENDED` entries that are read at a time.
 const READ_MAX: u64 = 16;
 
-/// Records the outcome of a step that was started in the entry `index` and has none. A step whose process is alive
-/// stays open.
+/// Records the outcome of a step that was started by the event at `index` and has no outcome yet.
+///
+/// If the process of the step may still be running, the step stays open.
 ///
 /// # Errors
-/// [`DispatchError`]
+/// [`DispatchError`] if the outcome cannot be determined or recorded.
 pub(crate) fn settle_open<D: Disk>(
     engine: &mut Engine<D>,
     index: u64,
@@ -32,7 +33,7 @@ pub(crate) fn settle_open<D: Disk>(
 ) -> Result<(), DispatchError> {
     match engine.resume() {
         Ok(_) => {}
-        // Another process is working, perhaps on this step.
+        // Another process is using the workspace, possibly for this step.
         Err(actum::Error::Workspace(error)) if matches!(error.kind, ErrorKind::Busy { .. }) => {
             return Ok(());
         }
@@ -64,13 +65,13 @@ pub(crate) fn settle_open<D: Disk>(
     let entry = NewEntry { kind: EntryKind::AgentExecution, body, blobs: vec![kept] };
     match records.ledger().append(vec![entry]).wait() {
         Ok(_) => Ok(()),
-        // Another process recorded it first.
+        // Another process recorded the outcome first.
         Err(error) if matches!(error.refusal(), Some(Refusal::Agent(_))) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Finds the end of the action of a step, and the hash of its entry.
+/// Finds the `ACTION_ENDED` entry for the action of a step, and returns it with its leaf hash.
 fn find_end(
     log: &dyn Log,
     index: u64,
@@ -94,7 +95,7 @@ fn find_end(
     Ok(None)
 }
 
-/// Returns the ends of actions between two entries, newest first, each with the hash of its entry.
+/// Iterates over the `ACTION_ENDED` entries between two indexes, newest first, each with its leaf hash.
 pub(crate) fn ends_between(
     log: &dyn Log,
     (after, mut before): (u64, Option<u64>),

@@ -1,4 +1,4 @@
-//! SLO gate: exact, from minute counters in the ledger (AEC-17).
+//! SLO gate, evaluated exactly from the per-minute counters in the ledger (AEC-17).
 
 use actum::{Approver, Records};
 use actum_core::{Timestamp, canonical};
@@ -10,27 +10,27 @@ use actum_record::ledger::{EntryKind, SloWaived};
 
 use crate::error::{DispatchError, WAIVER_DAYS_MAX, WaiveError};
 
-/// Service level of a window.
+/// Service level over a period of time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SloReport {
-    /// Start of the window.
+    /// Start of the period.
     pub since: Timestamp,
-    /// Counters.
+    /// Counters of dispatches and errors in the period.
     pub counters: AgentSlo,
-    /// Idempotency keys with more than one effect, in the whole ledger.
+    /// Number of idempotency keys with more than one effect in the entire ledger.
     pub duplicates: u64,
-    /// Missed targets.
+    /// Targets that were missed.
     pub breaches: Vec<SloTarget>,
-    /// End of the waiver in force.
+    /// Time at which the current waiver ends, if there is one.
     pub waived_until: Option<Timestamp>,
 }
 
-/// Target of seed 004, section 14.2.
+/// Service level target from section 14.2 of seed 004.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum SloTarget {
-    /// At most 5 % of the dispatches take more than 1,200 ms.
+    /// At most 5 % of the dispatches take longer than 1,200 ms.
     DispatchP95,
-    /// At most 1 % of the dispatches take more than 2,500 ms.
+    /// At most 1 % of the dispatches take longer than 2,500 ms.
     DispatchP99,
     /// At most 0.5 % of the outcomes are failures.
     ErrorRate,
@@ -39,7 +39,7 @@ pub enum SloTarget {
 }
 
 impl SloTarget {
-    /// Returns the name in seed 004.
+    /// Returns the name of the target in seed 004.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::DispatchP95 => "agent_dispatch_p95_ms",
@@ -50,14 +50,14 @@ impl SloTarget {
     }
 }
 
-/// Largest number of waivers that are read, newest first.
+/// Maximum number of waivers that are read, starting with the newest.
 const WAIVERS_READ_MAX: u64 = 16;
 
 impl SloReport {
-    /// Reads the service level since a time.
+    /// Computes the service level since a given time.
     ///
     /// # Errors
-    /// [`LedgerError`]
+    /// [`LedgerError`] if the counters or the waivers cannot be read.
     pub fn read(
         (log, keyring): (&dyn Log, &Keyring),
         since: Timestamp,
@@ -65,7 +65,8 @@ impl SloReport {
     ) -> Result<Self, LedgerError> {
         let counters = log.agent_slo(since)?;
         let duplicates = log.count_duplicate_effects()?;
-        // "p95 is at most 1,200 ms" is equal to "at most 5 % took longer", which counters can show exactly.
+        // "p95 is at most 1,200 ms" is equivalent to "at most 5 % took longer", which can be computed exactly from
+        // counters.
         let AgentSlo { total, over_p95, over_p99, errors } = counters;
         let exceeds = |count: u64, per_thousand: u64| {
             u128::from(count) * 1000 > u128::from(total) * u128::from(per_thousand)
@@ -81,10 +82,10 @@ impl SloReport {
         Ok(Self { since, counters, duplicates, breaches: breaches.collect(), waived_until })
     }
 
-    /// Waives the gate until a time. Returns the index of the entry.
+    /// Waives the SLO gate until a given time. Returns the index of the ledger entry.
     ///
     /// # Errors
-    /// [`WaiveError`]
+    /// [`WaiveError`], in which case the gate was not waived.
     pub fn waive(
         records: &Records,
         (until, reason): (Timestamp, &str),
@@ -112,7 +113,7 @@ impl SloReport {
         Ok(first.index)
     }
 
-    /// Checks that a waiver ends after `now`, and within 30 days.
+    /// Checks that a waiver ends after `now` and within 30 days.
     ///
     /// # Errors
     /// [`WaiveError::Until`]
@@ -122,13 +123,14 @@ impl SloReport {
         (until > now && is_short).then_some(()).ok_or(WaiveError::Until)
     }
 
-    /// Returns true if a release can go out: no target is missed, or a waiver is in force.
+    /// Returns whether a release is permitted, because no target was missed or a waiver is active.
     pub fn passes(&self) -> bool {
         self.breaches.is_empty() || self.waived_until.is_some()
     }
 }
 
-/// Returns the end of the latest waiver in force. A waiver without the signature of an approval key is ignored.
+/// Returns the latest time until which the gate is waived. Waivers that are not signed by a valid approval key are
+/// ignored.
 fn waiver(
     (log, keyring): (&dyn Log, &Keyring),
     now: Timestamp,

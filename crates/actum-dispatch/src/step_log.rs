@@ -1,4 +1,4 @@
-//! Log of a step: its entries go with those of its action, in one append each (AEC-8, AEC-9).
+//! Log of a step, whose entries are appended together with those of its action (AEC-8, AEC-9).
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -18,45 +18,46 @@ use serde_json::{Map, Value};
 use crate::history::{Chain, KnownConfirmation};
 use crate::outcome::{KeptOutcome, returned};
 
-/// Log of one dispatch.
+/// Log of a single dispatch.
 pub(crate) struct StepLog {
-    /// Event of the step, without the fields that start and end add.
+    /// Event of the step, without the fields that are set when the action starts or ends.
     pub(crate) template: AgentExecution,
-    /// Entry of the access decision, appended before the first event.
+    /// Access decision, which is appended together with the first event.
     pub(crate) accompanying: Vec<NewEntry>,
-    /// Answer that the decision depends on.
+    /// Confirmation that the decision depends on, if one is required.
     pub(crate) confirmed: Option<KnownConfirmation>,
-    /// Documents that the events name.
+    /// Documents that the events refer to.
     pub(crate) documents: Vec<Vec<u8>>,
     /// Number of entries in the ledger when the history of the goal was read.
     pub(crate) entries: u64,
-    /// Simulation.
+    /// Name of the simulation.
     pub(crate) simulation: ActionName,
-    /// The effect was started before, and no part of it is in effect.
+    /// Whether this is a retry. The earlier effect of the step was rolled back completely.
     pub(crate) is_retry: bool,
-    /// Start of the cycle.
+    /// Time at which the cycle began.
     pub(crate) began: Timestamp,
     pub(crate) logged: Rc<RefCell<Logged>>,
 }
 
-/// Logged events.
+/// Events of the step that have been logged so far.
 #[derive(Debug, Default)]
 pub(crate) struct Logged {
     is_started: bool,
-    /// Event with the end of the dispatch; none if an earlier run answered the request.
+    /// Last event of the dispatch. `None` if the action was not executed because an earlier run had already answered
+    /// the request.
     pub(crate) ended: Option<LoggedEnd>,
 }
 
-/// End of a dispatch.
+/// Last event of a dispatch, and the outcome that it records.
 #[derive(Debug, Clone)]
 pub(crate) struct LoggedEnd {
-    /// Hash of the event.
+    /// Leaf hash of the event.
     pub(crate) leaf: Digest,
-    /// Hash of the `ACTION_ENDED`.
+    /// Leaf hash of the `ACTION_ENDED` entry.
     pub(crate) action: Digest,
-    /// Reason of the executor, unchanged.
+    /// Reason code of the action, unchanged.
     pub(crate) reason: Option<String>,
-    /// Outcome, as it is returned.
+    /// Outcome that is returned to the caller.
     pub(crate) outcome: Map<String, Value>,
 }
 
@@ -72,7 +73,8 @@ impl ActionCompanion for StepLog {
         Ok(entries)
     }
 
-    /// Checks that policy, catalog and answer are still those of the decision. Commands and checks may have taken long.
+    /// Checks that the policy, the catalog and the confirmation have not changed since the decision, because commands
+    /// and checks can take a long time.
     fn check_in_force(&mut self, in_force: &InForce<'_>) -> Result<(), ActionRefusal> {
         let InForce { records, policy } = in_force;
         let policy = policy.to_vec().map_err(actum::Error::from)?;
@@ -81,7 +83,7 @@ impl ActionCompanion for StepLog {
         }
         let entries = records.ledger().read(|log| log.size()).map_err(actum::Error::from)?;
         if entries == self.entries {
-            // Nothing was appended since the history was read, so catalog and answers are the same.
+            // No entry was appended since the history was read, so the catalog and the confirmation are unchanged.
             return Ok(());
         }
         let standing = records.catalog()?;
@@ -93,7 +95,8 @@ impl ActionCompanion for StepLog {
         if catalog.digest().map_err(actum::Error::from)? != self.template.refs.catalog_snapshot {
             return Err(refuse(Reason::CatalogSnapshotChanged, ReasonCode::CatalogSnapshotChanged));
         }
-        // The ledger refuses a start that does not name the newest change, so no change can come between.
+        // No change of the catalog can be missed, because the ledger rejects a start that does not refer to the newest
+        // one.
         self.template.catalog = changed;
         let Some(confirmed) = &self.confirmed else { return Ok(()) };
         let AgentExecution { correlation, step, .. } = &self.template;
@@ -121,7 +124,7 @@ impl ActionCompanion for StepLog {
         let reason = ended.ground.clone();
         let (event, state) = match (is_started, ended.status) {
             (false, Status::Succeeded) => {
-                // There was nothing to change.
+                // The action had nothing to change, so it was never started.
                 entries = self.start_entries(ended.time, *leaf)?;
                 (AgentEventKind::Outcome, AgentState::Succeeded)
             }
@@ -139,7 +142,7 @@ impl ActionCompanion for StepLog {
             entries.append(&mut self.accompanying);
         }
         let state = match (event, self.is_retry) {
-            // An earlier claim keeps its state.
+            // A step that is already claimed keeps its state.
             (AgentEventKind::NoEffect, true) => AgentState::Reverted,
             _ => state,
         };
@@ -169,7 +172,7 @@ impl ActionCompanion for StepLog {
 }
 
 impl StepLog {
-    /// Creates the entries of the start: the basis of the decision, and the claim of the effect.
+    /// Creates the entries for the start of the effect: the access decision and the event that claims the step.
     fn start_entries(
         &mut self,
         time: Timestamp,
@@ -192,7 +195,7 @@ impl StepLog {
     fn entry(&mut self, execution: &AgentExecution) -> Result<(NewEntry, Digest), CanonicalError> {
         let body = canonical::ordered_to_vec(execution)?;
         let leaf = leaf_hash(&body);
-        // The first event carries the documents, which later ones name as well.
+        // Store the documents with the first event. Later events refer to the same documents.
         let blobs = std::mem::take(&mut self.documents);
         Ok((NewEntry { kind: EntryKind::AgentExecution, body, blobs }, leaf))
     }

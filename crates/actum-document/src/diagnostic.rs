@@ -1,4 +1,4 @@
-//! Problems of a document of the contract, with their places.
+//! Diagnostics for invalid documents, with the location of the problem.
 
 use std::fmt;
 
@@ -10,206 +10,206 @@ use actum_core::{PathError, PathRuleError};
 use super::DEPTH_MAX;
 use super::object_schema::{Form, Text};
 
-/// Problem of a document, with its place.
+/// Problem in a document, with its location.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// Line and column; `None` for the document as a whole.
+    /// Line and column of the problem. `None` if it concerns the entire document.
     pub place: Option<Place>,
-    /// Path of the value.
+    /// Path of the invalid value.
     pub path: JsonPath,
-    /// Problem of the value.
+    /// Description of the problem.
     pub problem: Problem,
 }
 
-/// The way to a value, from the document down: `scope.allowedDirs[2]`.
+/// Path from the root of a document to a value, such as `scope.allowedDirs[2]`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct JsonPath(pub Vec<Step>);
 
-/// A step on the way to a value.
+/// Step of a path from an object or array to one of its values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// To the member of this name.
+    /// Member of an object, by its name.
     Member(String),
-    /// To this element, counted from 0.
+    /// Element of an array, by its index.
     Element(usize),
 }
 
-/// Problem of a document.
+/// Reason why a document is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// The document is larger than the limit.
-    #[error("it has {bytes} bytes, but at most {bytes_max} are read")]
+    /// The document exceeds the size limit.
+    #[error("the document has {bytes} bytes, but at most {bytes_max} are allowed")]
     TooLarge {
-        /// Its size.
+        /// Size of the document in bytes.
         bytes: usize,
-        /// The largest.
+        /// Maximum size in bytes.
         bytes_max: usize,
     },
-    /// The text is not JSON.
-    #[error("the JSON is not sound: {0}")]
+    /// The text is not valid JSON.
+    #[error("invalid JSON: {0}")]
     Syntax(#[source] SyntaxProblem),
-    /// A value of the program that JSON cannot hold.
+    /// A Rust value cannot be represented as JSON.
     #[error("it cannot be written as JSON")]
     Unwritable,
-    /// The document is nested too deeply.
-    #[error("arrays and objects are nested more than {DEPTH_MAX} deep here")]
+    /// Arrays and objects are nested too deeply.
+    #[error("arrays and objects are nested more than {DEPTH_MAX} levels deep")]
     TooDeep,
-    /// A name stands twice in one object; readers differ in which of the values counts.
-    #[error("the name stands in its object a second time")]
+    /// A name occurs twice in an object. Parsers differ in which of the two values they use.
+    #[error("duplicate field")]
     Doubled,
-    /// A number that readers would round, each in its own way.
-    #[error("the number `{number}` is beyond ±(2^53 − 1), where readers round; write it as a text")]
+    /// A number is too large to be represented exactly, so different parsers may round it differently.
+    #[error(
+        "the number `{number}` is outside ±(2^53 − 1), so parsers may round it; write it as a string"
+    )]
     Inexact {
-        /// The number as it is written.
+        /// Number as spelled in the document.
         number: Excerpt,
     },
-    /// Unknown member.
-    #[error("unknown field{}; {name} has {}", Perhaps(*.nearest), Names(known))]
+    /// An object has an unknown member.
+    #[error("unknown field{}; fields of {name}: {}", Perhaps(*.nearest), Names(known))]
     Unknown {
-        /// Name of the object.
+        /// Name of the object type.
         name: &'static str,
-        /// Known member with a similar name.
+        /// Known member with a similar name, if there is one.
         nearest: Option<&'static str>,
-        /// The members that it has.
+        /// Members that objects of this type have.
         known: Vec<&'static str>,
     },
-    /// A member that must be there is not.
-    #[error("the field is missing; expected {expected}")]
+    /// A required member is missing.
+    #[error("missing field; expected {expected}")]
     Missing {
-        /// Form of the missing value.
+        /// Required form of the missing value.
         expected: Form,
     },
-    /// A value of another kind.
+    /// A value has the wrong type.
     #[error("expected {expected}, but found {found}")]
     Kind {
-        /// Required form.
+        /// Required form of the value.
         expected: Form,
-        /// Kind of the value.
+        /// Kind of the value that was found.
         found: Kind,
     },
-    /// A word that means nothing there.
+    /// A string is not one of the allowed words.
     #[error("expected {expected}, but found `{found}`{}", Perhaps(*.nearest))]
     Word {
-        /// The words that do.
+        /// Words that are allowed.
         expected: Form,
-        /// The word.
+        /// String that was found.
         found: Excerpt,
-        /// Known word that is similar.
+        /// Allowed word that is similar, if there is one.
         nearest: Option<&'static str>,
     },
-    /// A number that is too small, too large or not whole.
+    /// A number is too small, too large or not an integer.
     #[error("expected {expected}, but found `{found}`")]
     Number {
-        /// Required form.
+        /// Required form of the number.
         expected: Form,
-        /// The text as it is written.
+        /// Number as spelled in the document.
         found: Excerpt,
     },
-    /// A text that is too short or too long.
-    #[error("expected a text {expected}, but found {chars} characters")]
+    /// A string is too short or too long.
+    #[error("expected a string {expected}, but found {chars} characters")]
     Length {
-        /// Required text.
+        /// Required form of the string.
         expected: Text,
-        /// Length of the text.
+        /// Length of the string in characters.
         chars: usize,
     },
-    /// A text with other characters.
-    #[error("expected a text {expected}, but found `{found}`")]
+    /// A string contains characters that are not allowed.
+    #[error("expected a string {expected}, but found `{found}`")]
     Characters {
-        /// Required text.
+        /// Required form of the string.
         expected: Text,
-        /// The text.
+        /// String that was found.
         found: Excerpt,
     },
-    /// A list with too much in it.
+    /// A list has too many elements.
     #[error("expected {expected}, but found {count}")]
     TooMany {
-        /// Required form.
+        /// Required form of the list.
         expected: Form,
-        /// Number of items.
+        /// Number of elements that were found.
         count: usize,
     },
-    /// A name that a package cannot have (AA-9).
-    #[error(
-        "`{name}` is a core action, which no package can take the place of; choose another name"
-    )]
+    /// The name of a package is the name of a core action (AA-9).
+    #[error("`{name}` is a core action, which a package cannot replace; choose a different name")]
     CoreName {
-        /// The name.
+        /// Name of the package.
         name: Excerpt,
     },
-    /// Two values that cannot both be right, or one that no form describes.
+    /// Two values contradict each other, or a value violates a rule that its form does not express.
     #[error("the document contradicts itself: {what}")]
     Contradiction {
-        /// Contradiction in words.
+        /// Description of the contradiction.
         what: String,
     },
-    /// A package would run a command that it does not ask for (AA-7).
-    #[error("the command `{command}` does not stand in `permissions.commands` in so many words")]
+    /// A package would run a command that its permissions do not list (AA-7).
+    #[error("the command `{command}` is not listed verbatim in `permissions.commands`")]
     NotPermitted {
-        /// The command.
+        /// Command that is not listed.
         command: Excerpt,
     },
-    /// A path that no change may have.
+    /// A path cannot be used in a workspace.
     #[error(transparent)]
     Path(PathError),
-    /// A text that is no rule for paths.
+    /// A text is not a valid path rule.
     #[error(transparent)]
     Rule(PathRuleError),
-    /// A field stands both in an object and in the object in it that can hold the same fields.
-    #[error("the field also stands in `{nested}`; give it once")]
+    /// A field is set in an object and also in a nested object that can have the same fields.
+    #[error("the field is also set in `{nested}`; set it only once")]
     AlsoNested {
-        /// The object in the object.
+        /// Name of the nested object.
         nested: &'static str,
     },
-    /// A range ends before it begins.
+    /// A range ends before it starts.
     #[error(
-        "`{last}` is before `{first}`, where the range begins; both are counted from 1 and belong to it"
+        "the range ends at `{last}`, before its start `{first}`; both ends are inclusive and start at 1"
     )]
     Backwards {
-        /// First one.
+        /// First number of the range.
         first: u32,
-        /// Last one.
+        /// Last number of the range.
         last: u32,
     },
-    /// The text is not YAML, or not YAML that all readers understand alike.
-    #[error("the YAML is not sound: {message}")]
+    /// The text is not valid YAML, or it is YAML that parsers interpret differently.
+    #[error("invalid YAML: {message}")]
     Yaml {
-        /// Problem in the words of the reader, bounded.
+        /// Error message of the parser, limited in length.
         message: String,
     },
 }
 
-/// Steps of a path that a message shows at each end, at most.
+/// Maximum number of steps that a message shows at each end of a path.
 const STEPS_SHOWN_MAX: usize = 5;
-/// Bytes of a name that a message shows at most.
+/// Maximum number of bytes of a member name that a message shows.
 const NAME_BYTES_SHOWN_MAX: usize = 40;
 
-/// A mistake on its way out of the document: each level puts its step before the others.
+/// Problem whose path is built while it propagates from the value to the root of the document.
 #[derive(Debug)]
 pub struct Fault {
     offset: usize,
-    /// The innermost first.
+    /// Steps of the path, starting with the innermost one.
     steps: Vec<Step>,
     problem: Problem,
 }
 
 impl Fault {
-    /// At a byte of the document.
+    /// Creates a fault at a byte offset of the document.
     pub fn at(offset: usize, problem: Problem) -> Self {
         Self { offset, steps: Vec::new(), problem }
     }
 
-    /// The byte of the document.
+    /// Returns the byte offset of the fault in the document.
     pub fn offset(&self) -> usize {
         self.offset
     }
 
-    /// Returns the problem as seen from the object that has the value as this member.
+    /// Adds the name of the member that contains the value to the path.
     pub fn in_member(self, name: &str) -> Self {
         self.below(Step::Member(name.to_owned()))
     }
 
-    /// Returns the problem as seen from the array that has the value as this element.
+    /// Adds the index of the element that contains the value to the path.
     pub fn in_element(self, index: usize) -> Self {
         self.below(Step::Element(index))
     }
@@ -219,7 +219,7 @@ impl Fault {
         self
     }
 
-    /// Adds the line and column in `document`.
+    /// Converts the fault to a diagnostic with its line and column in `document`.
     pub fn placed(mut self, document: &[u8]) -> Diagnostic {
         self.steps.reverse();
         let place = Some(Place::new(document, self.offset));
@@ -269,18 +269,18 @@ impl fmt::Display for JsonPath {
     }
 }
 
-/// Returns true if a name needs no quotes in a path.
+/// Returns whether a member name can be written in a path without quotes.
 fn is_plain(name: &str) -> bool {
     (1..=NAME_BYTES_SHOWN_MAX).contains(&name.len())
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// Similar word, as the end of a message names it.
+/// Suffix of an error message that suggests a similar word.
 struct Perhaps(Option<&'static str>);
 
 impl fmt::Display for Perhaps {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.map_or(Ok(()), |word| write!(f, ", perhaps `{word}` is meant"))
+        self.0.map_or(Ok(()), |word| write!(f, " (did you mean `{word}`?)"))
     }
 }
 

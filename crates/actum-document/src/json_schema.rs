@@ -1,7 +1,7 @@
-//! Writes the shapes of the contract as JSON Schema (draft 2020-12).
+//! Generates JSON Schema files (draft 2020-12) from the document schemas.
 //!
-//! Limits that a schema cannot express are in its descriptions: the size of a document, its depth,
-//! names that occur twice, and that commands have to be permitted.
+//! A JSON Schema cannot limit the size or nesting depth of a document, reject duplicate names, or require that commands are
+//! permitted. The descriptions in the generated schema state these rules instead.
 
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
@@ -12,21 +12,21 @@ use super::object_schema::{Characters, Form, Member, Need, ObjectSchema, Others,
 /// A published JSON Schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SchemaFile {
-    /// The name of its file below `schemas/`.
+    /// Name of the schema file in the `schemas/` directory.
     pub name: &'static str,
-    /// The whole file.
+    /// Content of the schema file.
     pub text: String,
 }
 
-/// The least number that readers do not round; the largest is its negative.
+/// Smallest integer that JSON parsers can represent exactly as a double, `1 - 2^53`. The largest one is its negation.
 const NUMBER_MIN: i64 = 1 - (1 << 53);
 
-/// Neither absolute nor with an empty name, `.`, `..`, or what is git's or actum's own state; no NUL. How
-/// many bytes a name has, a schema cannot say.
+/// Regular expression for paths in a workspace. It rejects absolute paths, NUL, and the components `.`, `..`, `.git` and
+/// `.actum` as well as empty ones. It cannot check the length of a component in bytes.
 const PATH_PATTERN: &str =
     "^(?!([\\s\\S]*/)?(\\.{0,2}|\\.[gG][iI][tT]|\\.[aA][cC][tT][uU][mM])(/|$))[^\\u0000]+$";
 
-/// The schema of documents of this shape, as a file.
+/// Generates the JSON Schema file for documents that are described by `shape`.
 pub fn file(name: &'static str, id: &str, title: &str, shape: &'static ObjectSchema) -> SchemaFile {
     let mut entries = vec![
         ("$schema", Node::from("https://json-schema.org/draft/2020-12/schema")),
@@ -39,7 +39,7 @@ pub fn file(name: &'static str, id: &str, title: &str, shape: &'static ObjectSch
     let mut definitions: Vec<_> =
         used.tagged.iter().map(|kind| (kind.id, Node::Map(tagged(kind)))).collect();
     if used.value {
-        // Any value, if every number in it is one that readers do not round.
+        // Any value in which every number can be represented exactly.
         let value = vec![
             ("minimum", Node::Leaf(json!(NUMBER_MIN))),
             ("maximum", Node::Leaf(json!(-NUMBER_MIN))),
@@ -51,12 +51,12 @@ pub fn file(name: &'static str, id: &str, title: &str, shape: &'static ObjectSch
     if !definitions.is_empty() {
         entries.push(("$defs", Node::Map(definitions)));
     }
-    // The tree has texts for names and no other numbers, so it can always be written.
+    // Serialization cannot fail because every object key is a string.
     let text = serde_json::to_string_pretty(&Node::Map(entries)).unwrap_or_default();
     SchemaFile { name, text: format!("{text}\n") }
 }
 
-/// JSON whose names stay in the order in which they were put.
+/// JSON value whose object members keep their insertion order.
 enum Node {
     Leaf(Value),
     List(Vec<Node>),
@@ -89,12 +89,12 @@ fn any() -> Node {
     Node::Map(vec![("$ref", Node::from("#/$defs/value"))])
 }
 
-/// Definitions of a schema beside the document itself.
+/// Definitions that a schema needs in its `$defs` section.
 #[derive(Default)]
 struct Definitions {
-    /// Each after those in which it stands.
+    /// Tagged objects, each listed after the ones that contain it.
     tagged: Vec<&'static Tagged>,
-    /// True if a member accepts any value.
+    /// Whether any member accepts arbitrary values, so that the `value` definition is needed.
     value: bool,
 }
 
@@ -130,8 +130,8 @@ impl Definitions {
     }
 }
 
-/// An object of one of several kinds. A reader of schemas that finds a problem reports what the
-/// intended kind requires, as the conditions of the others do not hold.
+/// Returns the schema of a tagged object. Each branch is an `if`/`then` pair, so a validator reports only the errors of the
+/// branch that the tag selects.
 fn tagged(kind: &Tagged) -> Vec<(&'static str, Node)> {
     let branches = kind.branches.iter().map(|branch| {
         let word = Node::Map(vec![("const", Node::from(branch.word))]);
@@ -155,12 +155,15 @@ fn tagged(kind: &Tagged) -> Vec<(&'static str, Node)> {
     ]
 }
 
-/// An object whose members, all but the tag, can also be in the object `nested` in it.
+/// Returns the schema of an object whose members can also be set in its nested object `nested`, except for the tag.
 fn nesting(shape: &ObjectSchema, tag: &str, nested: &'static str) -> Vec<(&'static str, Node)> {
     let others = || shape.members.iter().filter(|member| member.name != tag);
     let closed = ("additionalProperties", Node::Leaf(Value::Bool(false)));
     let inner = vec![
-        ("description", Node::from("The same fields as beside it; each stands in one place.")),
+        (
+            "description",
+            Node::from("Same fields as in the enclosing object. Set each field only once."),
+        ),
         ("type", Node::from("object")),
         ("properties", Node::Map(others().map(property).collect())),
         ("additionalProperties", Node::Leaf(Value::Bool(false))),
@@ -169,7 +172,8 @@ fn nesting(shape: &ObjectSchema, tag: &str, nested: &'static str) -> Vec<(&'stat
     properties.push((nested, Node::Map(inner)));
     let places = others().map(|Member { name, need, .. }| {
         let there = json!({"required": [name]});
-        // In the order of the alphabet, in which they stay whatever order a build of `serde_json` keeps.
+        // The keys are in alphabetical order so that the output does not depend on the `preserve_order` feature of
+        // `serde_json`.
         let has_it = |required: Value| json!({"properties": {nested: there}, "required": required});
         Node::Leaf(match need {
             Need::Required => json!({"oneOf": [there, has_it(json!([nested]))]}),
@@ -190,10 +194,10 @@ fn nesting(shape: &ObjectSchema, tag: &str, nested: &'static str) -> Vec<(&'stat
     entries
 }
 
-/// A member with what it means.
+/// Returns the schema of a member, including its description.
 fn property(member: &Member) -> (&'static str, Node) {
     let about = ("description", Node::from(member.about));
-    // What an object is stands where it is used.
+    // The description of the member replaces the one of its object type.
     let entries = form(&member.form).into_iter().filter(|(name, _)| *name != "description");
     (member.name, Node::Map(std::iter::once(about).chain(entries).collect()))
 }
@@ -270,7 +274,7 @@ fn form(form: &Form) -> Vec<(&'static str, Node)> {
     }
 }
 
-/// Returns the entry for a value that may also be `null`.
+/// Extends a schema entry so that the value may also be `null`.
 fn or_null((name, node): (&'static str, Node)) -> (&'static str, Node) {
     match (name, node) {
         ("type", Node::Leaf(Value::String(kind))) => (name, Node::Leaf(json!([kind, "null"]))),
@@ -278,7 +282,7 @@ fn or_null((name, node): (&'static str, Node)) -> (&'static str, Node) {
             words.push(Value::Null);
             (name, Node::Leaf(Value::Array(words)))
         }
-        // Of what is no text a pattern says nothing, so that `null` would have it.
+        // A `pattern` accepts every value that is not a string, so a negated pattern would reject `null`.
         ("not", Node::Map(entries)) => {
             let text = ("type", Node::from("string"));
             (name, Node::Map(std::iter::once(text).chain(entries).collect()))
@@ -291,7 +295,7 @@ fn definition(kind: &Tagged) -> (&'static str, Node) {
     ("$ref", Node::from(&*format!("#/$defs/{}", kind.id)))
 }
 
-/// Lengths and patterns say nothing of what is no text.
+/// Returns the schema entries for a string. JSON Schema applies `minLength`, `maxLength` and `pattern` only to strings.
 fn of_text(kind: (&'static str, Node), text: &Text) -> Vec<(&'static str, Node)> {
     let mut entries = vec![kind];
     if text.chars_min > 0 {
@@ -311,7 +315,7 @@ fn of_text(kind: (&'static str, Node), text: &Text) -> Vec<(&'static str, Node)>
         Characters::Lowercase => Some(pattern("^[a-z]*$")),
         Characters::Id => Some(pattern("^[A-Za-z0-9._-]*$")),
         Characters::Path => Some(pattern(PATH_PATTERN)),
-        // Rules are explained in the description.
+        // The description explains the syntax of path rules.
         Characters::Rule => None,
         Characters::Digest => Some(pattern("^[0-9A-Fa-f]*$")),
         Characters::Selector => Some(pattern("^\\$")),

@@ -1,5 +1,5 @@
-//! The shapes of JSON documents. A document is described once, as an [`ObjectSchema`]: its reader is held to it, and its JSON
-//! Schema is written from it, so neither can say something else than the other.
+//! Descriptions of JSON documents. A document type is described once, as an [`ObjectSchema`], which is used both to validate
+//! documents and to generate the JSON Schema. The two can therefore never disagree.
 
 mod diagnostic;
 pub mod json_schema;
@@ -12,5 +12,5 @@ pub use object_schema::{
     Branch, Characters, Form, Member, Need, ObjectSchema, Others, Tagged, Text,
 };
 
-/// The deepest nesting: 64 arrays and objects around a value, the document itself among them.
+/// Maximum nesting depth of a document: a value may be enclosed in at most 64 arrays and objects, including the outermost one.
 pub const DEPTH_MAX: usize = 64;

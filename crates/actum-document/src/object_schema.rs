@@ -1,247 +1,247 @@
-//! Description of the documents of the contract, for the reader that checks them and for their
-//! schemas.
+//! Data model that describes JSON documents. The reader validates documents against it, and the JSON Schema files are generated
+//! from it.
 
 use std::fmt;
 
 use actum_core::{ActionName, Digest, PathRule, RelPath, Timestamp, plain_id};
 
-/// An object whose members are known by name.
+/// Schema of a JSON object with a fixed set of named members.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ObjectSchema {
-    /// Name in messages, with its article.
+    /// Name of the object type in error messages, including the article.
     pub name: &'static str,
-    /// Description in a sentence.
+    /// Description of the object type, as one sentence.
     pub about: &'static str,
-    /// Its members, in the order in which they are written.
+    /// Members of the object, in the order in which they are written.
     pub members: &'static [Member],
-    /// Treatment of other members.
+    /// Whether members that are not in `members` are rejected or ignored.
     pub others: Others,
 }
 
-/// A member of an object.
+/// Schema of a member of a JSON object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Member {
-    /// Its name.
+    /// Name of the member.
     pub name: &'static str,
-    /// Required or optional.
+    /// Whether the member is required or optional.
     pub need: Need,
-    /// Form of its value.
+    /// Required form of the value.
     pub form: Form,
-    /// Meaning in a sentence.
+    /// Description of the member, as one sentence.
     pub about: &'static str,
 }
 
-/// Need for a member.
+/// Whether an object must have a member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
-    /// The member is required.
+    /// An object without the member is rejected.
     Required,
-    /// The member can be left out.
+    /// The member may be absent.
     Optional,
 }
 
-/// Treatment of members that are not known (D-4).
+/// Treatment of unknown members of an object (D-4).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Others {
-    /// They are refused: of inputs.
+    /// Unknown members are rejected. This is used for inputs.
     Refused,
-    /// Unknown members are ignored: of results, which may gain fields.
+    /// Unknown members are ignored. This is used for results, which may gain new fields in later versions.
     PassedOver,
 }
 
-/// Required form of a value.
+/// Required form of a JSON value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
-    /// A text.
+    /// A string.
     Text(Text),
-    /// One of some words.
+    /// A string that must be one of the listed words.
     Word(&'static [&'static str]),
     /// `true` or `false`.
     Flag,
-    /// A number from 0 to 1.
+    /// A number from 0 to 1, not necessarily an integer.
     Share,
-    /// A whole number.
+    /// An integer in a range. Both ends of the range are included.
     Whole {
-        /// The least.
+        /// Minimum value.
         min: i64,
-        /// The largest.
+        /// Maximum value.
         max: i64,
     },
-    /// A list of texts.
+    /// An array of strings.
     Texts {
-        /// Each of them.
+        /// Required form of each string.
         of: Text,
-        /// The most of them.
+        /// Maximum number of strings.
         count_max: usize,
     },
-    /// An object with known members.
+    /// An object with a fixed set of members.
     Object(&'static ObjectSchema),
-    /// A list of such objects.
+    /// An array of objects with a fixed set of members.
     Objects {
-        /// Each of them.
+        /// Schema of each object.
         of: &'static ObjectSchema,
-        /// The most of them.
+        /// Maximum number of objects.
         count_max: usize,
     },
-    /// A list of values of one form.
+    /// An array whose elements all have one form.
     List {
-        /// Each of them.
+        /// Required form of each element.
         of: &'static Form,
-        /// The most of them.
+        /// Maximum number of elements.
         count_max: usize,
     },
-    /// An object that maps names to values of one form.
+    /// An object with arbitrary member names, whose values all have one form.
     Map {
-        /// Each name.
+        /// Required form of each name.
         names: Text,
-        /// Each value.
+        /// Required form of each value.
         of: &'static Form,
-        /// The most members.
+        /// Maximum number of members.
         count_max: usize,
     },
-    /// An object with any members.
+    /// An object with arbitrary members.
     AnyObject,
-    /// `null`, a text, or an object with any members.
+    /// `null`, a string, or an object with arbitrary members.
     NullTextOrObject(Text),
     /// Any value.
     Any,
-    /// `true`, and nothing else.
+    /// Only the value `true`. The value `false` is rejected as well.
     True,
-    /// A list with at least one object with known members.
+    /// A non-empty array of objects with a fixed set of members.
     SomeObjects {
-        /// Each of them.
+        /// Schema of each object.
         of: &'static ObjectSchema,
-        /// The most of them.
+        /// Maximum number of objects.
         count_max: usize,
     },
-    /// An object of one of several kinds.
+    /// An object of one of several kinds, which a tag selects.
     Tagged(&'static Tagged),
-    /// A list of such objects.
+    /// An array of tagged objects.
     TaggedList {
-        /// Each of them.
+        /// Schema of each object.
         of: &'static Tagged,
-        /// The fewest of them.
+        /// Minimum number of objects.
         count_min: usize,
-        /// The most of them.
+        /// Maximum number of objects.
         count_max: usize,
     },
-    /// Any value, as it is spelled.
+    /// Any JSON value, whose exact text is kept.
     Json,
-    /// An object with any members, as they are spelled.
+    /// An object with arbitrary members, whose exact text is kept.
     JsonObject,
-    /// `null`, or what this says.
+    /// `null`, or a value of the given form.
     NullOr(&'static Form),
 }
 
-/// An object of one of several kinds: one of its members, the tag, says which.
+/// Schema of an object that can be of several kinds. The value of one member, the tag, selects the kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Tagged {
-    /// Name in messages, with its article.
+    /// Name of the object type in error messages, including the article.
     pub name: &'static str,
-    /// Its name among the definitions of a schema.
+    /// Name of the object type in the `$defs` section of a JSON Schema.
     pub id: &'static str,
-    /// Description in a sentence.
+    /// Description of the object type, as one sentence.
     pub about: &'static str,
-    /// Member that names the kind. It is in the shape of each.
+    /// Name of the tag, which is a member of every branch.
     pub tag: &'static str,
-    /// Words of `branches`, in their order.
+    /// Tag values of `branches`, in the same order.
     pub words: &'static [&'static str],
-    /// The kinds.
+    /// Schemas of the kinds.
     pub branches: &'static [Branch],
-    /// An object among its members in which its other members can stand as well.
+    /// Name of a nested object in which all members except the tag can be set instead, if the object type allows that.
     pub nested: Option<&'static str>,
 }
 
-/// A kind of tagged object.
+/// One of the kinds of a tagged object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Branch {
-    /// The value of the tag.
+    /// Tag value that selects this kind.
     pub word: &'static str,
-    /// Its members, the tag among them.
+    /// Members of an object of this kind, including the tag.
     pub shape: &'static ObjectSchema,
 }
 
-/// Required form of a text.
+/// Required form of a string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Text {
-    /// Smallest number of characters.
+    /// Minimum number of characters.
     pub chars_min: usize,
-    /// Largest number of characters.
+    /// Maximum number of characters.
     pub chars_max: usize,
-    /// Allowed characters.
+    /// Characters or syntax that the string must have.
     pub characters: Characters,
-    /// Words that are not allowed, because actum itself has these names.
+    /// Strings that are rejected because actum uses these names itself.
     pub taken: &'static [&'static str],
 }
 
-/// Set of characters of a text.
+/// Characters that a string may contain, or the syntax that it must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Characters {
-    /// Any.
+    /// Any characters.
     Any,
-    /// Any but NUL, which no path has.
+    /// Any characters except NUL, which a path cannot contain.
     NoNul,
-    /// Any but control characters: one line.
+    /// Any characters except control characters, so the string is a single line.
     OneLine,
-    /// Characters of the name of an action.
+    /// Name of an action: lowercase letters, digits and `_`, starting with a letter.
     Name,
-    /// Characters of a version in three numbers.
+    /// Version of three numbers with an optional suffix, such as `1.20.3-rc.1`.
     Version,
-    /// Lower-case letters from a to z: those of a language subtag (BCP 47).
+    /// Lowercase letters from a to z, as in a language subtag (BCP 47).
     Lowercase,
-    /// Characters of a name that can be part of the name of a file.
+    /// Identifier that can be used in a file name: letters, digits, `.`, `_` and `-`.
     Id,
-    /// Characters of a path of the workspace.
+    /// Relative path below the workspace root.
     Path,
-    /// Characters of a rule for paths.
+    /// Path rule, such as `config/**`.
     Rule,
-    /// Characters of a digest.
+    /// SHA-256 digest of 64 hexadecimal digits in either case.
     Digest,
-    /// Characters of a JSONPath (RFC 9535), of which only the beginning is checked.
+    /// JSONPath (RFC 9535). Only its first character, `$`, is checked.
     Selector,
-    /// 64 hexadecimal digits.
+    /// SHA-256 digest of 64 lowercase hexadecimal digits.
     Sha256,
-    /// A moment, as [`Timestamp`](actum_core::Timestamp) writes it.
+    /// Point in time, in the format of [`Timestamp`](actum_core::Timestamp).
     Time,
-    /// Four octal digits.
+    /// File mode of four octal digits, such as `0644`.
     Mode,
-    /// Characters of a word in capitals.
+    /// Uppercase letters, digits and `_`, starting with a letter.
     Capitals,
 }
 
 impl ObjectSchema {
-    /// The member of this name.
+    /// Returns the schema of the member with the given name, or `None` if the object has no such member.
     pub fn member(&self, name: &str) -> Option<&Member> {
         self.members.iter().find(|member| member.name == name)
     }
 }
 
 impl Member {
-    /// A member that must be there.
+    /// Creates the schema of a required member.
     pub const fn required(name: &'static str, form: Form, about: &'static str) -> Self {
         Self { name, need: Need::Required, form, about }
     }
 
-    /// A member that can be left out.
+    /// Creates the schema of an optional member.
     pub const fn optional(name: &'static str, form: Form, about: &'static str) -> Self {
         Self { name, need: Need::Optional, form, about }
     }
 }
 
 impl Text {
-    /// A text with any characters.
+    /// Creates the form of a string with arbitrary characters, which may be empty.
     pub const fn any(chars_max: usize) -> Self {
         Self { chars_min: 0, chars_max, characters: Characters::Any, taken: &[] }
     }
 
-    /// A text with something in it.
+    /// Creates the form of a string that must not be empty.
     pub const fn filled(chars_max: usize, characters: Characters) -> Self {
         Self { chars_min: 1, chars_max, characters, taken: &[] }
     }
 }
 
 impl Text {
-    /// Returns true if `text` meets these limits.
+    /// Checks whether `text` has an allowed length, has only allowed characters, and is not a reserved name.
     pub fn holds(&self, text: &str) -> bool {
         (self.chars_min..=self.chars_max).contains(&text.chars().count())
             && self.characters.hold(text)
@@ -250,7 +250,7 @@ impl Text {
 }
 
 impl Characters {
-    /// Returns true if `text` has only such characters.
+    /// Checks whether `text` has only allowed characters and the required syntax.
     pub fn hold(self, text: &str) -> bool {
         match self {
             Self::Any => true,
@@ -279,7 +279,8 @@ fn is_capitals(text: &str) -> bool {
         && text.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
 }
 
-/// `1.20.3`, or `1.20.3-rc.1` with letters, digits, dots and hyphens behind the first hyphen.
+/// Checks whether `text` is a version such as `1.20.3` or `1.20.3-rc.1`. Letters, digits, dots and hyphens may follow the first
+/// hyphen.
 fn is_version(text: &str) -> bool {
     let (numbers, rest) = text.split_once('-').map_or((text, None), |(n, rest)| (n, Some(rest)));
     let is_number = |n: &str| {
@@ -292,11 +293,11 @@ fn is_version(text: &str) -> bool {
     numbers.split('.').count() == 3 && numbers.split('.').all(is_number) && rest.is_none_or(is_rest)
 }
 
-/// Writes the requirement as it follows "expected" in a message.
+/// Formats the requirement as the object of "expected" in an error message.
 impl fmt::Display for Form {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Text(text) => write!(f, "a text {text}"),
+            Self::Text(text) => write!(f, "a string {text}"),
             Self::Word(words) => {
                 for (index, word) in words.iter().enumerate() {
                     let between = match index {
@@ -312,7 +313,7 @@ impl fmt::Display for Form {
             Self::Share => f.write_str("a number from 0 to 1"),
             Self::Whole { min, max } => write!(f, "a whole number from {min} to {max}"),
             Self::Texts { count_max, of } => {
-                write!(f, "a list of at most {count_max} texts, each {of}")
+                write!(f, "a list of at most {count_max} strings, each {of}")
             }
             Self::Object(shape) => write!(f, "{}, which is an object", shape.name),
             Self::Objects { of, count_max } => {
@@ -324,11 +325,11 @@ impl fmt::Display for Form {
             Self::Map { names, of, count_max } => {
                 write!(
                     f,
-                    "an object of at most {count_max} members, each with a name {names} and {of}"
+                    "an object with at most {count_max} members, each with a name {names} and a value that is {of}"
                 )
             }
             Self::AnyObject | Self::JsonObject => f.write_str("an object"),
-            Self::NullTextOrObject(text) => write!(f, "`null`, an object or a text {text}"),
+            Self::NullTextOrObject(text) => write!(f, "`null`, an object or a string {text}"),
             Self::Any | Self::Json => f.write_str("any value"),
             Self::True => f.write_str("`true`"),
             Self::SomeObjects { of, count_max } => {
@@ -357,18 +358,18 @@ impl fmt::Display for Text {
             Characters::Any => "",
             Characters::NoNul => " without NUL",
             Characters::OneLine => " without control characters",
-            Characters::Name => " of a-z, 0-9 and `_`, the first of them a letter",
+            Characters::Name => " (a-z, 0-9 and `_`, starting with a letter)",
             Characters::Version => " that is a version, such as `1.20.3` or `1.20.3-rc.1`",
-            Characters::Lowercase => " of a-z",
-            Characters::Id => " of letters, digits, `.`, `_` and `-`",
-            Characters::Path => " that is a path below the root, such as `src/main.rs`",
-            Characters::Rule => " that is a rule for paths, such as `config/**`",
-            Characters::Digest => " of 0-9 and a-f",
-            Characters::Selector => " that is a JSONPath, which begins with `$`",
+            Characters::Lowercase => " (a-z)",
+            Characters::Id => " (letters, digits, `.`, `_` and `-`)",
+            Characters::Path => " that is a path below the workspace root, such as `src/main.rs`",
+            Characters::Rule => " that is a path rule, such as `config/**`",
+            Characters::Digest => " (0-9 and a-f)",
+            Characters::Selector => " that is a JSONPath starting with `$`",
             Characters::Sha256 => " that is a SHA-256 digest in lowercase hexadecimal digits",
             Characters::Time => " that is a time such as `2026-11-21T18:03:07.000000Z`",
             Characters::Mode => " that is a mode, such as `0644`",
-            Characters::Capitals => " of A-Z, 0-9 and `_`, the first of them a letter",
+            Characters::Capitals => " (A-Z, 0-9 and `_`, starting with a letter)",
         })
     }
 }

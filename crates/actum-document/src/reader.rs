@@ -1,4 +1,4 @@
-//! Reads the documents of the contract: each value is held to the form that its member has.
+//! Reads JSON documents and validates every value against the form that the document schema requires.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,13 +14,16 @@ use super::DEPTH_MAX;
 use super::diagnostic::{Diagnostic, Fault, JsonPath, Problem};
 use super::object_schema::{Form, Member, Need, ObjectSchema, Others, Text};
 
-/// The members of one object.
+/// Members of a JSON object, together with the schema that describes them.
 pub struct Members<'v> {
     shape: &'static ObjectSchema,
     value: &'v Value<'v>,
 }
 
-/// Reads a document of this shape.
+/// Parses a JSON document of at most `bytes_max` bytes and converts it with `take`.
+///
+/// Duplicate names, inexact numbers and excessive nesting are rejected before `take` is called. So are unknown members of the
+/// outermost object, if `shape` does not allow them.
 pub fn read<T>(
     document: &[u8],
     bytes_max: usize,
@@ -41,8 +44,9 @@ pub fn read<T>(
         .map_err(|fault| fault.placed(document))
 }
 
-/// Reads a document of this shape that `serde` knows the rest of: what must add up, say. Unknown
-/// members are ignored.
+/// Validates a JSON document against `shape` and then deserializes it with `serde`.
+///
+/// The type `T` can enforce rules that a schema cannot express, such as sums that must match.
 pub fn read_as<T: DeserializeOwned>(
     document: &[u8],
     bytes_max: usize,
@@ -55,7 +59,7 @@ pub fn read_as<T: DeserializeOwned>(
     })
 }
 
-/// Checks that a value matches its form, all the way down.
+/// Checks that a value has the required form, including all values inside it.
 fn hold<'v>(form: Form, value: &'v Value<'v>) -> Result<(), Fault> {
     match form {
         Form::Text(_) => text(form, value).map(drop),
@@ -81,7 +85,7 @@ fn hold<'v>(form: Form, value: &'v Value<'v>) -> Result<(), Fault> {
         Form::Any => Ok(()),
         Form::NullOr(_) if value.content == Content::Null => Ok(()),
         Form::NullOr(other) => hold(*other, value),
-        // These are of the documents that a task is made of, which have a reader of their own.
+        // Only the documents of tasks use these forms, and they have their own reader.
         Form::True
         | Form::SomeObjects { .. }
         | Form::Tagged(_)
@@ -98,7 +102,7 @@ fn hold_members(members: &Members<'_>) -> Result<(), Fault> {
     })
 }
 
-/// Writes a document of the contract.
+/// Serializes a document as JSON.
 pub fn write(document: &impl Serialize) -> Result<Vec<u8>, Diagnostic> {
     serde_json::to_vec(document).map_err(|_| Diagnostic {
         place: None,
@@ -107,8 +111,8 @@ pub fn write(document: &impl Serialize) -> Result<Vec<u8>, Diagnostic> {
     })
 }
 
-/// Checks that every reader would read the same value, as deep as it may be: also where any value
-/// is allowed.
+/// Checks that every JSON parser would read the same value: numbers must be exact and names unique, and the nesting depth is
+/// limited. This applies even to members that may have any value.
 fn check_all(value: &Value<'_>, depth: usize) -> Result<(), Fault> {
     let start = value.span.start;
     match &value.content {
@@ -157,7 +161,7 @@ fn object_of<'v>(
 }
 
 impl<'v> Members<'v> {
-    /// The member of this name, which must be there.
+    /// Converts the member with the given name. Returns an error if the member is missing or invalid.
     pub fn required<T>(
         &self,
         name: &'static str,
@@ -170,26 +174,25 @@ impl<'v> Members<'v> {
         self.optional(name, take)?.ok_or_else(|| missing(expected))
     }
 
-    /// The member of this name, if it is there.
+    /// Converts the member with the given name, or returns `None` if it is missing.
     pub fn optional<T>(
         &self,
         name: &'static str,
         take: fn(Form, &'v Value<'v>) -> Result<T, Fault>,
     ) -> Result<Option<T>, Fault> {
         let Some(value) = member_of(self.value, name) else { return Ok(None) };
-        // A member without description is one that no value would do for.
+        // A name that is not in the schema is a bug in the caller. An empty word list rejects every value.
         let form = self.shape.member(name).map_or(Form::Word(&[]), |Member { form, .. }| *form);
         take(form, value).map(Some).map_err(|fault| fault.in_member(name))
     }
 
-    /// Returns the byte where the member of this name begins; that of the object where it is
-    /// missing.
+    /// Returns the byte offset of the value of the named member. If the member is missing, returns the offset of the object.
     pub fn start_of_member(&self, name: &str) -> usize {
         member_of(self.value, name).unwrap_or(self.value).span.start
     }
 
-    /// Returns the byte where an element begins, of the list that is reached by these names; that
-    /// of the object where the element is missing.
+    /// Returns the byte offset of an element of the array at the path `names`. If the element is missing, returns the offset of
+    /// the object.
     pub fn start_of(&self, names: &[&str], index: usize) -> usize {
         let down = |value: &'v Value<'v>, name: &&str| member_of(value, name);
         let list = names.iter().try_fold(self.value, down);
@@ -202,19 +205,19 @@ fn member_of<'v>(object: &'v Value<'v>, name: &str) -> Option<&'v Value<'v>> {
     object.members().iter().find(|member| member.name == name).map(|member| &member.value)
 }
 
-/// Problem of a value of another kind than expected.
+/// Creates the error for a value whose kind does not match the expected form.
 pub fn not(expected: Form, value: &Value<'_>) -> Fault {
     let problem = Problem::Kind { expected, found: value.kind() };
     Fault::at(value.span.start, problem)
 }
 
-/// An object with known members.
+/// Reads an object with a fixed set of members.
 pub fn object<'v>(form: Form, value: &'v Value<'v>) -> Result<Members<'v>, Fault> {
     let Form::Object(shape) = form else { return Err(not(form, value)) };
     object_of(shape, form, value)
 }
 
-/// The objects of a list.
+/// Reads an array of objects.
 pub fn objects<'v>(form: Form, value: &'v Value<'v>) -> Result<Vec<Members<'v>>, Fault> {
     let (Form::Objects { of, count_max }, Content::Array(elements)) = (form, &value.content) else {
         return Err(not(form, value));
@@ -226,13 +229,13 @@ pub fn objects<'v>(form: Form, value: &'v Value<'v>) -> Result<Vec<Members<'v>>,
     elements.iter().enumerate().map(object).collect()
 }
 
-/// A text.
+/// Reads a string.
 pub fn text(form: Form, value: &Value<'_>) -> Result<String, Fault> {
     let Form::Text(text) = form else { return Err(not(form, value)) };
     one_text(text, value)
 }
 
-/// The texts of a list.
+/// Reads an array of strings.
 pub fn texts(form: Form, value: &Value<'_>) -> Result<Vec<String>, Fault> {
     let (Form::Texts { of, count_max }, Content::Array(elements)) = (form, &value.content) else {
         return Err(not(form, value));
@@ -243,7 +246,7 @@ pub fn texts(form: Form, value: &Value<'_>) -> Result<Vec<String>, Fault> {
     elements.iter().enumerate().map(text).collect()
 }
 
-/// The values of a list of one form.
+/// Reads an array whose elements all have one form, and converts each element with `take`.
 pub fn list<'v, T>(
     form: Form,
     value: &'v Value<'v>,
@@ -259,7 +262,7 @@ pub fn list<'v, T>(
     elements.iter().enumerate().map(element).collect()
 }
 
-/// The members of an object that maps names to values of one form.
+/// Reads an object with arbitrary member names, and converts each value with `take`.
 pub fn map<'v, T>(
     form: Form,
     value: &'v Value<'v>,
@@ -298,7 +301,7 @@ fn one_text(expected: Text, value: &Value<'_>) -> Result<String, Fault> {
     Ok(text.clone().into_owned())
 }
 
-/// Holds a text that begins at a byte of the document to its form.
+/// Checks that a string, which starts at byte `offset` of the document, has the expected form.
 fn check_text(expected: Text, text: &str, offset: usize) -> Result<(), Fault> {
     let refused = |problem| Fault::at(offset, problem);
     let chars = text.chars().count();
@@ -315,7 +318,7 @@ fn check_text(expected: Text, text: &str, offset: usize) -> Result<(), Fault> {
     Ok(())
 }
 
-/// One of some words, as what it stands for.
+/// Reads a string that must be one of a list of words, and converts it with `meaning`.
 pub fn word<T>(
     form: Form,
     value: &Value<'_>,
@@ -331,7 +334,7 @@ pub fn word<T>(
     words.contains(&&**text).then(|| meaning(text)).flatten().ok_or_else(refused)
 }
 
-/// `true` or `false`.
+/// Reads a boolean.
 pub fn flag(form: Form, value: &Value<'_>) -> Result<bool, Fault> {
     let (Form::Flag, Content::Boolean(flag)) = (form, &value.content) else {
         return Err(not(form, value));
@@ -339,17 +342,17 @@ pub fn flag(form: Form, value: &Value<'_>) -> Result<bool, Fault> {
     Ok(*flag)
 }
 
-/// A number from 0 to 1.
+/// Reads a number from 0 to 1.
 pub fn share(form: Form, value: &Value<'_>) -> Result<f64, Fault> {
     let (Form::Share, Content::Number(number)) = (form, &value.content) else {
         return Err(not(form, value));
     };
     let share = number.parse().ok().filter(|share| (0.0..=1.0).contains(share));
-    // Zero has a sign, which means nothing here.
+    // Adding 0.0 turns a negative zero into a positive one.
     share.map(|share: f64| share + 0.0).ok_or_else(|| wrong_number(form, value, number))
 }
 
-/// A whole number, also where it is spelled `1.0` or `1e0`, as JSON Schema has it.
+/// Reads an integer. As in JSON Schema, `1.0` and `1e0` are integers as well.
 pub fn whole<N: TryFrom<i64>>(form: Form, value: &Value<'_>) -> Result<N, Fault> {
     let (Form::Whole { min, max }, Content::Number(number)) = (form, &value.content) else {
         return Err(not(form, value));
@@ -370,7 +373,7 @@ fn wrong_number(expected: Form, value: &Value<'_>, number: &str) -> Fault {
     Fault::at(value.span.start, Problem::Number { expected, found })
 }
 
-/// An object with any members.
+/// Reads an object with arbitrary members.
 pub fn any_object(form: Form, value: &Value<'_>) -> Result<Map<String, serde_json::Value>, Fault> {
     let Content::Object(members) = &value.content else { return Err(not(form, value)) };
     members
@@ -379,7 +382,7 @@ pub fn any_object(form: Form, value: &Value<'_>) -> Result<Map<String, serde_jso
         .collect()
 }
 
-/// Any value.
+/// Reads an arbitrary JSON value.
 pub fn any(_: Form, value: &Value<'_>) -> Result<serde_json::Value, Fault> {
     Ok(match &value.content {
         Content::Null => serde_json::Value::Null,

@@ -1,4 +1,6 @@
-//! Sets one value of a YAML file and keeps every other byte: `cargo run -p actum-edit --example set_version`.
+//! Sets one value in a YAML file and leaves every other byte unchanged.
+//!
+//! Run it with `cargo run -p actum-edit --example set_version`.
 
 use std::error::Error;
 
@@ -20,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let splices = edit.splices(FILE.as_bytes())?;
     let edited = Splice::apply(&splices, FILE.as_bytes())?;
     assert_eq!(String::from_utf8(edited.clone())?, FILE.replace("1.3", "1.5"));
-    // The inverse is as exact.
+    // Inverting the splices restores the original file byte for byte.
     let undone = Splice::apply(&Splice::invert(&splices), &edited)?;
     assert_eq!(undone, FILE.as_bytes());
     Ok(())

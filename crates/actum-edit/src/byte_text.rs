@@ -1,5 +1,5 @@
-//! Bytes in documents, most of which are text: a string or, where they are no UTF-8, an object with
-//! `base64`. No bytes have two forms.
+//! Serialization of byte strings that are usually text. Valid UTF-8 is written as a string, and anything else as an object with
+//! a `base64` member. Each byte string has exactly one serialized form.
 
 use std::fmt;
 
@@ -9,14 +9,14 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Bytes that are no UTF-8.
+/// Serialized form of bytes that are not valid UTF-8.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Encoded {
     base64: String,
 }
 
-/// Writes bytes.
+/// Serializes bytes as a string, or as an object with `base64` if they are not valid UTF-8.
 pub(crate) fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
     match std::str::from_utf8(bytes) {
         Ok(text) => serializer.serialize_str(text),
@@ -24,7 +24,7 @@ pub(crate) fn serialize<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S:
     }
 }
 
-/// Reads what [`serialize`] writes. A string that the reader owns is taken over and not copied.
+/// Deserializes bytes from either form that [`serialize`] writes. An owned string is reused without copying.
 pub(crate) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
     deserializer.deserialize_any(Reader)
 }
@@ -48,16 +48,19 @@ impl<'de> Visitor<'de> for Reader {
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Vec<u8>, A::Error> {
         let Encoded { base64 } = Encoded::deserialize(MapAccessDeserializer::new(map))?;
-        let bytes =
-            STANDARD.decode(base64).map_err(|_| A::Error::custom("`base64` is no base64"))?;
+        let bytes = STANDARD
+            .decode(base64)
+            .map_err(|_| A::Error::custom("`base64` is not valid base64"))?;
         match std::str::from_utf8(&bytes) {
-            Ok(_) => Err(A::Error::custom("`base64` holds UTF-8, which is written as a string")),
+            Ok(_) => {
+                Err(A::Error::custom("`base64` contains UTF-8, which must be written as a string"))
+            }
             Err(_) => Ok(bytes),
         }
     }
 }
 
-/// Lists of such bytes.
+/// Serialization of lists of byte strings, in which each element has the form that [`serialize`] writes.
 pub(crate) mod list {
     use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -67,12 +70,12 @@ pub(crate) mod list {
     #[derive(Deserialize)]
     struct Read(#[serde(deserialize_with = "super::deserialize")] Vec<u8>);
 
-    /// Writes a list.
+    /// Serializes a list of byte strings.
     pub(crate) fn serialize<S: Serializer>(list: &[Vec<u8>], to: S) -> Result<S::Ok, S::Error> {
         to.collect_seq(list.iter().map(|bytes| Written(bytes)))
     }
 
-    /// Reads a list.
+    /// Deserializes a list of byte strings.
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
         from: D,
     ) -> Result<Vec<Vec<u8>>, D::Error> {
@@ -102,11 +105,11 @@ mod tests {
     #[test]
     fn a_second_form_of_the_same_bytes_is_refused() {
         for (json, problem) in [
-            (r#"{"base64":"YQ=="}"#, "`base64` holds UTF-8, which is written as a string"),
-            (r#"{"base64":""}"#, "`base64` holds UTF-8, which is written as a string"),
-            (r#"{"base64":"gA"}"#, "`base64` is no base64"),
-            (r#"{"base64":"gB=="}"#, "`base64` is no base64"),
-            (r#"{"base64":"g A=="}"#, "`base64` is no base64"),
+            (r#"{"base64":"YQ=="}"#, "`base64` contains UTF-8, which must be written as a string"),
+            (r#"{"base64":""}"#, "`base64` contains UTF-8, which must be written as a string"),
+            (r#"{"base64":"gA"}"#, "`base64` is not valid base64"),
+            (r#"{"base64":"gB=="}"#, "`base64` is not valid base64"),
+            (r#"{"base64":"g A=="}"#, "`base64` is not valid base64"),
             (r#"{"base64":"gA==","hex":"80"}"#, "unknown field `hex`, expected `base64`"),
             ("{}", "missing field `base64`"),
             ("[128]", "invalid type: sequence, expected a string or an object with `base64`"),

@@ -1,4 +1,4 @@
-//! The seed's change set, field for field (FO-1).
+//! The change set format, with exactly the fields that the specification defines (FO-1).
 
 use std::collections::BTreeSet;
 
@@ -8,23 +8,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::{LineHunk, Operation};
 
-/// A change to several files that is applied as one.
+/// Patches to several files that are applied together or not at all.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ChangeSet {
-    /// At most one patch for each path.
+    /// Patches in no particular order, at most one for each path.
     pub patches: Vec<Patch>,
 }
 
-/// Changes of one file.
+/// Changes to a single file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Patch {
-    /// The file, relative to the workspace root.
+    /// Path of the file, relative to the workspace root.
     pub path: String,
-    /// Its hunks, in ascending order.
+    /// Hunks of the file, in ascending order.
     pub hunks: Vec<Hunk>,
-    /// The SHA-256 the file must have, in hexadecimal (FO-6).
+    /// Hexadecimal SHA-256 digest that the file must have before the patch is applied (FO-6).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expected_prev_sha256: Option<String>,
 }
@@ -33,65 +33,65 @@ pub struct Patch {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hunk {
-    /// First old line, counted from 1; for a pure insertion the line it follows.
+    /// First old line, counted from 1. For a pure insertion, the line after which the new lines are inserted.
     pub old_start: u32,
-    /// Old lines covered.
+    /// Number of old lines that the hunk covers.
     pub old_lines: u32,
-    /// First new line.
+    /// First new line, counted from 1.
     pub new_start: u32,
-    /// New lines covered.
+    /// Number of new lines that the hunk covers.
     pub new_lines: u32,
-    /// The body: lines that begin with ` `, `-` or `+`.
+    /// Body of the hunk, in which each line begins with ` `, `-` or `+`.
     pub lines: String,
 }
 
-/// Reason why a change set cannot be turned into operations.
+/// Reason why a change set cannot be converted to operations.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChangeSetError {
-    /// A path is not one of the workspace.
+    /// The path of a patch is not a valid workspace path.
     #[error("patch {patch}: {source}")]
     Path {
         /// Number of the patch, counted from 1.
         patch: usize,
-        /// Problem of the path.
+        /// Reason why the path is invalid.
         source: PathError,
     },
-    /// `expected_prev_sha256` is not a digest.
+    /// The field `expected_prev_sha256` is not a valid digest.
     #[error("patch {patch}: expected_prev_sha256: {source}")]
     Digest {
         /// Number of the patch, counted from 1.
         patch: usize,
-        /// Problem of the digest.
+        /// Reason why the digest is invalid.
         source: DigestError,
     },
-    /// Two patches name one path.
+    /// Two patches have the same path.
     #[error("patch {patch}: the path `{path}` already has a patch in this change set")]
     Duplicate {
         /// Number of the patch, counted from 1.
         patch: usize,
-        /// The path.
+        /// Path that both patches have.
         path: RelPath,
     },
-    /// A patch changes nothing.
+    /// A patch has no hunks, so it changes nothing.
     #[error("patch {patch}: the path `{path}` has no hunks")]
     NoHunks {
         /// Number of the patch, counted from 1.
         patch: usize,
-        /// The path.
+        /// Path of the patch.
         path: RelPath,
     },
 }
 
 impl ChangeSet {
-    /// A change set without patches.
+    /// Creates a change set without patches.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The operations it stands for, one for each patch.
+    /// Converts the change set to operations, one for each patch.
     ///
     /// # Errors
-    /// [`ChangeSetError`] at the first patch that is not sound in itself.
+    /// Returns a [`ChangeSetError`] for the first patch that is invalid in itself. The files are not read.
     pub fn operations(&self) -> Result<Vec<Operation>, ChangeSetError> {
         let mut seen = BTreeSet::new();
         self.patches

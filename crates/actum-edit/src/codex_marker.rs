@@ -8,13 +8,13 @@ pub(crate) const UPDATE: &str = "*** Update File: ";
 pub(crate) const MOVE: &str = "*** Move to: ";
 pub(crate) const END_OF_FILE: &str = "*** End of File";
 
-/// Returns true if a line is a marker of the format, ignoring the blanks around it.
+/// Checks whether a line is a marker of the Codex patch format, ignoring leading and trailing blanks.
 pub(crate) fn is_marker(line: &[u8]) -> bool {
     let line = line.trim_ascii();
     [BEGIN, END, END_OF_FILE].iter().any(|marker| line == marker.as_bytes()) || is_section(line)
 }
 
-/// Returns true if a line begins a section of a patch.
+/// Checks whether a line begins a file section of a Codex patch or declares a move.
 pub(crate) fn is_section(line: &[u8]) -> bool {
     [ADD, DELETE, UPDATE, MOVE].iter().any(|keyword| line.starts_with(keyword.as_bytes()))
 }

@@ -1,8 +1,7 @@
-//! Edits that are no hunks of lines: their place is found in the content of a file, or the content
-//! as a whole is known.
+//! Edits other than line hunks, such as search-and-replace, JSON Patch and binary patches.
 //!
-//! An edit is a pure function of the content: it gives the splices that make it, or an error with
-//! the reason. It never chooses between places: what is ambiguous is refused.
+//! An edit is a pure function of the file content. It returns the splices that perform the edit, or an error with the reason why
+//! it cannot be applied. If an edit would fit in more than one place, it is rejected as ambiguous.
 
 mod binary;
 mod chunk;
@@ -31,70 +30,71 @@ use serde::{Deserialize, Serialize};
 
 use crate::Splice;
 
-/// The largest content, in bytes, that is edited so, and the largest a delta makes: 100 MiB. It is
-/// held in memory.
+/// Maximum size of a file that can be edited, and of the result of a binary delta: 100 MiB. Both are held in memory.
 pub const EDIT_BYTES_MAX: u64 = 100 * 1024 * 1024;
 
-/// One edit of one file.
+/// Edit of a single file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Edit {
-    /// A text is replaced by another.
+    /// Replaces a text with another text.
     Replace(Replacement),
-    /// Lines find their places by being there; ascending.
+    /// Replaces lines that are located by their content instead of their numbers. The chunks are in file order.
     Chunks(Vec<Chunk>),
-    /// A content that is known by its id becomes another.
+    /// Replaces the entire content, which must have a known git blob id.
     Binary(BinaryEdit),
-    /// Values of a JSON file are changed.
+    /// Applies a JSON Patch (RFC 6902) to a JSON file.
     Json(JsonPatch),
-    /// Lines are put in before the one with a number.
+    /// Inserts lines before a given line number.
     LineInsert(LineInsert),
-    /// The lines with some numbers are taken out.
+    /// Deletes a range of lines.
     LineDelete(LineDelete),
-    /// One value of a JSON file, which may have comments, is changed.
+    /// Changes one value in a JSON file, which may contain comments.
     JsonValue(JsonValueEdit),
-    /// One value of a YAML file is replaced, or a member is added to a mapping.
+    /// Replaces one value in a YAML file, or adds a member to a mapping.
     Yaml(YamlUpdate),
-    /// One member of a mapping of a YAML file is removed.
+    /// Removes one member from a mapping in a YAML file.
     YamlRemove(YamlRemove),
 }
 
-/// Reason why an edit cannot be made.
+/// Reason why an edit cannot be applied.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
-    /// The edits of the change so far, this one among them, read more than [`EDIT_WORK_MAX`].
-    #[error("{edits} edits that read {bytes} bytes in all are too much at once; split the change")]
+    /// The edits of a change, up to and including this one, would read more than [`EDIT_WORK_MAX`] bytes.
+    #[error(
+        "{edits} edits that read {bytes} bytes in total exceed the work limit; split the change"
+    )]
     TooMuch {
-        /// Number of edits.
+        /// Number of edits in the change so far.
         edits: u64,
-        /// Number of bytes that they read.
+        /// Number of bytes that these edits would read.
         bytes: u64,
     },
-    /// The text to replace.
+    /// A search-and-replace edit does not match the file.
     #[error(transparent)]
     Replace(#[from] ReplacementError),
-    /// The lines of a chunk.
+    /// The lines of a chunk do not match the file.
     #[error(transparent)]
     Chunk(#[from] ChunkError),
-    /// The content that is known by its id.
+    /// A binary patch does not match the file.
     #[error(transparent)]
     Binary(#[from] BinaryError),
-    /// The JSON Patch.
+    /// A JSON Patch cannot be applied to the file.
     #[error(transparent)]
     Json(#[from] JsonPatchError),
-    /// The numbers of lines.
+    /// The line numbers of an insertion or deletion do not match the file.
     #[error(transparent)]
     Lines(#[from] LineError),
-    /// The value of a JSON file.
+    /// A value in a JSON file cannot be changed.
     #[error(transparent)]
     JsonValue(#[from] JsonValueError),
-    /// The value of a YAML file.
+    /// A value in a YAML file cannot be changed.
     #[error(transparent)]
     Yaml(#[from] YamlError),
 }
 
 impl EditError {
-    /// The message without any content of the file or the edit.
+    /// Returns a generic error message that contains no content of the file or the edit, except for sizes.
     pub fn without_content(&self) -> String {
         let what = match self {
             Self::TooMuch { .. } => return self.to_string(),
@@ -111,11 +111,11 @@ impl EditError {
 }
 
 impl Edit {
-    /// The splices that make the edit in `content`, ascending.
+    /// Returns the splices that apply the edit to `content`, in ascending order.
     ///
     /// # Errors
-    /// [`EditError`] when its place is not in `content`, or not clear, or `content` is not the one it
-    /// was made for.
+    /// Returns an [`EditError`] if the edit does not match `content`, matches in more than one place, or was made for a different
+    /// version of the content.
     pub fn splices(&self, content: &[u8]) -> Result<Vec<Splice>, EditError> {
         match self {
             Self::Replace(replacement) => Ok(replacement.splices(content)?),

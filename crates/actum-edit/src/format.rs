@@ -1,8 +1,8 @@
-//! Turns text that describes a change into operations: JSON in one of several formats, a unified
-//! diff, SEARCH/REPLACE blocks, or a Codex patch (FO-10).
+//! Parses text that describes a change into operations (FO-10). The text can be JSON in one of several formats, a unified
+//! diff, SEARCH/REPLACE blocks or a Codex patch.
 //!
-//! Strict throughout: what is not understood is refused with its line and column, never skipped,
-//! unless it stands where a diff or a Codex patch may hold prose.
+//! The parsers are strict. They reject any input that they do not understand, with its line and column, instead of
+//! skipping it. Only prose around a diff or a Codex patch is skipped.
 
 mod change_set;
 pub mod codex_patch;
@@ -30,18 +30,18 @@ use steps::Steps;
 
 use crate::Operation;
 
-/// The largest input, in bytes: 100 MiB.
+/// Maximum size of an input in bytes: 100 MiB.
 pub const INPUT_BYTES_MAX: usize = 100 * 1024 * 1024;
 
-/// One format: its names and its syntax.
+/// Names and syntax of a format.
 struct Row {
-    /// Name on the command line and in the action `apply_changeset`, and of the page in `docs/formats`.
+    /// Name of the format on the command line, in the action `apply_changeset` and of its page in `docs/formats`.
     name: &'static str,
-    /// Article of the noun with a blank behind it; empty for a plural.
+    /// Article of the noun, followed by a space, or an empty string if the noun is plural.
     article: &'static str,
-    /// Noun for an input in this format, for messages.
+    /// Noun for an input in this format, as used in messages.
     noun: &'static str,
-    /// One-line description, for help.
+    /// One-line description for the command-line help.
     summary: &'static str,
     syntax: Syntax,
 }
@@ -51,38 +51,38 @@ enum Syntax {
     Text(TextSyntax),
 }
 
-/// A format in JSON, recognised by its fields.
+/// Syntax of a JSON format, which is recognised by its fields.
 struct JsonSyntax {
     read: fn(&Document<'_>, &mut Steps) -> Result<(), Refusal>,
-    /// Fields that no other format has.
+    /// Fields that identify the format, because no other format has them.
     fields: &'static [&'static str],
-    /// Fields that show a change on one line among prose.
+    /// Fields that identify a line of prose as a change in this format.
     fields_in_prose: &'static [&'static str],
-    /// Its fields, for "which ...".
+    /// Description of the fields for messages, as a predicate (`has ...` or `have ...`).
     sign: &'static str,
 }
 
-/// A format of its own, recognised by a line.
+/// Syntax of a text format, which is recognised by a line.
 struct TextSyntax {
     read: fn(&[u8], &Reading) -> Result<Vec<Operation>, ParseError>,
-    /// Returns true for an input in this format; `None` for diffs, which are tried last.
+    /// Checks whether an input is in this format. `None` for diffs, which are tried last.
     is_in: Option<fn(&[u8]) -> bool>,
-    /// Lines of such an input, for "which ...".
+    /// Description of the characteristic lines for messages, as a predicate (`has ...` or `begins with ...`).
     sign: &'static str,
-    /// Lines that another input lacks, for "since ...".
+    /// Reason why an input is not in this format, to follow the word `because` in messages.
     absence: &'static str,
 }
 
 macro_rules! formats {
     ($($(#[$doc:meta])* $format:ident: $row:expr,)*) => {
-        /// Format of an input.
+        /// Input format of a change.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Format {
             $($(#[$doc])* $format,)*
         }
 
         impl Format {
-            /// All formats, in the order in which they are listed.
+            /// All formats, in the order in which the help lists them.
             pub const ALL: [Self; [$(stringify!($format),)*].len()] = [$(Self::$format,)*];
 
             fn row(self) -> &'static Row {
@@ -98,81 +98,81 @@ macro_rules! formats {
 }
 
 formats! {
-    /// A [`ChangeSet`](crate::ChangeSet) as a JSON object.
+    /// [`ChangeSet`](crate::ChangeSet) as a JSON object.
     ChangeSet: Row {
         name: "change-set",
         article: "a ",
         noun: "change set",
-        summary: "Hunks of several files, as a JSON object with `patches`",
+        summary: "Hunks for several files, as a JSON object with `patches`",
         syntax: Syntax::Json(change_set::SYNTAX),
     },
-    /// Texts that are replaced by others, in JSON.
+    /// Search-and-replace edits, as JSON.
     Edits: Row {
         name: "edits",
         article: "",
         noun: "edits",
-        summary: "Texts that are replaced by others, in JSON",
+        summary: "Search-and-replace edits, as JSON",
         syntax: Syntax::Json(edits::SYNTAX),
     },
-    /// Whole files, in JSON.
+    /// Whole files, as JSON.
     Files: Row {
         name: "files",
         article: "",
         noun: "whole files",
-        summary: "Whole files, in JSON",
+        summary: "Whole files, as JSON",
         syntax: Syntax::Json(files::SYNTAX),
     },
-    /// A JSON Patch (RFC 6902), or several.
+    /// One or more JSON Patches (RFC 6902).
     JsonPatch: Row {
         name: "json-patch",
         article: "a ",
         noun: "JSON Patch",
-        summary: "A JSON Patch (RFC 6902), or several",
+        summary: "One or more JSON Patches (RFC 6902)",
         syntax: Syntax::Json(json_patch::SYNTAX),
     },
-    /// A unified diff, as git or diff(1) writes it.
+    /// Unified diff, as written by git or diff(1).
     GitDiff: Row {
         name: "git-diff",
         article: "a ",
         noun: "diff",
-        summary: "A unified diff, as git or diff writes it",
+        summary: "A unified diff, as written by git or diff",
         syntax: Syntax::Text(git_diff::SYNTAX),
     },
-    /// Blocks from `<<<<<<< SEARCH` to `>>>>>>> REPLACE`.
+    /// Blocks from `<<<<<<< SEARCH` to `>>>>>>> REPLACE`, as used by aider.
     SearchReplace: Row {
         name: "search-replace",
         article: "",
         noun: "SEARCH/REPLACE blocks",
-        summary: "Blocks from `<<<<<<< SEARCH` to `>>>>>>> REPLACE`, as aider has models write them",
+        summary: "Blocks from `<<<<<<< SEARCH` to `>>>>>>> REPLACE`, as used by aider",
         syntax: Syntax::Text(search_replace::SYNTAX),
     },
-    /// A patch between `*** Begin Patch` and `*** End Patch`.
+    /// Patch from `*** Begin Patch` to `*** End Patch`, as written by Codex.
     CodexPatch: Row {
         name: "codex-patch",
         article: "a ",
         noun: "Codex patch",
-        summary: "A patch from `*** Begin Patch` to `*** End Patch`, as Codex writes it",
+        summary: "A patch from `*** Begin Patch` to `*** End Patch`, as written by Codex",
         syntax: Syntax::Text(codex_patch::SYNTAX),
     },
 }
 
 impl Format {
-    /// Its name, as a caller gives it.
+    /// Returns the name of the format, as used on the command line.
     pub fn name(self) -> &'static str {
         self.row().name
     }
 
-    /// The format of this name.
+    /// Returns the format with the given name, if there is one.
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|format| format.name() == name)
     }
 
-    /// One-line description, for help.
+    /// Returns a one-line description of the format for the command-line help.
     pub fn summary(self) -> &'static str {
         self.row().summary
     }
 
-    /// The formats in JSON.
+    /// Returns the JSON formats.
     fn in_json() -> impl Iterator<Item = (Self, &'static JsonSyntax)> {
         Self::ALL.into_iter().filter_map(|format| match &format.row().syntax {
             Syntax::Json(json) => Some((format, json)),
@@ -180,33 +180,32 @@ impl Format {
         })
     }
 
-    /// Lists the formats in JSON with their fields: `no edits, which have ...; and no ..., which has ...`.
+    /// Lists the JSON formats with their fields: `edits have ...; whole files have ...; and a JSON Patch has ...`.
     fn signs_in_json() -> String {
-        let signs = Self::in_json()
-            .map(|(format, json)| format!("no {}, which {}", format.row().noun, json.sign));
+        let signs = Self::in_json().map(|(format, json)| format!("{format} {}", json.sign));
         joined(&signs.collect::<Vec<_>>(), "; ", "; and ")
     }
 
-    /// Lists the other formats with their lines: `, nor a diff, which has ..., nor ...`.
+    /// Lists the text formats with their characteristic lines: `, or a diff, which has ..., or ...`.
     fn signs_in_text() -> String {
         Self::in_text()
-            .map(|(format, text)| format!(", nor {format}, which {}", text.sign))
+            .map(|(format, text)| format!(", or {format}, which {}", text.sign))
             .collect()
     }
 
-    /// Lists all formats, each with what an input that starts with `found` lacks.
+    /// Explains for each format why an input that starts with `found` is not in this format.
     fn absences(found: &Excerpt) -> String {
-        let json: Vec<_> = Self::in_json().map(|(format, _)| format.row().noun).collect();
+        let json: Vec<_> = Self::in_json().map(|(format, _)| format.to_string()).collect();
         let json = format!(
-            "it is no {}, since it starts with `{found}` and not with `{{` or `[`",
+            "it is not {} because it starts with `{found}` instead of `{{` or `[`",
             joined(&json, ", ", " or ")
         );
-        let text = Self::in_text()
-            .map(|(format, text)| format!("no {}, since {}", format.row().noun, text.absence));
+        let text =
+            Self::in_text().map(|(format, text)| format!("not {format} because {}", text.absence));
         joined(&[json].into_iter().chain(text).collect::<Vec<_>>(), "; ", "; and ")
     }
 
-    /// The formats that are not in JSON.
+    /// Returns the formats that are not JSON.
     fn in_text() -> impl Iterator<Item = (Self, &'static TextSyntax)> {
         Self::ALL.into_iter().filter_map(|format| match &format.row().syntax {
             Syntax::Json(_) => None,
@@ -215,38 +214,41 @@ impl Format {
     }
 }
 
-/// Source of the line counts of a hunk in a diff.
+/// Source of the line counts of the hunks in a diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum HunkCounts {
-    /// Its header, which its lines must agree with.
+    /// Use the counts in the hunk header, and reject hunks whose lines do not match them.
     #[default]
     Stated,
-    /// Its lines. It ends where a line is that a hunk cannot have, where `--- ` and `+++ ` lines are followed
-    /// by a hunk header, and at the signature of a mail.
+    /// Ignore the hunk header and count the lines.
+    ///
+    /// A hunk ends before a line that cannot be part of a hunk, before `--- ` and `+++ ` lines that are followed by a hunk
+    /// header, and before a mail signature.
     Counted,
 }
 
-/// Settings for reading an input.
+/// Settings for parsing an input.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Reading {
-    /// Format of the input; recognised by the content where it is not given.
+    /// Format of the input. If absent, the format is detected from the content.
     pub format: Option<Format>,
-    /// The file that a bare JSON Patch changes. Every other input names its files itself, and is
-    /// refused where one is given.
+    /// File that a bare JSON Patch changes. Any other input names its files itself, so it is rejected if a target is
+    /// given.
     pub target: Option<RelPath>,
-    /// Source of the line counts of hunks in a diff; of no account in other formats.
+    /// Source of the line counts of hunks. Only used for diffs.
     pub counts: HunkCounts,
-    /// Root that absolute paths may lie below.
+    /// Root directory of the workspace, for inputs that use absolute paths.
     pub root: RootPrefix,
 }
 
-/// Reads the operations that `input` describes, in the order they must be computed in. The format is the given one,
-/// or else it is recognised. The input is JSON when the first byte that is not blank is `{` or `[`, and then its
-/// fields decide. It is SEARCH/REPLACE blocks or a Codex patch when a line begins one; else it is a diff. Several
-/// JSON documents are one change.
+/// Parses the operations that `input` describes, in the order in which they must be applied.
+///
+/// If `reading` does not set a format, it is detected. An input that starts like JSON is JSON, and its fields determine
+/// the exact format. Otherwise, a marker line identifies SEARCH/REPLACE blocks or a Codex patch, and any other input is
+/// parsed as a diff. Several JSON documents in one input form a single change.
 ///
 /// # Errors
-/// [`ParseError`] at the first place that is not sound.
+/// Returns [`ParseError`] for the first problem in the input.
 pub fn parse(input: &[u8], reading: &Reading) -> Result<Vec<Operation>, ParseError> {
     let Some(format) = reading.format else { return recognised(input, reading) };
     match &format.row().syntax {
@@ -296,7 +298,7 @@ fn read_json(
     for (index, span) in json::documents(text).enumerate() {
         let start = span.start;
         if index == 1 {
-            // Each has the limits of one; now they have them together.
+            // The limits apply to all documents together, not only to each of them.
             json::within_limits(input).map_err(|error| Refusal::from(error).placed(input))?;
         }
         let part = text.get(span).unwrap_or_default();
@@ -312,7 +314,7 @@ fn read_json(
     Ok(steps.into_operations())
 }
 
-/// Returns true if a text begins as JSON does, and not as prose in brackets: `[PATCH] a subject`.
+/// Checks whether a text starts like JSON, in contrast to prose in brackets such as `[PATCH] a subject`.
 fn begins_json(start: &[u8]) -> bool {
     let Some((bracket, rest)) = start.split_first() else { return false };
     match (bracket, rest.trim_ascii_start().first()) {
@@ -323,7 +325,7 @@ fn begins_json(start: &[u8]) -> bool {
     }
 }
 
-/// Returns true if a line of prose begins a change in JSON.
+/// Checks whether a line between prose starts a change in a JSON format.
 fn is_json_change(line: &[u8]) -> bool {
     let has =
         |field: &&str| memchr::memmem::find(line, format!("\"{field}\"").as_bytes()).is_some();
@@ -346,7 +348,7 @@ fn joined<T: AsRef<str>>(parts: &[T], between: &str, before_last: &str) -> Strin
     text
 }
 
-/// Refuses a named file beside an input that names its files itself.
+/// Returns an error if a target file is given for a format whose inputs name their files themselves.
 fn without_target(reading: &Reading, format: Format) -> Result<(), ParseError> {
     match reading.target {
         Some(_) => Err(ParseError::whole(Problem::TargetUnused { format })),
@@ -355,14 +357,14 @@ fn without_target(reading: &Reading, format: Format) -> Result<(), ParseError> {
 }
 
 impl fmt::Display for Format {
-    /// Noun with its article: `a diff`.
+    /// Writes the noun with its article, such as `a diff`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Row { article, noun, .. } = self.row();
         write!(f, "{article}{noun}")
     }
 }
 
-/// Refuses what no format may be: too large, or not in bare UTF-8 compatible bytes.
+/// Checks the rules that apply to all formats: the size limit, and no byte order mark or UTF-16.
 fn check_input(input: &[u8]) -> Result<(), ParseError> {
     check_size(input.len())?;
     let problem = match input {
@@ -413,7 +415,7 @@ mod tests {
         let error = parse(JSON.as_bytes(), &in_format(Format::Edits)).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "line 1, column 3: unknown field `patches`; an edit has `path`, `old_string`, \
+            "line 1, column 3: unknown field `patches`; fields of an edit: `path`, `old_string`, \
              `new_string`, `replace_all`, `expected_prev_sha256`"
         );
         let error = parse(JSON.as_bytes(), &in_format(Format::GitDiff)).unwrap_err();
@@ -435,15 +437,15 @@ mod tests {
     #[test]
     fn an_input_in_no_format_says_what_it_was_tried_as() {
         let unrecognised = recognised("please fix the bug\n").unwrap_err().to_string();
-        let begins = "the input is in no known format: it is no change set, edits, whole files or JSON Patch";
+        let begins = "the input is not in a known format: it is not a change set, edits, whole files or a JSON Patch";
         assert!(unrecognised.starts_with(begins), "{unrecognised}");
-        let json = "since it starts with `please fix the bug` and not with `{` or `[`; no diff, since it has neither";
+        let json = "because it starts with `please fix the bug` instead of `{` or `[`; not a diff because it has neither";
         assert!(unrecognised.contains(json), "{unrecognised}");
-        assert!(unrecognised.contains("; and no "), "{unrecognised}");
+        assert!(unrecognised.contains("; and not "), "{unrecognised}");
         let blank = recognised(" \n\t").unwrap_err().to_string();
-        let begins = "the input is empty: it is neither JSON, which starts with `{` or `[`, nor a diff, which has a \
-                      `diff --git` line or a `--- ` line followed by a `+++ ` line, nor SEARCH/REPLACE blocks, which have \
-                      a line `<<<<<<< SEARCH`, nor a Codex patch, which begins with `*** Begin Patch`";
+        let begins = "the input is empty; expected JSON, which starts with `{` or `[`, or a diff, which has a \
+                      `diff --git` line or a `--- ` line followed by a `+++ ` line, or SEARCH/REPLACE blocks, which have \
+                      a `<<<<<<< SEARCH` line, or a Codex patch, which begins with `*** Begin Patch`";
         assert!(blank.starts_with(begins), "{blank}");
         for format in Format::ALL {
             assert!(unrecognised.contains(format.row().noun), "{format}: {unrecognised}");
@@ -466,7 +468,7 @@ mod tests {
         assert!(matches!(error.problem, Problem::Unrecognised { .. }), "{error}");
     }
 
-    /// FO-10, D-4: a diff in a text of the JSON is text.
+    /// FO-10, D-4: a diff inside a JSON string is only text.
     #[test]
     fn json_that_is_not_sound_is_not_read_as_what_it_holds() {
         let diff = "{\"path\":\"d\",\"content\":\"x:\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n\"}";
@@ -496,7 +498,7 @@ mod tests {
         assert_eq!(check_size(INPUT_BYTES_MAX), Ok(()));
         assert_eq!(
             check_size(INPUT_BYTES_MAX + 1).unwrap_err().to_string(),
-            "the input has 104857601 bytes, but at most 104857600 are read; split it"
+            "the input has 104857601 bytes, but may have at most 104857600; split it"
         );
     }
 

@@ -1,5 +1,5 @@
-//! Applies line hunks to content that arrives in pieces, strictly: a hunk applies where it says
-//! and only if every context and removed line is there byte for byte.
+//! Applies hunks of lines to content that is read in pieces. A hunk applies only at its stated line, and only if all of its
+//! context and removed lines match byte for byte.
 
 mod error;
 mod patcher;
@@ -11,55 +11,54 @@ pub use place::{MovedHunk, SEARCHED_BYTES_MAX};
 
 use serde::{Deserialize, Serialize};
 
-/// A hunk of a unified diff over bytes, so that it can edit files in any encoding. The seed's
-/// [`Hunk`](crate::Hunk) converts into it.
+/// Hunk of a unified diff. Its lines are bytes, so it can edit files in any encoding. A [`Hunk`](crate::Hunk) of a change set
+/// can be converted into it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LineHunk {
-    /// First line it replaces, counted from 1; for a pure insertion the line it follows.
+    /// First line that the hunk covers in the old content, counted from 1. For a pure insertion, the line after which it inserts.
     pub old_start: u32,
-    /// Number of lines of the old content that it covers.
+    /// Number of lines that the hunk covers in the old content.
     pub old_lines: u32,
-    /// First line in the new content. Not checked: it follows from the hunks before.
+    /// First line that the hunk covers in the new content. It is not checked, because it follows from the previous hunks.
     pub new_start: u32,
-    /// Number of lines of the new content that it covers.
+    /// Number of lines that the hunk covers in the new content.
     pub new_lines: u32,
-    /// Lines that begin with ` `, `-` or `+`; `\` marks that the line before has no newline. A
-    /// wholly empty line is an empty context line, as GNU diff writes it.
+    /// Lines that start with ` `, `-` or `+`. A line that starts with `\` means that the previous line has no newline. An empty
+    /// line is an empty context line, as GNU diff can write it.
     #[serde(with = "crate::byte_text")]
     pub body: Vec<u8>,
-    /// True if nothing may follow it. A diff has no context behind a change only where the content
-    /// ends there. Without this rule, which git apply has too, lines appended at the end of a file
-    /// would be appended once more by the same diff. A hunk at line 0 that nothing may follow makes a
-    /// file, or fills an empty one; any other at line 0 inserts before line 1.
+    /// Whether the content must end after the hunk. A diff has no context after a change only at the end of the content.
+    /// Without this rule, which `git apply` also has, applying a diff again would append the same lines a second time. At line 0,
+    /// a hunk with this flag creates a file or fills an empty one. Without the flag, it inserts lines before line 1.
     pub at_end: bool,
 }
 
-/// Side that a line of a hunk belongs to.
+/// Side of a diff to which a line of a hunk belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// In both contents.
+    /// The line is in both the old and the new content.
     Context,
-    /// In the old content only.
+    /// The line is only in the old content.
     Old,
-    /// In the new content only.
+    /// The line is only in the new content.
     New,
 }
 
-/// One line of a hunk's body, with its newline unless the content has none there.
+/// Line of a hunk, including its newline unless the content has none there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Line<'a> {
     /// Side that the line belongs to.
     pub side: Side,
-    /// Its bytes.
+    /// Bytes of the line, without its prefix.
     pub bytes: &'a [u8],
 }
 
 impl LineHunk {
-    /// The lines of the body; `Err` holds the number of the first malformed one.
+    /// Parses the lines of the body.
     ///
     /// # Errors
-    /// The 1-based number of the first line that starts with an unknown character.
+    /// Returns the number of the first malformed line, counted from 1.
     pub fn lines(&self) -> Result<Vec<Line<'_>>, usize> {
         let mut lines: Vec<Line<'_>> = Vec::new();
         for (index, raw) in self.body.split_inclusive(|&b| b == b'\n').enumerate() {
@@ -80,14 +79,14 @@ impl LineHunk {
         Ok(lines)
     }
 
-    /// The 1-based first line of the old content that lies after the insertion point or is
-    /// replaced.
+    /// Returns the first line of the old content that the hunk covers, counted from 1. For a pure insertion, returns the line
+    /// after the insertion point.
     fn first_line(&self) -> u64 {
         u64::from(self.old_start) + u64::from(self.old_lines == 0)
     }
 
-    /// Converts hunks of a file of which nothing is known: one that is alone at line 0 makes the
-    /// file.
+    /// Prepares hunks for a file whose previous content is unknown. A single hunk at line 0 then creates the file instead of
+    /// inserting lines before line 1.
     pub(crate) fn making(mut hunks: Vec<Self>) -> Vec<Self> {
         if let [hunk] = hunks.as_mut_slice()
             && (hunk.old_start, hunk.old_lines) == (0, 0)
@@ -97,12 +96,12 @@ impl LineHunk {
         hunks
     }
 
-    /// The bytes it takes away, with its context.
+    /// Returns the old text of the hunk: its context and removed lines.
     pub fn old_text(&self) -> Vec<u8> {
         self.text(Side::Old)
     }
 
-    /// The bytes it puts in their place, with its context.
+    /// Returns the new text of the hunk: its context and added lines.
     pub fn new_text(&self) -> Vec<u8> {
         self.text(Side::New)
     }
@@ -113,7 +112,7 @@ impl LineHunk {
         lines.flat_map(|line| line.bytes.iter().copied()).collect()
     }
 
-    /// Returns the number of lines that the hunks add and remove.
+    /// Returns the total numbers of lines that the hunks add and remove.
     pub fn cost(hunks: &[Self]) -> (u64, u64) {
         let count = |sign: u8| {
             let starts = |hunk: &Self| {

@@ -1,4 +1,4 @@
-//! Formats, operations and edits of text, as pure functions.
+//! Pure functions that parse input formats, and apply edits and operations to file contents.
 #![doc = include_str!("../README.md")]
 
 mod byte_text;

@@ -1,7 +1,7 @@
-//! The lines in which two contents differ: counted, or as the hunks of a unified diff.
+//! Compares two contents by lines, and returns the difference as line counts, splices or the hunks of a unified diff.
 //!
-//! The algorithm is histogram diff with Myers' as its fallback, whose effort is bounded by
-//! heuristics, so hostile content costs no more than its size warrants.
+//! The algorithm is histogram diff with Myers' algorithm as a fallback. Heuristics bound its effort, so hostile content cannot
+//! cause excessive running time.
 
 use std::ops::Range;
 
@@ -9,17 +9,17 @@ use imara_diff::{Algorithm, Diff, InternedInput, Token, sources::byte_lines};
 
 use crate::{LineHunk, Splice};
 
-/// Number of unchanged lines that a hunk shows around its changes, as diff(1) and git do.
+/// Number of unchanged lines before and after the changes of a hunk, which is the default of diff(1) and git.
 pub const CONTEXT_LINES: u32 = 3;
 
-/// Counts the lines that `new` has and `old` has not, and the other way round.
+/// Returns the number of lines that are only in `new`, and the number of lines that are only in `old`.
 pub fn count(old: &[u8], new: &[u8]) -> (u64, u64) {
     let input = InternedInput::new(byte_lines(old), byte_lines(new));
     let diff = compare(&input);
     (u64::from(diff.count_additions()), u64::from(diff.count_removals()))
 }
 
-/// The lines in which `new` differs from `old`, each run of them as one splice.
+/// Returns the splices that turn `old` into `new`, one for each run of changed lines.
 pub fn splices(old: &[u8], new: &[u8]) -> Vec<Splice> {
     let input = InternedInput::new(byte_lines(old), byte_lines(new));
     let starts = |tokens: &[Token]| {
@@ -45,8 +45,8 @@ pub fn splices(old: &[u8], new: &[u8]) -> Vec<Splice> {
     splices.collect()
 }
 
-/// The hunks that turn `old` into `new`, each with up to `context` unchanged lines around its
-/// changes; none where they are equal.
+/// Returns the hunks that turn `old` into `new`, each with up to `context` unchanged lines before and after its changes. If
+/// both are equal, there are no hunks.
 pub fn hunks(old: &[u8], new: &[u8], context: u32) -> Vec<LineHunk> {
     let input = InternedInput::new(byte_lines(old), byte_lines(new));
     let mut diff = compare(&input);
@@ -88,13 +88,13 @@ pub fn hunks(old: &[u8], new: &[u8], context: u32) -> Vec<LineHunk> {
     hunks
 }
 
-/// Lines that are compared at most where nearly all of them repeat, old times new.
+/// Maximum product of the numbers of old and new lines to compare if nearly all lines repeat.
 const REPEATED_PAIRS_MAX: usize = 1 << 28;
-/// Share of the lines that must be distinguished for more: one in so many.
+/// Lines count as repetitive if fewer than one in this number of lines is distinct.
 const REPEATED_SHARE: usize = 16;
 
-/// The difference. Long texts of few different lines, for which no algorithm is quick, are replaced
-/// as a whole between what they begin and end with in common.
+/// Computes the difference between two contents. For long texts that consist of only a few distinct lines, every diff algorithm
+/// is slow. For these, everything between the common prefix and the common suffix counts as changed.
 fn compare(input: &InternedInput<&[u8]>) -> Diff {
     let (old, new) = (input.before.len(), input.after.len());
     let different = usize::try_from(input.interner.num_tokens()).unwrap_or(usize::MAX);
@@ -104,7 +104,7 @@ fn compare(input: &InternedInput<&[u8]>) -> Diff {
         let start = common(&input.before, &input.after);
         let rest = |lines: &'_ [Token]| lines.iter().skip(start).rev().copied().collect::<Vec<_>>();
         let end = common(&rest(&input.before), &rest(&input.after));
-        // Numbers that are nowhere on the other side, so that nothing is searched for.
+        // Give the lines in between unique tokens that the other side does not have, so that there is nothing to match.
         let (mut before, mut after) = (input.before.clone(), input.after.clone());
         let mut next = input.interner.num_tokens();
         for lines in [&mut before, &mut after] {
@@ -121,7 +121,7 @@ fn compare(input: &InternedInput<&[u8]>) -> Diff {
     Diff::compute(Algorithm::Histogram, input)
 }
 
-/// Start and count as a hunk header has them; an empty range starts at the line before it.
+/// Converts a range of lines to the start and count of a hunk header. An empty range starts at the line before it.
 fn range(start: u32, end: u32) -> (u32, u32) {
     (start + u32::from(end > start), end - start)
 }

@@ -1,69 +1,69 @@
-//! Near-miss search for error messages: the nearest match of a text that is not at its place.
+//! Near-miss search for error messages, which finds the text that is most similar to a text that does not match.
 //!
-//! Nothing here decides where an edit goes; it only shows a reader where to look.
+//! The result never determines where an edit is applied. It only shows users and agents where to look.
 
 use std::collections::HashMap;
 use std::fmt;
 
 use actum_core::count;
 
-/// The lines that places are in, as a message lists them.
+/// Line numbers, which are displayed as a list that is truncated if it is long.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lines(pub Vec<u64>);
 
-/// Nearest match of a text that is not where it should be. Lines are counted from 1.
+/// Nearest match for a text that was not found at the expected position. Lines are counted from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NearestMatch {
-    /// The text is elsewhere.
+    /// The text is at other positions.
     Elsewhere {
-        /// The lines it starts in.
+        /// Lines at which the text starts.
         lines: Lines,
     },
-    /// The text is part of longer lines, where whole lines are required.
+    /// The text is only part of longer lines, but whole lines are required.
     Within {
-        /// The lines it starts in.
+        /// Lines at which the text starts.
         lines: Lines,
     },
-    /// The new text exists already.
+    /// The content already contains the new text.
     New {
-        /// The line that starts in.
+        /// Line at which the new text starts.
         line: u64,
     },
-    /// The file ends with the text, except for the newline after it.
+    /// The content ends with the text, but without its final newline.
     NoFinalNewline {
-        /// The line that text starts in.
+        /// Line at which the text starts.
         line: u64,
     },
-    /// A text differs from it only in line ends: one has CRLF and the other LF.
+    /// The content has a text that differs only in line endings: one has CRLF and the other has LF.
     LineEnds {
-        /// The line that text starts in.
+        /// Line at which the similar text starts.
         line: u64,
     },
-    /// A text differs from it only in blanks.
+    /// The content has a text that differs only in whitespace.
     Blanks {
-        /// The line that text starts in.
+        /// Line at which the similar text starts.
         line: u64,
     },
-    /// Some of its lines are there, in their order and distance.
+    /// At least half of the lines of the text match, at the same distances from each other.
     Partly {
-        /// The line where all of it would start.
+        /// Line at which the whole text would start.
         line: u64,
-        /// Number of its lines that match.
+        /// Number of lines of the text that match.
         equal: u64,
-        /// Number of its lines.
+        /// Total number of lines of the text.
         of: u64,
     },
 }
 
-/// Lines that a message lists at most.
+/// Maximum number of lines that a message lists.
 const LINES_SHOWN_MAX: usize = 8;
-/// Longer texts are not compared line by line.
+/// Maximum number of lines in a text that is compared line by line.
 const COMPARED_LINES_MAX: usize = 2_000;
-/// Lines that are in a text more often than this say nothing about where it belongs.
+/// Maximum number of occurrences of a line in the text. More frequent lines say nothing about the position of the text.
 const REPEATED_MAX: usize = 8;
 
 impl NearestMatch {
-    /// Finds the nearest match in `content` for `old`, which `new` should replace.
+    /// Finds the nearest match in `content` for the text `old`, which an edit wants to replace with `new`.
     pub fn find(old: &[u8], new: &[u8], content: &[u8]) -> Option<Self> {
         if old.trim_ascii().is_empty() {
             return None;
@@ -91,8 +91,8 @@ impl NearestMatch {
     }
 }
 
-/// Finds `text` in `content` with nothing but blanks beside it in its lines: a word within another shows
-/// nothing about the change.
+/// Finds `text` in `content`, with only whitespace before and after it on its lines. A match within a longer word would not show
+/// that the change has already been made.
 fn whole_lines(text: &[u8], content: &[u8]) -> Option<usize> {
     let is_inner = |b: &&u8| !b.is_ascii_whitespace() || **b == b'\n';
     let is_bound = |byte: Option<&u8>| byte.is_none_or(|&b| b == b'\n');
@@ -103,7 +103,7 @@ fn whole_lines(text: &[u8], content: &[u8]) -> Option<usize> {
     })
 }
 
-/// Finds `old` in `content` if only the bytes to keep count.
+/// Finds `old` in `content`, ignoring all bytes that `keep` rejects.
 fn alike(old: &[u8], content: &[u8], keep: fn(u8) -> bool) -> Option<usize> {
     let kept = |bytes: &[u8]| bytes.iter().copied().filter(|b| keep(*b)).collect::<Vec<_>>();
     let (old, reduced) = (kept(old), kept(content));
@@ -112,7 +112,7 @@ fn alike(old: &[u8], content: &[u8], keep: fn(u8) -> bool) -> Option<usize> {
     places.nth(at)
 }
 
-/// The place where most lines of `old` are in `content`, if that is at least half of them.
+/// Finds the position in `content` at which most lines of `old` match, if at least half of them do.
 fn partly(old: &[u8], content: &[u8]) -> Option<NearestMatch> {
     let lines: Vec<&[u8]> = old.split_inclusive(|&b| b == b'\n').collect();
     if lines.len() < 2 || lines.len() > COMPARED_LINES_MAX {
@@ -124,7 +124,7 @@ fn partly(old: &[u8], content: &[u8]) -> Option<NearestMatch> {
         offsets.entry(line).or_default().push(index);
     }
     offsets.retain(|_, indices| indices.len() <= REPEATED_MAX);
-    // A vote of each line that is there for where the first one would have to be.
+    // Each matching line votes for the position at which the first line would have to be.
     let mut votes: HashMap<usize, usize> = HashMap::new();
     for (index, line) in content.split_inclusive(|&b| b == b'\n').enumerate() {
         for offset in offsets.get(line).into_iter().flatten() {
@@ -145,33 +145,41 @@ fn partly(old: &[u8], content: &[u8]) -> Option<NearestMatch> {
 }
 
 impl fmt::Display for NearestMatch {
-    /// A clause that follows what was attempted.
+    /// Writes a clause for the end of an error message.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Elsewhere { lines } if lines.0.len() == 1 => write!(f, "it is at line {lines}"),
-            Self::Elsewhere { lines } => write!(f, "it is at lines {lines}"),
-            Self::Within { lines } if lines.0.len() == 1 => {
-                write!(f, "line {lines} has it as part of a longer line")
+            Self::Elsewhere { lines } if lines.0.len() == 1 => {
+                write!(f, "the expected text is at line {lines}")
             }
-            Self::Within { lines } => write!(f, "lines {lines} have it as part of longer lines"),
+            Self::Elsewhere { lines } => {
+                write!(f, "the expected text is at lines {lines}")
+            }
+            Self::Within { lines } if lines.0.len() == 1 => {
+                write!(f, "line {lines} contains the text as part of a longer line")
+            }
+            Self::Within { lines } => {
+                write!(f, "lines {lines} contain the text as part of longer lines")
+            }
             Self::New { line } => write!(f, "the new text is already at line {line}"),
             Self::NoFinalNewline { line } => {
-                write!(f, "line {line} has it without the newline at the end")
+                write!(f, "the text at line {line} has no newline at its end")
             }
             Self::LineEnds { line } => {
-                write!(f, "line {line} has it with other line ends (CRLF against LF)")
+                write!(f, "the text at line {line} differs only in line endings (CRLF or LF)")
             }
-            Self::Blanks { line } => write!(f, "line {line} differs from it only in blanks"),
+            Self::Blanks { line } => {
+                write!(f, "the text at line {line} differs only in whitespace")
+            }
             Self::Partly { line, equal, of } => {
-                write!(f, "{equal} of its {of} lines are at line {line}")
+                write!(f, "closest match at line {line} ({equal} of {of} lines)")
             }
         }
     }
 }
 
-/// Nearest match, as the end of a sentence; empty without a match.
+/// Displays the nearest match as a clause that starts with `; `, or nothing if there is no match.
 pub struct Clause<'a>(
-    /// Nearest match.
+    /// Nearest match, if there is one.
     pub Option<&'a NearestMatch>,
 );
 
@@ -182,7 +190,7 @@ impl fmt::Display for Clause<'_> {
 }
 
 impl Lines {
-    /// The lines, counted from 1, of ascending byte `offsets` of `content`.
+    /// Converts ascending byte `offsets` in `content` to line numbers, counted from 1.
     pub fn new(content: &[u8], offsets: impl IntoIterator<Item = usize>) -> Self {
         let (mut line, mut seen) = (1u64, 0usize);
         let lines = offsets.into_iter().map(|offset| {
@@ -216,8 +224,8 @@ mod tests {
     #[test]
     fn what_is_nearest_is_told_with_its_line() {
         assert_eq!(near("x", "y", "abc"), "");
-        assert_eq!(near("b\n", "x", "a\nb\n"), "; it is at line 2");
-        assert_eq!(near("b\n", "x", "b\na\nb\n"), "; it is at lines 1, 3");
+        assert_eq!(near("b\n", "x", "a\nb\n"), "; the expected text is at line 2");
+        assert_eq!(near("b\n", "x", "b\na\nb\n"), "; the expected text is at lines 1, 3");
         assert_eq!(near("old", "new", "a\nnew\n"), "; the new text is already at line 2");
         assert_eq!(near("old", "get", "getUser\nforget\nget()\n"), "");
         assert_eq!(
@@ -227,17 +235,20 @@ mod tests {
         assert_eq!(near("old\n", "a\nget\n", "x a\nget\n"), "");
         assert_eq!(
             near("b\nc\n", "x", "a\r\nb\r\nc\r\n"),
-            "; line 2 has it with other line ends (CRLF against LF)"
+            "; the text at line 2 differs only in line endings (CRLF or LF)"
         );
         assert_eq!(
             near("f(a, b)", "x", "\n\n  f(a,b)\n"),
-            "; line 3 differs from it only in blanks"
+            "; the text at line 3 differs only in whitespace"
         );
         assert_eq!(
             near("b\nc\n", "x", "a\nb\nc"),
-            "; line 2 has it without the newline at the end"
+            "; the text at line 2 has no newline at its end"
         );
-        assert_eq!(near("b\nq\nd\n", "x", "a\nb\nc\nd\n"), "; 2 of its 3 lines are at line 2");
+        assert_eq!(
+            near("b\nq\nd\n", "x", "a\nb\nc\nd\n"),
+            "; closest match at line 2 (2 of 3 lines)"
+        );
         assert_eq!(near("b\nq\nr\n", "x", "a\nb\nc\nd\n"), "");
         assert_eq!(near("\n\n", "x", "a\n\n\n"), "");
     }
@@ -246,7 +257,7 @@ mod tests {
     fn many_lines_are_listed_in_part() {
         assert_eq!(
             near("b\n", "x", &"b\n".repeat(20)),
-            "; it is at lines 1, 2, 3, 4, 5, 6, 7, 8, …"
+            "; the expected text is at lines 1, 2, 3, 4, 5, 6, 7, 8, …"
         );
     }
 }

@@ -1,7 +1,5 @@
-//! Operations: one step of a change on one path; the richer form a [`ChangeSet`] converts into
-//! (FO-10).
-//!
-//! [`ChangeSet`]: crate::ChangeSet
+//! Operations, the internal representation of a change (FO-10). Every input format is parsed into operations, each of which is
+//! one step of the change.
 
 mod digest;
 mod summary;
@@ -11,18 +9,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Edit, LineHunk};
 
-/// Permission bits that a step requests.
+/// Change to the permission bits of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ModeChange {
-    /// Exactly these bits.
+    /// Sets exactly these permission bits.
     Exact(FileMode),
-    /// Executable for all users who may read it, or for none; the other bits stay.
+    /// Makes the file executable for every user who may read it, or for no user. All other bits stay the same.
     Executable(bool),
 }
 
 impl ModeChange {
-    /// Returns the new `mode`.
+    /// Returns the mode that results from applying this change to `mode`.
     pub fn apply(self, mode: FileMode) -> FileMode {
         match self {
             Self::Exact(exact) => exact,
@@ -31,152 +29,151 @@ impl ModeChange {
     }
 }
 
-/// Treatment of the directories that a deletion leaves empty.
+/// Whether directories that become empty after a deletion or rename are removed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum EmptyParents {
-    /// They stay.
+    /// Empty directories are kept.
     Keep,
-    /// They are removed, as git does, and come back on undo.
+    /// Empty directories are removed, like in git. Undo restores them.
     Remove,
 }
 
-/// One step of a change. Steps are computed in order, each against the result of those before it;
-/// all of them become visible together.
+/// Single step of a change. Steps are computed in order, each on the result of the previous ones, but all of them become visible
+/// in the workspace together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Operation {
-    /// Edits the lines of an existing file. A missing file is created when the only hunk is
-    /// at line 0 and nothing may follow it.
+    /// Applies hunks to an existing file. If the only hunk is at line 0 and must end the content, it creates a missing file.
     Patch {
-        /// The file.
+        /// Path of the file.
         path: RelPath,
-        /// Changes in ascending order.
+        /// Hunks in ascending order of their lines.
         hunks: Vec<LineHunk>,
-        /// The digest the file must have before this step.
+        /// Digest that the file must have before this step, if it is checked.
         #[serde(deserialize_with = "Option::deserialize")]
         expected: Option<Digest>,
     },
-    /// Edits an existing file at a place that is found in its content, or as a whole.
+    /// Applies an edit to an existing file. The position of the edit is found from the content of the file.
     Edit {
-        /// The file.
+        /// Path of the file.
         path: RelPath,
-        /// Change of the content.
+        /// Edit of the content.
         edit: Edit,
-        /// The digest the file must have before this step.
+        /// Digest that the file must have before this step, if it is checked.
         #[serde(deserialize_with = "Option::deserialize")]
         expected: Option<Digest>,
     },
     /// Replaces the whole content of an existing file.
     Write {
-        /// The file.
+        /// Path of the file.
         path: RelPath,
-        /// Its new content.
+        /// New content of the file.
         #[serde(with = "crate::byte_text")]
         content: Vec<u8>,
-        /// The digest the file must have before this step.
+        /// Digest that the file must have before this step, if it is checked.
         #[serde(deserialize_with = "Option::deserialize")]
         expected: Option<Digest>,
     },
-    /// Makes a file where nothing is, and the directories that lead to it.
+    /// Creates a file, along with any missing parent directories. The path must not exist.
     Create {
-        /// The file.
+        /// Path of the file.
         path: RelPath,
-        /// Its content.
+        /// Content of the new file.
         #[serde(with = "crate::byte_text")]
         content: Vec<u8>,
-        /// Its mode; the process's umask is applied to the default of `rw-rw-rw-` when absent.
+        /// Mode of the new file. If absent, it is `rw-rw-rw-` with the umask of the process applied.
         #[serde(deserialize_with = "Option::deserialize")]
         mode: Option<ModeChange>,
     },
-    /// Makes a file where nothing is, and the directories that lead to it, or replaces the whole content of an existing file.
-    /// The content is the file at the same path of a capture (`.actum/captures` of the workspace).
+    /// Creates a file, along with any missing parent directories, or replaces the whole content of an existing file. The content
+    /// is taken from the same path in a capture, in the directory `.actum/captures` of the workspace.
     Take {
-        /// The file.
+        /// Path of the file.
         path: RelPath,
-        /// The capture that has the content.
+        /// Identifier of the capture that contains the content.
         capture: RunId,
-        /// Digest of the content.
+        /// SHA-256 digest of the content.
         sha256: Digest,
         /// Size of the content in bytes.
         size: u64,
-        /// Mode of a new file; that of any new file when absent.
+        /// Mode of the file. If absent, an existing file keeps its mode, and a new file gets the default mode.
         #[serde(deserialize_with = "Option::deserialize")]
         mode: Option<ModeChange>,
-        /// The digest that an existing file must have before this step; none for a new file.
+        /// Digest that an existing file must have before this step, or `None` for a new file.
         #[serde(deserialize_with = "Option::deserialize")]
         expected: Option<Digest>,
     },
-    /// Removes a file or a symbolic link.
+    /// Deletes a file or a symbolic link.
     Delete {
-        /// The file or link.
+        /// Path of the file or link.
         path: RelPath,
-        /// The digest the file must have before this step.
+        /// Digest that the file must have before this step, if it is checked.
         #[serde(deserialize_with = "Option::deserialize")]
         expected: Option<Digest>,
-        /// Treatment of directories left empty.
+        /// Whether parent directories that become empty are removed.
         parents: EmptyParents,
     },
-    /// Moves a file or a symbolic link to where nothing is.
+    /// Renames a file or a symbolic link. The new path must not exist.
     Rename {
-        /// The file or link.
+        /// Path of the file or link.
         from: RelPath,
-        /// Its new path.
+        /// New path of the file or link.
         to: RelPath,
-        /// Treatment of directories left empty.
+        /// Whether parent directories that become empty are removed.
         parents: EmptyParents,
     },
-    /// Copies a file, its mode and its extended attributes to where nothing is.
+    /// Copies a file, including its mode and its extended attributes. The new path must not exist.
     Copy {
-        /// The file.
+        /// Path of the file.
         from: RelPath,
-        /// The path of the copy.
+        /// Path of the copy.
         to: RelPath,
     },
     /// Changes the permission bits of a file or directory.
     Chmod {
-        /// The file.
+        /// Path of the file.
         path: RelPath,
-        /// The bits.
+        /// Change to the permission bits.
         mode: ModeChange,
     },
-    /// Changes the permission bits of a directory that has those that are expected.
+    /// Changes the permission bits of a directory, if it has the expected bits before.
     ChmodDirectory {
-        /// The directory.
+        /// Path of the directory.
         path: RelPath,
-        /// The bits.
+        /// New permission bits.
         mode: FileMode,
-        /// The bits that it must have before this step.
+        /// Permission bits that the directory must have before this step.
         expected: FileMode,
     },
-    /// Makes an empty directory where nothing is, and those that lead to it.
+    /// Creates an empty directory, along with any missing parent directories. The path must not exist.
     MakeDirectory {
-        /// The directory.
+        /// Path of the directory.
         path: RelPath,
-        /// Its mode; as any new directory's when absent.
+        /// Mode of the directory. If absent, it is the default mode for new directories.
         #[serde(deserialize_with = "Option::deserialize")]
         mode: Option<FileMode>,
     },
     /// Removes an empty directory.
     RemoveDirectory {
-        /// The directory.
+        /// Path of the directory.
         path: RelPath,
     },
-    /// Makes a symbolic link where nothing is, and the directories that lead to it, or retargets an existing one.
+    /// Creates a symbolic link, along with any missing parent directories, or changes the target of an existing link.
     Link {
-        /// The link.
+        /// Path of the link.
         path: RelPath,
-        /// Its target, of 1 to 4095 bytes without NUL.
+        /// Target of the link: 1 to 4095 bytes, without NUL bytes.
         #[serde(with = "crate::byte_text")]
         target: Vec<u8>,
-        /// The digest of the target that the link has before this step; none for a new link.
+        /// Digest of the target that the link must have before this step, or `None` for a new link.
         #[serde(deserialize_with = "Option::deserialize")]
         expected: Option<Digest>,
     },
 }
 
 impl Operation {
-    /// The capture that it takes a file from.
+    /// Returns the run whose capture contains the new content, if the operation is [`Take`](Self::Take).
     pub fn capture(&self) -> Option<RunId> {
         match self {
             Self::Take { capture, .. } => Some(*capture),
@@ -195,7 +192,7 @@ impl Operation {
         }
     }
 
-    /// Returns the paths that it names.
+    /// Returns the paths that the operation names.
     pub fn paths(&self) -> impl Iterator<Item = &RelPath> {
         let (path, other) = match self {
             Self::Patch { path, .. }

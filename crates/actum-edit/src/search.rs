@@ -1,11 +1,11 @@
-//! Search for a text in a content, overlapping occurrences included.
+//! Search for a text in a content, including overlapping occurrences.
 
-/// Limit for the bytes that are compared with overlapping occurrences; long before that there are
-/// several of them.
+/// Maximum number of bytes that are compared during a search for overlapping occurrences. The search always finds at least two
+/// occurrences if they exist, so this limit never hides an ambiguity.
 const OVERLAPPING_BYTES_MAX: usize = 1 << 28;
 
-/// Finds the offsets at which `text` starts in `content`, also where occurrences overlap: `aa` is in `aaa` twice, so it is
-/// ambiguous there. Of very many occurrences, finds the first ones only.
+/// Finds the offsets at which `text` starts in `content`, including overlapping occurrences. For example, `aa` occurs twice in
+/// `aaa`, so it is ambiguous there. If there are very many occurrences, only the first ones are returned.
 pub(crate) fn find_overlapping<'a>(
     content: &'a [u8],
     text: &'a [u8],

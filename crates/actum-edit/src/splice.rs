@@ -1,31 +1,31 @@
-//! The exact byte-level difference between two contents, and its inverse.
+//! Byte-level differences between two contents, and their inverses.
 
 mod widened;
 
 use actum_core::count;
 
-/// Replaces `old` at `offset` by `new`. A list of splices is ascending and does not overlap;
-/// every offset counts in the content before the list is applied.
+/// Replaces the bytes `old` at `offset` with `new`. The splices in a list are in ascending order and do not overlap, and their
+/// offsets refer to the content before any of them is applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Splice {
-    /// Start of `old`, in bytes of the old content.
+    /// Offset of `old` in the old content, in bytes.
     pub offset: u64,
-    /// The bytes that are replaced; their length is trusted only after comparison.
+    /// Bytes to replace. They are compared with the content before the splice is applied.
     pub old: Vec<u8>,
-    /// The bytes that replace them.
+    /// Bytes that replace `old`.
     pub new: Vec<u8>,
 }
 
-/// The content does not hold what a splice says it replaces.
+/// Error for content that does not contain the old bytes of a splice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the content differs from what was recorded at byte {offset}")]
+#[error("the content at byte {offset} differs from the recorded content")]
 pub struct SpliceError {
-    /// Start of the difference, in bytes.
+    /// Offset of the difference, in bytes.
     pub offset: u64,
 }
 
 impl Splice {
-    /// The smallest single splice that turns `old` into `new`; none when they are equal.
+    /// Returns the smallest single splice that turns `old` into `new`, or an empty list if they are equal.
     pub fn between(old: &[u8], new: &[u8]) -> Vec<Self> {
         let prefix = old.iter().zip(new).take_while(|(a, b)| a == b).count();
         let (old_rest, new_rest) =
@@ -40,7 +40,7 @@ impl Splice {
         vec![Self { offset: count(prefix), old, new }]
     }
 
-    /// The list that takes the new content back to the old.
+    /// Returns the inverse splices, which turn the new content into the old one.
     pub fn invert(splices: &[Self]) -> Vec<Self> {
         let (mut added, mut removed) = (0u64, 0u64);
         splices
@@ -54,10 +54,10 @@ impl Splice {
             .collect()
     }
 
-    /// Applies `splices` to `content` held in memory.
+    /// Applies `splices` to `content`, and returns the new content.
     ///
     /// # Errors
-    /// [`SpliceError`] when `content` does not hold the old bytes of a splice.
+    /// Returns [`SpliceError`] if `content` does not contain the old bytes of a splice.
     pub fn apply(splices: &[Self], content: &[u8]) -> Result<Vec<u8>, SpliceError> {
         let mut result = Vec::with_capacity(content.len());
         let mut splicer = Splicer::new(splices);
@@ -66,33 +66,33 @@ impl Splice {
         Ok(result)
     }
 
-    /// Returns the number of bytes of old and new content in the list.
+    /// Returns the total number of old and new bytes in a list of splices.
     pub fn weight(splices: &[Self]) -> u64 {
         splices.iter().map(|s| count(s.old.len()).saturating_add(count(s.new.len()))).sum()
     }
 }
 
-/// Applies a list of splices to content that arrives in pieces of any size.
+/// Applies a list of splices to content that is read in pieces of any size.
 pub struct Splicer<'a> {
     splices: std::slice::Iter<'a, Splice>,
     current: Option<&'a Splice>,
-    /// Number of bytes of `current.old` that have been seen.
+    /// Number of bytes of `current.old` that have been matched.
     matched: usize,
     offset: u64,
 }
 
 impl<'a> Splicer<'a> {
-    /// A splicer that has seen nothing.
+    /// Creates a splicer for the start of the content.
     pub fn new(splices: &'a [Splice]) -> Self {
         let mut splices = splices.iter();
         let current = splices.next();
         Self { splices, current, matched: 0, offset: 0 }
     }
 
-    /// Reads the next piece and passes on the result.
+    /// Processes the next piece of the old content, and passes the resulting new content to `out`.
     ///
     /// # Errors
-    /// [`SpliceError`] when the content does not hold the old bytes of a splice.
+    /// Returns [`SpliceError`] if the content does not contain the old bytes of a splice.
     pub fn feed(
         &mut self,
         mut piece: &[u8],
@@ -127,10 +127,10 @@ impl<'a> Splicer<'a> {
         Ok(())
     }
 
-    /// Ends the content and passes on what is inserted at its end.
+    /// Finishes at the end of the old content, and passes any bytes that are inserted there to `out`.
     ///
     /// # Errors
-    /// [`SpliceError`] when a splice lies past the end.
+    /// Returns [`SpliceError`] if the content ended before a splice.
     pub fn finish(mut self, mut out: impl FnMut(&[u8])) -> Result<(), SpliceError> {
         while let Some(splice) = self.current {
             if splice.offset > self.offset || !self.close(&mut out) {
@@ -140,7 +140,7 @@ impl<'a> Splicer<'a> {
         Ok(())
     }
 
-    /// Passes on the new bytes of the current splice once its old bytes are all seen.
+    /// If the current splice is completely matched, passes its new bytes to `out` and continues with the next splice.
     fn close(&mut self, out: &mut impl FnMut(&[u8])) -> bool {
         match self.current {
             Some(splice) if self.matched == splice.old.len() => {

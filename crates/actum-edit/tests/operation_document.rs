@@ -218,7 +218,7 @@ fn what_no_checked_value_can_be_is_refused() {
     let patch = |operation: Value| edit(json!({"json": {"operations": [operation]}}));
     for (operation, message) in [
         (json!({"copy": {"from": "a", "to": "../b"}}), "it contains `..`"),
-        (json!({"copy": {"from": ".git/config", "to": "b"}}), "it lies in `.git` or `.actum`"),
+        (json!({"copy": {"from": ".git/config", "to": "b"}}), "it is part of `.git` or `.actum`"),
         (json!({"copy": {"from": {"hex": "00"}, "to": "b"}}), "it contains a NUL byte"),
         (json!({"copy": {"from": "a"}}), "missing field `to`"),
         (json!({"copy": {"from": "a", "to": "b", "mode": "0644"}}), "unknown field `mode`"),
@@ -230,15 +230,21 @@ fn what_no_checked_value_can_be_is_refused() {
             json!({"write": {"path": "a", "content": "", "expected": "0"}}),
             "is not a SHA-256 digest",
         ),
-        (edit(json!({"chunks": [{"anchors": [], "lines": ["a"], "at_end": true}]})), "begins with"),
-        (edit(json!({"chunks": [{"anchors": [], "lines": [""], "at_end": true}]})), "begins with"),
+        (
+            edit(json!({"chunks": [{"anchors": [], "lines": ["a"], "at_end": true}]})),
+            "must begin with",
+        ),
+        (
+            edit(json!({"chunks": [{"anchors": [], "lines": [""], "at_end": true}]})),
+            "must begin with",
+        ),
         (
             edit(json!({"binary": {"before": id, "after": "0", "change": {"literal": ""}}})),
-            "`0` is no id of git",
+            "`0` is not a git object id",
         ),
-        (patch(json!({"remove": {"path": "a"}})), "is no JSON Pointer"),
-        (patch(json!({"add": {"path": "", "value": "[1,]"}})), "is one too many"),
-        (patch(json!({"add": {"path": "", "value": "{\"a\":1,\"a\":2}"}})), "a second time"),
+        (patch(json!({"remove": {"path": "a"}})), "is not a valid JSON Pointer"),
+        (patch(json!({"add": {"path": "", "value": "[1,]"}})), "trailing comma"),
+        (patch(json!({"add": {"path": "", "value": "{\"a\":1,\"a\":2}"}})), "duplicate field"),
         (patch(json!({"add": {"path": "", "value": 1}})), "expected a string"),
     ] {
         let said = problem(operation.clone());
@@ -251,5 +257,5 @@ fn what_no_checked_value_can_be_is_refused() {
     assert!(said.starts_with("invalid value: integer `-1`"), "{said}");
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     let said = problem(patch(json!({"add": {"path": "", "value": deep}})));
-    assert_eq!(said, "arrays and objects are nested more than 127 deep here");
+    assert_eq!(said, "arrays and objects are nested more than 127 levels deep");
 }

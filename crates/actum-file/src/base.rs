@@ -1,4 +1,4 @@
-//! Base directories: the static list of directories in which file tasks act (FE-6).
+//! Base directories, the static list of directories in which file tasks may change files (FE-6).
 
 use std::collections::BTreeSet;
 
@@ -8,61 +8,61 @@ use actum_record::lease::{BaseDirectory, LeaseTermError};
 
 use crate::path::FilePath;
 
-/// Most base directories of an operator.
+/// Maximum number of base directories in a policy.
 pub const BASE_DIRECTORIES_MAX: usize = 64;
 
-/// Base directories of an operator. Each is the root of a workspace of its own.
+/// Base directories from the policy of an operator. Each of them is the root of a separate workspace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BaseDirectories(BTreeSet<BaseDirectory>);
 
-/// Base directory of a path, and the path below it.
+/// Location of a file: its base directory, and its path relative to this directory.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Located {
-    /// Base directory.
+    /// Base directory that contains the file.
     pub base: BaseDirectory,
-    /// Path below it.
+    /// Path relative to the base directory.
     pub path: RelPath,
 }
 
-/// List that is rejected.
+/// Reason why a list of base directories is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BaseDirectoriesError {
-    /// A path that cannot be one.
+    /// A path is not a valid base directory.
     #[error(transparent)]
     Path(#[from] LeaseTermError),
-    /// A directory of state of actum or git, or below one.
+    /// A path is a state directory of actum or git, or is inside one.
     #[error(transparent)]
     State(#[from] PathError),
-    /// The root of the file system.
-    #[error("`/` cannot be a base directory: everything would lie below it")]
+    /// The root of the file system is listed.
+    #[error("`/` cannot be a base directory because every path would be below it")]
     Root,
-    /// More than [`BASE_DIRECTORIES_MAX`].
-    #[error("{count} base directories are listed, and {BASE_DIRECTORIES_MAX} is the most")]
+    /// The list has more than [`BASE_DIRECTORIES_MAX`] directories.
+    #[error("{count} base directories are listed, but at most {BASE_DIRECTORIES_MAX} are allowed")]
     TooMany {
-        /// Count.
+        /// Number of listed directories.
         count: usize,
     },
 }
 
-/// Reason why a path lies in no base directory.
+/// Reason why a file task cannot use a path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LocateError {
-    /// No base directory holds it.
-    #[error("`{}` lies below no base directory of the operator's policy", Cut(path.as_str().as_bytes(), 200))]
+    /// The path is not below any base directory.
+    #[error("`{}` is not below any base directory in the operator's policy", Cut(path.as_str().as_bytes(), 200))]
     Outside {
-        /// Path.
+        /// Absolute path from the manifest.
         path: FilePath,
     },
-    /// The path below the base directory cannot be changed: state of actum or git.
+    /// The path is part of the state of actum or git, which must not be changed.
     #[error(transparent)]
     Path(#[from] PathError),
 }
 
-/// Reason why the engine of a base directory was not opened, as a sentence.
+/// Error from opening the engine of a base directory, with only its message.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub struct OpenError {
-    /// Sentence.
+    /// Message of the original error.
     pub message: String,
 }
 
@@ -73,10 +73,10 @@ impl From<actum::Error> for OpenError {
 }
 
 impl BaseDirectories {
-    /// Reads the list of a policy.
+    /// Parses the list of base directories from a policy.
     ///
     /// # Errors
-    /// [`BaseDirectoriesError`]
+    /// Returns [`BaseDirectoriesError`] if a directory is not allowed or the list is too long.
     pub fn new<'t>(
         listed: impl IntoIterator<Item = &'t str>,
     ) -> Result<Self, BaseDirectoriesError> {
@@ -86,7 +86,7 @@ impl BaseDirectories {
             if directory.names().next().is_none() {
                 return Err(BaseDirectoriesError::Root);
             }
-            // Otherwise no lease could be judged for a file in it.
+            // A lease can only be checked for paths that are valid in a workspace.
             RelPath::new(directory.as_str().trim_matches('/'))?;
             directories.insert(directory);
         }
@@ -96,15 +96,15 @@ impl BaseDirectories {
         }
     }
 
-    /// The directories, ordered by path.
+    /// Iterates over the directories, ordered by path.
     pub fn iter(&self) -> impl Iterator<Item = &BaseDirectory> {
         self.0.iter()
     }
 
-    /// Finds the deepest base directory above a path, compared name by name.
+    /// Finds the deepest base directory that contains a path. Paths are compared by whole components.
     ///
     /// # Errors
-    /// [`LocateError`]
+    /// Returns [`LocateError`] if no base directory contains the path, or if the path must not be changed.
     pub fn locate(&self, path: &FilePath) -> Result<Located, LocateError> {
         let holding = self.0.iter().filter_map(|base| Some((base, below(base, path)?)));
         let deepest = holding.max_by_key(|(base, _)| base.names().count());
@@ -113,7 +113,7 @@ impl BaseDirectories {
     }
 }
 
-/// Returns the path below a base directory; `None` if it is not a descendant.
+/// Returns the path relative to a base directory, or `None` if the path is not below it.
 fn below(base: &BaseDirectory, path: &FilePath) -> Option<String> {
     let mut names = path.names();
     for name in base.names() {

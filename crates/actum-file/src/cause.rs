@@ -1,4 +1,4 @@
-//! Causes of failures, and their codes of the closed set (FE-15).
+//! Causes of failed file tasks, and the error code for each of them (FE-15).
 
 use actum::reason::{self, Reason};
 use actum_ledger::LedgerError;
@@ -10,61 +10,62 @@ use crate::ports::LeaseRefusal;
 use crate::result::{Detail, ErrorCode, WorkspaceState};
 use crate::worker_error::WorkerError;
 
-/// Cause of the failure of a file task.
+/// Cause of a failed file task.
 #[derive(Debug, thiserror::Error)]
 pub enum Cause {
-    /// The manifest is rejected.
+    /// The manifest is invalid.
     #[error(transparent)]
     Manifest(#[from] ManifestError),
     /// The lease does not allow the task.
     #[error(transparent)]
     Lease(#[from] LeaseRefusal),
-    /// A path lies in no base directory.
+    /// A path of the task is not below any base directory, or must not be changed.
     #[error(transparent)]
     Locate(#[from] LocateError),
     /// A base directory cannot be used.
-    #[error("the base directory `{}` cannot be used: {source}", actum_core::path::Quoted(base.as_bytes()))]
+    #[error("cannot use the base directory `{}`: {source}", actum_core::path::Quoted(base.as_bytes()))]
     Base {
-        /// Its path.
+        /// Path of the base directory.
         base: String,
-        /// Error.
+        /// Error from opening its engine.
         source: OpenError,
     },
-    /// The task id is bound to another manifest.
-    #[error("the task id stands for another manifest")]
+    /// The task id was already used for a different manifest.
+    #[error("the task id is already in use for a different manifest")]
     IdTaken,
-    /// Another process carries out the task.
+    /// Another process is carrying out the task.
     #[error("another process is carrying out this task")]
     UnderWay,
-    /// The task was started, and how it ended is not known yet.
+    /// The task was started, but its outcome is not known yet.
     #[error(
-        "the task was started, and how it ended is not known: a base directory of it cannot be used now, or is another workspace"
+        "the task was started, but its outcome is unknown because one of its base directories is unavailable or is now a \
+         different workspace"
     )]
     Unsettled,
-    /// The process of the task was ended before its change lasted.
-    #[error("the process of the task was ended; no effect of it lasts")]
+    /// The process of the task ended before its change was complete.
+    #[error("the process of the task ended early, and no effect of it remains")]
     Interrupted,
-    /// The worker failed.
+    /// The byte worker failed.
     #[error(transparent)]
     Worker(#[from] WorkerError),
-    /// The worker read other bytes than the host.
-    #[error("the process that reads the bytes read others than the host")]
+    /// The byte worker read different bytes than the host.
+    #[error("the worker process and the host read different bytes from the file")]
     OtherBytes,
-    /// The change is not the one of the manifest.
-    #[error("the change would not be the one that the manifest asks for")]
+    /// The staged change differs from the change that the manifest requests.
+    #[error("the change would differ from the one that the manifest requests")]
     OtherChange,
-    /// The engine refused or failed.
+    /// The engine rejected the change or failed.
     #[error(transparent)]
     Engine(#[from] actum::Error),
-    /// The files that the run of an earlier process left are neither as before nor as after it.
-    #[error("the change is neither made nor undone; an operator has to look at the files")]
+    /// An earlier process left the files in a state that is neither the old nor the new one.
+    #[error("the change is neither complete nor undone; an operator must check the files")]
     Unknown,
-    /// The half of a move that was published could not be undone.
+    /// A move between two base directories failed after its destination was published, and the destination could not be removed.
     #[error("the move failed ({cause}), and its destination could not be removed: {source}")]
     NotUndone {
-        /// Cause.
+        /// Reason why the move failed.
         cause: Box<Self>,
-        /// Error of the undo.
+        /// Error from removing the destination.
         source: Box<actum::Error>,
     },
 }
@@ -82,7 +83,7 @@ impl From<LedgerError> for Cause {
 }
 
 impl Cause {
-    /// Code of the closed set. This is the only table of codes.
+    /// Returns the error code of the cause. No other code maps causes to error codes.
     pub fn code(&self) -> ErrorCode {
         if let Self::Engine(error) = self
             && let Some(refusal) = LeaseRefusal::in_error(error)
@@ -113,8 +114,8 @@ impl Cause {
         }
     }
 
-    /// Returns true if the task stays open, and the next request settles it. Then only the journal
-    /// of a base directory has the end of a run, or a published destination still has to be undone.
+    /// Checks whether the task must stay open, so that the next request settles it. This is the case if only the journal of a
+    /// base directory knows the outcome of a run, or if a published destination must still be undone.
     pub(crate) fn is_open(&self) -> bool {
         if let Self::NotUndone { source, .. } = self {
             return is_transient(source);
@@ -124,7 +125,7 @@ impl Cause {
             || matches!(error.workspace(), State::Published | State::NeedsAttention)
     }
 
-    /// Permanent name.
+    /// Returns the permanent reason code of the cause.
     pub fn reason(&self) -> &'static str {
         let reason = match self {
             Self::Lease(
@@ -153,7 +154,7 @@ impl Cause {
         reason.name()
     }
 
-    /// State of the files.
+    /// Returns the state of the files after the failure.
     pub fn workspace(&self) -> WorkspaceState {
         match self {
             Self::Engine(error) => match error.workspace() {
@@ -177,7 +178,7 @@ impl Cause {
         }
     }
 
-    /// Detail of a result.
+    /// Returns the details of the failure, for an execution result.
     pub fn detail(&self) -> Detail {
         Detail {
             reason: self.reason().to_owned(),
@@ -187,8 +188,8 @@ impl Cause {
     }
 }
 
-/// An undo that failed with this error can succeed later: the machine failed (a full disk, for
-/// example), and nothing at the path is in its way.
+/// Checks whether an undo that failed with this error can succeed later. It can if the cause is temporary, such as a full disk,
+/// and not the state of the path.
 pub(crate) fn is_transient(error: &actum::Error) -> bool {
     if let actum::Error::Workspace(error) = error {
         return matches!(error.kind, ErrorKind::Io { .. } | ErrorKind::Busy { .. });

@@ -1,4 +1,5 @@
-//! Host of the File Executor: lock, keys, ledger and publishing. The bytes are read and written by a worker.
+//! Host of the File Executor. It holds the lock, the keys and the ledger, and publishes changes, while a worker reads and writes
+//! the bytes of files.
 
 mod settle;
 
@@ -26,61 +27,61 @@ use crate::verify::{ResultProblem, verify};
 use crate::worker::ByteWorker;
 use actum_record::lease::{BaseDirectory, LeaseId, TaskName};
 
-/// Pause before a busy workspace is tried again.
+/// Delay before another attempt to use a busy workspace.
 const BUSY_WAIT: Duration = Duration::from_millis(2);
 
 /// Executor of file tasks.
 pub struct Host<'h, D: Disk> {
-    /// Ledger, keys and clock.
+    /// Ledger, keys and clock of the installation.
     pub records: Records,
-    /// Base directories of the operator.
+    /// Base directories from the operator's policy.
     pub bases: BaseDirectories,
-    /// Opens the engine of a base directory, after all checks on its place.
+    /// Opens the engine of a base directory after checking its location.
     pub open: &'h dyn Fn(&BaseDirectory) -> Result<Engine<D>, OpenError>,
-    /// Reads and writes the bytes.
+    /// Worker that reads and writes the bytes of files.
     pub worker: &'h mut dyn ByteWorker<D>,
-    /// Lease that came with the request.
+    /// Check of the lease that came with the request.
     pub leases: &'h dyn LeaseCheck,
     /// Log of file tasks.
     pub log: &'h dyn TaskLog,
-    /// Actor that asks.
+    /// Actor that requests the task.
     pub actor: Actor,
-    /// Returns true once cancellation is requested.
+    /// Returns whether cancellation has been requested.
     pub is_cancelled: &'h dyn Fn() -> bool,
 }
 
-/// Result of a request.
+/// Signed result of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileTaskEnd {
-    /// The result.
+    /// Content of the result.
     pub result: ExecutionResult,
-    /// Signed envelope.
+    /// Signed envelope that contains the result.
     pub envelope: Vec<u8>,
-    /// The result is the stored one of an earlier request (FE-11).
+    /// Whether this is the stored result of an earlier request (FE-11).
     pub is_stored: bool,
 }
 
-/// Reason why there is no result.
+/// Reason why a request produced no signed result.
 #[derive(Debug, thiserror::Error)]
 pub enum HostError {
     /// The result could not be signed.
     #[error(transparent)]
     Sign(#[from] SignResultError),
-    /// The engine failed; a change that was published is settled by the next request.
+    /// The engine failed. If a change was published, the next request settles its task.
     #[error(transparent)]
     Engine(#[from] actum::Error),
-    /// The end of the change is not known in this process; the next request settles it.
-    #[error("the file task is not settled: {0}")]
+    /// This process does not know the outcome of the change, and the next request settles the task.
+    #[error("the outcome of the file task is not known yet: {0}")]
     Open(Box<Cause>),
     /// The log of file tasks failed.
-    #[error("cannot record the file task: {0}")]
+    #[error("failed to record the file task: {0}")]
     Log(#[from] LedgerError),
-    /// A stored result is not sound.
-    #[error("the stored result of the task is damaged: {0}")]
+    /// The stored result of an earlier request is not valid.
+    #[error("the stored result of the file task is damaged: {0}")]
     Stored(#[from] ResultProblem),
 }
 
-/// Request whose lease was found valid.
+/// Request for a file task whose lease was found valid.
 struct Accepted {
     manifest: Manifest,
     /// Ids of the blocks of the lease.
@@ -88,19 +89,19 @@ struct Accepted {
     requested: Timestamp,
 }
 
-/// Success of a task.
+/// Outcome of a file task that succeeded.
 struct Success {
     runs: Vec<RunId>,
-    /// Recovery reference of a deletion.
+    /// Recovery reference, if the task deleted a file.
     recovery: Option<String>,
 }
 
 impl<D: Disk> Host<'_, D> {
-    /// Carries out a task, and returns its signed result. It first settles tasks that earlier
-    /// processes left open.
+    /// Carries out the task in `manifest`, and returns its signed result. Before that, settles tasks that earlier processes left
+    /// open.
     ///
     /// # Errors
-    /// [`HostError`] if there is no result that could be signed and stored.
+    /// Returns [`HostError`] if no result could be signed and stored. A task that fails has a result, so it is not an error.
     pub fn run(&mut self, manifest: &[u8]) -> Result<FileTaskEnd, HostError> {
         let requested = self.records.now();
         let manifest = match Manifest::read(manifest) {
@@ -108,7 +109,7 @@ impl<D: Disk> Host<'_, D> {
             Err(error) => return self.refuse(&Asked::new(manifest), &error.into(), requested),
         };
         self.recover()?;
-        // The holder of the mark is the only one that starts and ends the task.
+        // Only the process that holds the mark may start and end the task.
         let Some(mark) = take_mark(&self.records, &manifest.task)? else {
             return self.answer(&manifest.asked(), &Cause::UnderWay, requested);
         };
@@ -117,7 +118,7 @@ impl<D: Disk> Host<'_, D> {
         end
     }
 
-    /// Carries out a task that no other process starts or ends meanwhile.
+    /// Carries out a task while holding its mark, so that no other process can start or end it.
     fn run_alone(
         &mut self,
         manifest: Manifest,
@@ -153,14 +154,14 @@ impl<D: Disk> Host<'_, D> {
         self.carry_out(&Accepted { manifest, lease_ids, requested }, &lease)
     }
 
-    /// Returns the stored result, byte for byte.
+    /// Returns the stored result of an earlier request, byte for byte.
     fn stored(&self, manifest: &Manifest, envelope: Vec<u8>) -> Result<FileTaskEnd, HostError> {
         let keyring: &Keyring = self.records.keyring();
         let result = verify(&envelope, keyring, &manifest.task)?.result;
         Ok(FileTaskEnd { result, envelope, is_stored: true })
     }
 
-    /// Signs and stores a refusal that binds no task id.
+    /// Signs and stores a refusal, which does not reserve the task id.
     fn refuse(
         &self,
         asked: &Asked,
@@ -172,7 +173,7 @@ impl<D: Disk> Host<'_, D> {
         Ok(end)
     }
 
-    /// Signs a failure that is not stored.
+    /// Signs a failure without storing it.
     fn answer(
         &self,
         asked: &Asked,
@@ -185,7 +186,7 @@ impl<D: Disk> Host<'_, D> {
         Ok(FileTaskEnd { result, envelope, is_stored: false })
     }
 
-    /// Carries out an accepted task, and records its end.
+    /// Carries out an accepted task, and records its result.
     fn carry_out(
         &mut self,
         accepted: &Accepted,
@@ -215,7 +216,7 @@ impl<D: Disk> Host<'_, D> {
         };
         let done = change(&self.bases, self.open, &mut task);
         let done = match done {
-            // The journal has its end; the next request reads it there.
+            // The journal knows the outcome, and the next request reads it from there.
             Err(cause) if cause.is_open() => return Err(HostError::Open(Box::new(cause))),
             done => done,
         };
@@ -228,7 +229,7 @@ impl<D: Disk> Host<'_, D> {
         Ok(FileTaskEnd { result, envelope, is_stored: false })
     }
 
-    /// Makes the result of an accepted task.
+    /// Builds the result of an accepted task.
     fn result(
         &self,
         Accepted { manifest, lease_ids, requested }: &Accepted,
@@ -271,8 +272,8 @@ impl<D: Disk> Host<'_, D> {
     }
 }
 
-/// Takes the mark of a task: its process is alive, and no other one starts or ends it. `None` where
-/// another process has it.
+/// Takes the mark of a task, which shows that its process is alive and prevents other processes from starting or ending it.
+/// Returns `None` if another process holds the mark.
 fn take_mark(records: &Records, task: &TaskName) -> Result<Option<UnderWay>, actum::Error> {
     let digest = Digest::of(task.as_str().as_bytes());
     let (high, low) = digest.as_bytes().split_at(8);
@@ -282,7 +283,7 @@ fn take_mark(records: &Records, task: &TaskName) -> Result<Option<UnderWay>, act
     Ok(records.marks().take(Activity::FileTask, id, workspace)?)
 }
 
-/// Output of a task that succeeded.
+/// Builds the output of a task that succeeded.
 fn output(manifest: &Manifest, recovery: Option<String>) -> Output {
     let work = &manifest.work;
     let source = work.source().as_str().to_owned();
@@ -299,14 +300,14 @@ fn output(manifest: &Manifest, recovery: Option<String>) -> Output {
     }
 }
 
-/// Opens the engine of a base directory.
+/// Function that opens the engine of a base directory.
 type Open<'o, D> = &'o dyn Fn(&BaseDirectory) -> Result<Engine<D>, OpenError>;
 
 fn open<D: Disk>(open: Open<'_, D>, base: &BaseDirectory) -> Result<Engine<D>, Cause> {
     open(base).map_err(|source| Cause::Base { base: base.as_str().to_owned(), source })
 }
 
-/// Makes the change of a task; tries again while another process is at work in a base directory.
+/// Makes the change of a task. Waits and tries again while another process uses one of its base directories.
 fn change<D: Disk>(
     bases: &BaseDirectories,
     engines: Open<'_, D>,
@@ -337,7 +338,7 @@ fn change<D: Disk>(
     }
 }
 
-/// Changes files of one base directory.
+/// Makes a change within a single base directory.
 fn change_one<D: Disk>(
     engines: Open<'_, D>,
     task: &mut Task<'_, D>,
@@ -361,7 +362,7 @@ fn change_one<D: Disk>(
     Ok(Success { runs: vec![done.run()], recovery })
 }
 
-/// Copies a file into another base directory: one run, in that one.
+/// Copies a file to another base directory, with a single run in the destination.
 fn copy_between<D: Disk>(
     engines: Open<'_, D>,
     task: &mut Task<'_, D>,
@@ -373,8 +374,8 @@ fn copy_between<D: Disk>(
     let request = task.request(Vec::new());
     let label = request.label.clone().unwrap_or_default();
     let options = RunOptions { limits: request.limits.clone(), label, wait: false };
-    // The handle outlives the lock: bytes that are read through it are compared before the copy is
-    // adopted.
+    // The open file is used after the lock on its workspace is released. This is safe because the copied bytes are compared with
+    // it before the copy is adopted.
     let file = from.workspace_mut().begin(options)?.open_source(&source.path)?;
     let mut part = DestinationPart {
         task,
@@ -391,8 +392,8 @@ fn copy_between<D: Disk>(
     Ok(Success { runs: vec![done.run()], recovery: None })
 }
 
-/// Moves a file to another base directory: two runs. The commit of the source decides; if that
-/// fails the destination is undone.
+/// Moves a file to another base directory, with a run in each of them. The move succeeds if the run of the source commits.
+/// Otherwise, the destination is undone.
 fn move_between<D: Disk>(
     engines: Open<'_, D>,
     task: &mut Task<'_, D>,
@@ -423,7 +424,7 @@ fn move_between<D: Disk>(
         Err(cause) => cause,
     };
     match (&cause, published) {
-        // The journal knows whether the source is gone; only then may the destination be touched.
+        // Only the journal knows whether the source was removed. The destination may be the only copy, so it must stay for now.
         (cause_of_source, _) if cause_of_source.is_open() => Err(cause),
         (_, None) => Err(cause),
         (_, Some(run)) => match undo(&mut to, run, &actor) {
@@ -435,7 +436,7 @@ fn move_between<D: Disk>(
     }
 }
 
-/// Undoes the destination of a move, if it is in effect.
+/// Undoes the destination of a move, unless that has already been done.
 fn undo<D: Disk>(engine: &mut Engine<D>, run: RunId, actor: &Actor) -> Result<(), actum::Error> {
     let request = Request {
         door: actum::EntryPoint::FileTask,
@@ -454,16 +455,16 @@ fn undo<D: Disk>(engine: &mut Engine<D>, run: RunId, actor: &Actor) -> Result<()
     }
 }
 
-/// Waits for the background work of a ledger. A checkpoint that could not be signed is signed by the next process.
+/// Waits for the background work of the ledger. Errors are ignored, because the next process signs a missing checkpoint.
 fn finish<D: Disk>(engine: &Engine<D>) {
     drop(engine.finish());
 }
 
 impl<D: Disk> Host<'_, D> {
-    /// Restores a deleted file: a run like any other, which undoes the deletion.
+    /// Restores a deleted file with a normal run that undoes the deletion.
     ///
     /// # Errors
-    /// [`RecoveryError`]
+    /// Returns [`RecoveryError`] if no base directory has the deletion, or if the engine fails.
     pub fn restore(&mut self, reference: &RecoveryReference) -> Result<actum::Done, RecoveryError> {
         for base in self.bases.iter() {
             let Ok(mut engine) = (self.open)(base) else { continue };
@@ -483,11 +484,12 @@ impl<D: Disk> Host<'_, D> {
     }
 }
 
-/// Tasks that were settled for processes that are gone.
+/// Result of settling the tasks of processes that ended early.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Settled {
-    /// Results of the tasks.
+    /// Results of the tasks that were settled.
     pub ends: Vec<FileTaskEnd>,
-    /// Tasks that stay open, since a base directory of them cannot be opened or is another workspace now.
+    /// Tasks that stay open because they are still running, or because one of their base directories cannot be opened or is now
+    /// a different workspace.
     pub open: Vec<TaskStart>,
 }

@@ -1,4 +1,4 @@
-//! Log of file tasks in the ledger.
+//! Log of file tasks that is stored in the ledger.
 
 use actum::Records;
 use actum_core::canonical;
@@ -15,16 +15,16 @@ use crate::path::FilePath;
 use crate::ports::{LoggedTask, TaskLog, TaskRoot, TaskStart};
 use crate::result::ExecutionResult;
 
-/// Entries of file tasks that are read at once.
+/// Maximum number of ledger entries that are read in one batch.
 const READ_MAX: u64 = 256;
 
-/// Log of file tasks in the ledger of an installation.
+/// Log of file tasks that stores its entries in the ledger of an installation.
 pub struct LedgerLog<'r> {
     records: &'r Records,
 }
 
 impl<'r> LedgerLog<'r> {
-    /// Log over the ledger of `records`.
+    /// Creates a log that uses the ledger of `records`.
     pub fn new(records: &'r Records) -> Self {
         Self { records }
     }
@@ -99,7 +99,7 @@ impl TaskLog for LedgerLog<'_> {
             engine: crate::ENGINE.to_owned(),
         });
         let message = |error: canonical::CanonicalError| LedgerError::Damaged {
-            message: format!("the start of the task cannot be written: {error}"),
+            message: format!("cannot encode the start of the file task: {error}"),
         };
         let (body, blobs) = (body.map_err(message)?, vec![blocks.to_vec()]);
         Ok(vec![NewEntry { kind: EntryKind::FileTaskStarted, body, blobs }])
@@ -114,7 +114,7 @@ impl TaskLog for LedgerLog<'_> {
     }
 }
 
-/// Reads a task from its entries. Its result is verified.
+/// Reads a task from its ledger entries, and verifies its result.
 fn logged(log: &dyn Log, keyring: &Keyring, row: &FileTaskRow) -> Result<LoggedTask, LedgerError> {
     let started = row.started.map(|index| start(log, index)).transpose()?;
     let result = row.ended.map(|index| envelope(log, keyring, index)).transpose()?;
@@ -123,14 +123,15 @@ fn logged(log: &dyn Log, keyring: &Keyring, row: &FileTaskRow) -> Result<LoggedT
         (Some(start), _) => start.manifest,
         (None, Some((_, result))) => result.manifest,
         (None, None) => {
-            let message = format!("the file task `{}` has no entry", row.task.as_str());
+            let message =
+                format!("the ledger has no entry for the file task `{}`", row.task.as_str());
             return Err(LedgerError::Damaged { message });
         }
     };
     Ok(LoggedTask { manifest, start, started, result: result.map(|(envelope, _)| envelope) })
 }
 
-/// Reads the start of a task.
+/// Reads the ledger entry that records the start of a task.
 fn start(log: &dyn Log, index: u64) -> Result<(TaskStart, EntryRef), LedgerError> {
     let wrong = |message: &str| LedgerError::entry(index, &message);
     let entry = log.sound_entry(index)?;
@@ -142,7 +143,7 @@ fn start(log: &dyn Log, index: u64) -> Result<(TaskStart, EntryRef), LedgerError
         Capability::FileCopy => FileCapability::FileCopy,
         Capability::FileDelete => FileCapability::FileDelete,
         Capability::Apply | Capability::Exec | Capability::Task | Capability::Action(_) => {
-            return Err(wrong("its capability is none of a file task"));
+            return Err(wrong("its capability is not one of a file task"));
         }
     };
     let path =
@@ -162,7 +163,7 @@ fn start(log: &dyn Log, index: u64) -> Result<(TaskStart, EntryRef), LedgerError
     Ok((start, EntryRef { origin: log.origin()?, index, leaf: leaf_hash(&entry.body) }))
 }
 
-/// Reads the signed result of a task, and verifies it.
+/// Reads and verifies the signed result of a task.
 fn envelope(
     log: &dyn Log,
     keyring: &Keyring,
@@ -176,7 +177,7 @@ fn envelope(
     Ok((entry.body, result))
 }
 
-/// Result of a task that has ended.
+/// Parses the stored result of a task that has ended.
 fn result(task: &LoggedTask) -> Option<ExecutionResult> {
     let envelope = actum_record::dsse::Envelope::read(task.result.as_ref()?).ok()?;
     serde_json::from_slice(&envelope.payload).ok()

@@ -1,8 +1,9 @@
-//! The File Executor: moves, copies and deletes regular files below base directories, under a lease (FE).
+//! File Executor, which moves, copies and deletes regular files below base directories under a lease (FE).
 //!
-//! A task manifest names one file and one capability. The host holds lock, keys and ledger, and publishes through the
-//! transactional directory of each base directory; the bytes are read and written by a child process that owns nothing.
-//! How a task ended is an [`ExecutionResult`], signed by the result key, which a kernel verifies with [`verify`].
+//! A task manifest names one file and one capability. The host holds the lock, the keys and the ledger, and publishes changes
+//! through the workspace of each base directory. A sandboxed child process, which has no access to any of these, reads and
+//! writes the bytes. The outcome of a task is an [`ExecutionResult`], which is signed with the result key and which a kernel
+//! verifies with [`verify`].
 
 mod base;
 mod cause;
@@ -46,5 +47,5 @@ pub use verify::{ResultProblem, VerifiedResult, verify, verify_any};
 pub use worker::{ByteWorker, InProcess};
 pub use worker_error::{Quota, WorkerError};
 
-/// Program name and version in results.
+/// Name and version of the program, as recorded in results.
 pub(crate) const ENGINE: &str = concat!("actum ", env!("CARGO_PKG_VERSION"));

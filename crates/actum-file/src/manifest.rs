@@ -1,4 +1,4 @@
-//! Task manifest: the request of a file task (FE-2 to FE-5).
+//! Task manifest, the document that requests a file task (FE-2 to FE-5).
 
 use std::fmt;
 
@@ -14,103 +14,103 @@ use serde::{Deserialize, Serialize};
 
 use crate::path::{FilePath, FilePathProblem};
 
-/// Largest manifest, in bytes.
+/// Maximum size of a manifest, in bytes.
 pub const MANIFEST_BYTES_MAX: usize = 64 << 10;
-/// Longest capability that a result repeats, in bytes.
+/// Maximum length of a requested capability that is repeated in a result or a message, in bytes.
 const CAPABILITY_BYTES_SHOWN_MAX: usize = 64;
 
-/// Task manifest that was read.
+/// Parsed task manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Manifest {
-    /// Id of the task: its idempotency key.
+    /// Identifier of the task, which makes repeated requests idempotent.
     pub task: TaskName,
-    /// Work of the task.
+    /// Operation to perform.
     pub work: FileWork,
-    /// SHA-256 of the bytes of the manifest.
+    /// SHA-256 digest of the manifest bytes.
     pub digest: Digest,
 }
 
-/// Work of a file task.
+/// Operation that a file task performs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileWork {
-    /// Move a file to a free path.
+    /// Moves a file to a path that must not exist.
     Move {
-        /// File.
+        /// Path of the file.
         source: FilePath,
-        /// New path.
+        /// New path of the file.
         destination: FilePath,
     },
-    /// Copy the bytes of a file to a free path.
+    /// Copies the bytes of a file to a path that must not exist.
     Copy {
-        /// File.
+        /// Path of the file.
         source: FilePath,
         /// Path of the copy.
         destination: FilePath,
     },
-    /// Delete a file, reversibly.
+    /// Deletes a file in a way that can be undone.
     Delete {
-        /// File.
+        /// Path of the file.
         source: FilePath,
     },
 }
 
-/// Capability of the closed set (FE-2).
+/// Capability of a file task (FE-2). No other capabilities are supported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum FileCapability {
-    /// Move a file.
+    /// Permission to move a file.
     FileMove,
-    /// Copy a file.
+    /// Permission to copy a file.
     FileCopy,
-    /// Delete a file.
+    /// Permission to delete a file.
     FileDelete,
 }
 
-/// Task of a manifest, as far as it is known of a rejected one. A result names it.
+/// Task that a manifest requests, as recorded in the result. For an invalid manifest, it contains the fields that could be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked {
-    /// Task.
+    /// Identifier of the task, if it is valid.
     pub task: Option<TaskName>,
-    /// Capability.
+    /// Requested capability, if the manifest contains one.
     pub capability: Option<String>,
-    /// SHA-256 of the bytes.
+    /// SHA-256 digest of the manifest bytes.
     pub digest: Digest,
 }
 
-/// Reason why a manifest is rejected.
+/// Reason why a task manifest is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ManifestError {
-    /// A capability outside the closed set.
+    /// The capability is not one of the supported ones.
     #[error(
-        "the capability `{}` is not supported: expected {}, {} or {}",
+        "unsupported capability `{}`; expected {}, {} or {}",
         actum_core::path::Cut(given.as_bytes(), CAPABILITY_BYTES_SHOWN_MAX),
         FileCapability::FileMove,
         FileCapability::FileCopy,
         FileCapability::FileDelete
     )]
     Unsupported {
-        /// Capability.
+        /// Requested capability.
         given: String,
     },
-    /// A document that is not a task manifest.
-    #[error("the task manifest cannot be used: {0}")]
+    /// The document is not a valid task manifest.
+    #[error("invalid task manifest: {0}")]
     Document(#[from] Diagnostic),
-    /// A deletion that is not declared reversible.
-    #[error("FILE_DELETE needs `constraints.reversible` to be true, and it is {}", match found {
+    /// A deletion is not declared reversible.
+    #[error("FILE_DELETE requires `constraints.reversible` to be true, but it is {}", match found {
         Some(_) => "false",
         None => "missing",
     })]
     Irreversible {
-        /// Value.
+        /// Value in the manifest, if there is one.
         found: Option<bool>,
     },
 }
 
 impl FileCapability {
-    /// All of them.
+    /// All supported capabilities.
     pub const ALL: [Self; 3] = [Self::FileMove, Self::FileCopy, Self::FileDelete];
 
-    /// The word for it.
+    /// Returns the name of the capability in a manifest.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::FileMove => "FILE_MOVE",
@@ -119,7 +119,7 @@ impl FileCapability {
         }
     }
 
-    /// The capability as leases name it.
+    /// Returns the corresponding capability of a lease.
     pub fn as_capability(self) -> Capability {
         match self {
             Self::FileMove => Capability::FileMove,
@@ -140,7 +140,7 @@ impl fmt::Display for FileCapability {
 }
 
 impl FileWork {
-    /// Capability that it needs.
+    /// Returns the capability that the operation requires.
     pub fn capability(&self) -> FileCapability {
         match self {
             Self::Move { .. } => FileCapability::FileMove,
@@ -149,7 +149,7 @@ impl FileWork {
         }
     }
 
-    /// File that it works on.
+    /// Returns the path of the file to move, copy or delete.
     pub fn source(&self) -> &FilePath {
         match self {
             Self::Move { source, .. } | Self::Copy { source, .. } | Self::Delete { source } => {
@@ -158,7 +158,7 @@ impl FileWork {
         }
     }
 
-    /// Path that it makes; `None` for a deletion.
+    /// Returns the path that the operation creates, or `None` for a deletion.
     pub fn destination(&self) -> Option<&FilePath> {
         match self {
             Self::Move { destination, .. } | Self::Copy { destination, .. } => Some(destination),
@@ -168,11 +168,11 @@ impl FileWork {
 }
 
 impl Manifest {
-    /// Reads a manifest strictly: one reading, no unknown field, no name twice (D-4). A capability
-    /// outside the closed set is reported before anything else that is wrong (FE-2).
+    /// Parses a manifest strictly. It must not be ambiguous, and must not have unknown or duplicate fields (D-4). An unsupported
+    /// capability takes precedence over any other error (FE-2).
     ///
     /// # Errors
-    /// [`ManifestError`]
+    /// Returns [`ManifestError`] if the manifest is not valid.
     pub fn read(bytes: &[u8]) -> Result<Self, ManifestError> {
         let read = reader::read(bytes, MANIFEST_BYTES_MAX, &TASK_MANIFEST, document);
         let Written { task, capability, source, destination, reversible } = match read {
@@ -188,7 +188,7 @@ impl Manifest {
             (FileCapability::FileMove, Some(destination)) => FileWork::Move { source, destination },
             (FileCapability::FileCopy, Some(destination)) => FileWork::Copy { source, destination },
             (FileCapability::FileDelete, None) => FileWork::Delete { source },
-            // INVARIANT: `document` rejected these.
+            // INVARIANT: `document` has already rejected these combinations.
             (FileCapability::FileMove | FileCapability::FileCopy, None)
             | (FileCapability::FileDelete, Some(_)) => {
                 return Err(ManifestError::Unsupported { given: capability.to_string() });
@@ -200,7 +200,7 @@ impl Manifest {
         Ok(Self { task, work, digest: Digest::of(bytes) })
     }
 
-    /// Request of the task.
+    /// Returns the requested task, for the result.
     pub fn asked(&self) -> Asked {
         let capability = Some(self.work.capability().to_string());
         Asked { task: Some(self.task.clone()), capability, digest: self.digest }
@@ -208,7 +208,7 @@ impl Manifest {
 }
 
 impl Asked {
-    /// Finds task and capability in bytes that may be no manifest.
+    /// Extracts the task and the capability from bytes that need not be a valid manifest.
     pub fn new(bytes: &[u8]) -> Self {
         let digest = Digest::of(bytes);
         let within = bytes.len() <= MANIFEST_BYTES_MAX;
@@ -224,7 +224,7 @@ impl Asked {
         }
     }
 
-    /// The capability of a manifest if it is a text outside the closed set.
+    /// Returns the capability of a manifest if it is a string but not a supported capability.
     fn unsupported(self, bytes: &[u8]) -> Option<String> {
         if bytes.len() > MANIFEST_BYTES_MAX {
             return None;
@@ -234,7 +234,7 @@ impl Asked {
     }
 }
 
-/// The only text of this name in an object.
+/// Returns the string member with this name in an object, unless the name is missing or occurs more than once.
 fn text_of(value: &Value<'_>, name: &str) -> Option<String> {
     let mut named = value.members().iter().filter(|member| member.name == name);
     let (member, None) = (named.next()?, named.next()) else { return None };
@@ -248,7 +248,7 @@ fn text_of(value: &Value<'_>, name: &str) -> Option<String> {
     }
 }
 
-/// Members of a manifest.
+/// Members of a manifest, before the operation is built from them.
 struct Written {
     task: TaskName,
     capability: FileCapability,
@@ -262,42 +262,50 @@ const PATH: Form = Form::Text(Text::filled(PATH_BYTES_MAX, Characters::OneLine))
 
 pub(crate) static TASK_MANIFEST: ObjectSchema = ObjectSchema {
     name: "a task manifest",
-    about: "What the File Executor is asked to do with one file. A manifest with other members, with a name twice in one object, or of more than 64 KiB is refused.",
+    about: "Request to the File Executor to move, copy or delete one file. A manifest with unknown members, with duplicate names in an object, or of more than 64 KiB is rejected.",
     others: Others::Refused,
     members: &[
         Member::required(
             "task_id",
             Form::Text(Text::filled(LEASE_NAME_BYTES_MAX, Characters::OneLine)),
-            "Id of the task: printable ASCII characters without spaces, quotes and backslashes. The same id with the same manifest gives the stored result, and no second effect.",
+            "Identifier of the task: printable ASCII characters except spaces, quotes and backslashes. A repeated request with the same id and manifest returns the stored result and has no further effect.",
         ),
-        Member::required("capability_id", Form::Word(CAPABILITIES), "What is done."),
-        Member::required("input", Form::Object(&INPUT), "The file, and where it goes."),
-        Member::optional("constraints", Form::Object(&CONSTRAINTS), "What must hold."),
+        Member::required(
+            "capability_id",
+            Form::Word(CAPABILITIES),
+            "Operation to perform on the file.",
+        ),
+        Member::required("input", Form::Object(&INPUT), "Source and destination of the operation."),
+        Member::optional(
+            "constraints",
+            Form::Object(&CONSTRAINTS),
+            "Conditions that the task must meet.",
+        ),
     ],
 };
 
 static INPUT: ObjectSchema = ObjectSchema {
     name: "an input",
-    about: "Absolute paths of regular files below base directories of the operator, without `..`. No component of a path is a symbolic link.",
+    about: "Absolute paths of regular files below the operator's base directories, without `..`. No component of a path may be a symbolic link.",
     others: Others::Refused,
     members: &[
-        Member::required("source_path", PATH, "The file, which must exist."),
+        Member::required("source_path", PATH, "Path of the file, which must exist."),
         Member::optional(
             "destination_path",
             PATH,
-            "Path that FILE_MOVE and FILE_COPY create; it must not exist. FILE_DELETE has none.",
+            "Path that FILE_MOVE or FILE_COPY creates, which must not exist. FILE_DELETE must not have a destination.",
         ),
     ],
 };
 
 static CONSTRAINTS: ObjectSchema = ObjectSchema {
     name: "the constraints",
-    about: "What must hold for the task.",
+    about: "Conditions that the task must meet.",
     others: Others::Refused,
     members: &[Member::optional(
         "reversible",
         Form::Flag,
-        "The effect can be undone. FILE_DELETE needs `true`.",
+        "Whether the effect of the task must be reversible. FILE_DELETE requires `true`.",
     )],
 };
 
@@ -312,10 +320,10 @@ fn document(members: &Members<'_>) -> Result<Written, Fault> {
     };
     match (capability, &destination) {
         (FileCapability::FileMove | FileCapability::FileCopy, None) => {
-            Err(contradiction("FILE_MOVE and FILE_COPY need `destination_path`"))
+            Err(contradiction("FILE_MOVE and FILE_COPY require `destination_path`"))
         }
         (FileCapability::FileDelete, Some(_)) => {
-            Err(contradiction("FILE_DELETE has no `destination_path`"))
+            Err(contradiction("FILE_DELETE must not have `destination_path`"))
         }
         (FileCapability::FileMove | FileCapability::FileCopy, Some(same)) if *same == source => {
             Err(contradiction("`source_path` and `destination_path` are the same path"))

@@ -1,4 +1,4 @@
-//! Parts of a task: the change that one run makes in one base directory.
+//! Parts of a file task. Each part is the change that one run makes in one base directory.
 
 use actum::{Engine, EntryPoint, FileTask, Observer, Records, Request, Verified};
 use actum_core::{RelPath, RunId};
@@ -13,7 +13,7 @@ use crate::ports::{LeaseCheck, LeaseFacts, LeaseNeed, TaskLog, TaskRoot, TaskSta
 use crate::quota::Bounds;
 use crate::worker::ByteWorker;
 
-/// Task whose lease was found valid, with the means to carry it out.
+/// Task whose lease was found valid, with everything that is needed to carry it out.
 pub(crate) struct Task<'t, D: Disk> {
     pub(crate) manifest: &'t Manifest,
     pub(crate) lease: &'t LeaseFacts,
@@ -23,12 +23,12 @@ pub(crate) struct Task<'t, D: Disk> {
     pub(crate) log: &'t dyn TaskLog,
     pub(crate) bounds: Bounds<'t>,
     pub(crate) worker: &'t mut dyn ByteWorker<D>,
-    /// Start, once it is recorded or about to be.
+    /// Start of the task, once it is recorded or about to be recorded.
     pub(crate) start: Option<TaskStart>,
 }
 
 impl<D: Disk> Task<'_, D> {
-    /// Checks that the task may continue: cancellation, time, and the lease again.
+    /// Checks that the task may continue: that it is not cancelled or out of time, and that its lease is still valid.
     pub(crate) fn check(&self) -> Result<(), Cause> {
         self.bounds.check()?;
         let work = &self.manifest.work;
@@ -45,7 +45,7 @@ impl<D: Disk> Task<'_, D> {
         Ok(())
     }
 
-    /// Makes the start of the task; returns the entries that record it.
+    /// Starts the task, and returns the ledger entries that record the start.
     fn start(&mut self, roots: Vec<TaskRoot>) -> Result<Vec<actum_ledger::NewEntry>, Cause> {
         let work = &self.manifest.work;
         let start = TaskStart {
@@ -64,7 +64,7 @@ impl<D: Disk> Task<'_, D> {
         Ok(entries)
     }
 
-    /// Builds the request of a part.
+    /// Builds the request for one part of the task.
     pub(crate) fn request(&self, operations: Vec<Operation>) -> Request {
         let work = &self.manifest.work;
         let label = match work {
@@ -90,7 +90,7 @@ impl<D: Disk> Task<'_, D> {
         .within(limits)
     }
 
-    /// Reads a source through the worker, and compares it with the bytes that the transaction read.
+    /// Lets the worker hash the source file, and compares the digest with the one that the transaction computed.
     fn read(&mut self, transaction: &mut Transaction<'_, D>, path: &RelPath) -> Result<(), Cause> {
         let source = transaction.open_source(path)?;
         self.bounds.check_space(source.size())?;
@@ -102,7 +102,7 @@ impl<D: Disk> Task<'_, D> {
         }
     }
 
-    /// Copies a source into a staged file, and takes that in.
+    /// Lets the worker copy the source to a staged file, and adds this file to the transaction.
     fn copy(
         &mut self,
         transaction: &mut Transaction<'_, D>,
@@ -120,13 +120,13 @@ impl<D: Disk> Task<'_, D> {
     }
 }
 
-/// Root of a transaction, as the start of a task names it.
+/// Returns the root and run of a transaction, for the record of the task start.
 fn root_of<D: Disk>(transaction: &Transaction<'_, D>, root: &str) -> Result<TaskRoot, Cause> {
     let (workspace, run) = (transaction.workspace_id()?, transaction.run());
     Ok(TaskRoot { workspace, root: root.to_owned(), run })
 }
 
-/// Checks that a transaction makes exactly one change, the expected one.
+/// Checks that a transaction contains only the expected change.
 fn check_change<D: Disk>(
     transaction: &mut Transaction<'_, D>,
     path: &RelPath,
@@ -138,7 +138,7 @@ fn check_change<D: Disk>(
     }
 }
 
-/// Task in one base directory: one run.
+/// Task within a single base directory, which needs only one run.
 pub(crate) struct Whole<'p, 't, D: Disk> {
     pub(crate) task: &'p mut Task<'t, D>,
     pub(crate) root: &'p str,
@@ -148,7 +148,7 @@ pub(crate) struct Whole<'p, 't, D: Disk> {
 }
 
 impl<D: Disk> Whole<'_, '_, D> {
-    /// Operations that describe the change.
+    /// Returns the operations that describe the change.
     pub(crate) fn operations(&self) -> Vec<Operation> {
         let (from, parents) = (self.source.clone(), EmptyParents::Keep);
         let to = self.destination.cloned();
@@ -164,7 +164,7 @@ impl<D: Disk> Whole<'_, '_, D> {
         operation.into_iter().collect()
     }
 
-    /// Makes the change on the transaction.
+    /// Makes the change in the transaction.
     pub(crate) fn make(&mut self, transaction: &mut Transaction<'_, D>) -> Result<(), Cause> {
         self.run = Some(root_of(transaction, self.root)?);
         self.task.bounds.check_files(1)?;
@@ -206,22 +206,22 @@ impl<D: Disk> Observer<D> for Whole<'_, '_, D> {
     }
 }
 
-/// Source of a move or copy between two base directories. The destination is published before this run publishes.
+/// Source of a move between two base directories. The run of the destination is published before this run.
 pub(crate) struct SourcePart<'p, 't, D: Disk> {
     pub(crate) task: &'p mut Task<'t, D>,
     pub(crate) root: &'p str,
     pub(crate) path: &'p RelPath,
     pub(crate) file: Option<SourceFile<D>>,
     pub(crate) run: Option<TaskRoot>,
-    /// Engine of the destination.
+    /// Engine of the destination directory.
     pub(crate) engine: &'p mut Engine<D>,
     pub(crate) destination: (&'p str, &'p RelPath),
-    /// Run of the destination, once it is published.
+    /// Run of the destination, once that run has been published.
     pub(crate) published: Option<RunId>,
 }
 
 impl<D: Disk> SourcePart<'_, '_, D> {
-    /// Opens the source, and makes its deletion on the transaction.
+    /// Opens the source file, and deletes it in the transaction.
     pub(crate) fn make(&mut self, transaction: &mut Transaction<'_, D>) -> Result<(), Cause> {
         self.run = Some(root_of(transaction, self.root)?);
         self.task.bounds.check_files(1)?;
@@ -267,14 +267,14 @@ pub(crate) struct DestinationPart<'p, 't, D: Disk> {
     pub(crate) root: &'p str,
     pub(crate) path: &'p RelPath,
     pub(crate) file: &'p SourceFile<D>,
-    /// Run of the source, for a move; a copy changes nothing there.
+    /// Run of the source if the file is moved. A copy does not change the source.
     pub(crate) source: Option<TaskRoot>,
     pub(crate) attributes: TakenAttributes,
     pub(crate) run: Option<TaskRoot>,
 }
 
 impl<D: Disk> DestinationPart<'_, '_, D> {
-    /// Stages the copy.
+    /// Copies the file to the destination in the transaction.
     pub(crate) fn make(&mut self, transaction: &mut Transaction<'_, D>) -> Result<(), Cause> {
         self.run = Some(root_of(transaction, self.root)?);
         self.task.copy(transaction, self.file, self.path, self.attributes.clone())?;

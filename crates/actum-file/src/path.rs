@@ -1,65 +1,66 @@
-//! Absolute paths of a task manifest, checked and normalised once.
+//! Absolute paths in a task manifest, which are checked and normalised once.
 
 use std::fmt;
 
 use actum_core::path::{Cut, NAME_BYTES_MAX, PATH_BYTES_MAX};
 
-/// Absolute, normalised UTF-8 path of a regular file (FE-3): no `.`, no `..`, no empty name, no control character.
+/// Absolute, normalised path of a regular file (FE-3). It is valid UTF-8, and has no `.`, `..` or empty components and no control
+/// characters.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FilePath(String);
 
-/// Reason why a path is rejected.
+/// Reason why a path in a task manifest is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FilePathProblem {
-    /// The path does not start at the root of the file system.
+    /// The path does not start with `/`.
     #[error("it is not absolute")]
     Relative,
-    /// The path has a `..` component.
+    /// The path contains a `..` component.
     #[error("it contains `..`")]
     Parent,
     /// The path ends with `/` or `/.`, or is the root.
     #[error("it names a directory")]
     Directory,
-    /// The path has a NUL byte.
+    /// The path contains a NUL byte.
     #[error("it contains a NUL byte")]
     Nul,
-    /// The path has another control character.
+    /// The path contains another control character.
     #[error("it contains a control character")]
     Control,
-    /// The path is longer than the kernel accepts.
+    /// The path or one of its components is longer than the kernel accepts.
     #[error(
-        "it is longer than the file system allows ({NAME_BYTES_MAX} bytes a name, {PATH_BYTES_MAX} in all)"
+        "it is longer than the file system allows ({NAME_BYTES_MAX} bytes per name, {PATH_BYTES_MAX} in total)"
     )]
     TooLong,
 }
 
-/// Rejected path.
+/// Error for a rejected path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the path `{}` cannot be used: {problem}", Cut(given.as_bytes(), 200))]
 pub struct FilePathError {
-    /// Path as given.
+    /// Path from the manifest.
     pub given: String,
-    /// Problem.
+    /// Reason why the path is rejected.
     pub problem: FilePathProblem,
 }
 
 impl FilePath {
-    /// Checks a path and normalises `.` and `//`.
+    /// Checks a path, and removes `.` components and repeated slashes.
     ///
     /// # Errors
-    /// The first [`FilePathProblem`] found.
+    /// Returns [`FilePathError`] with the first problem that is found.
     pub fn new(given: &str) -> Result<Self, FilePathError> {
         normalize(given)
             .map(Self)
             .map_err(|problem| FilePathError { given: given.to_owned(), problem })
     }
 
-    /// The text.
+    /// Returns the path as a string.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Names that lead to it from `/`.
+    /// Iterates over the components of the path, starting after the root.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.split('/').skip(1)
     }

@@ -1,7 +1,6 @@
-//! Ports of the host: the leases that it accepts, and the log of file tasks.
+//! Interfaces through which the host checks leases and accesses the log of file tasks.
 //!
-//! `actum-lease` and the ledger's entries of file tasks are behind them, so that this crate knows
-//! neither Biscuit nor a projection.
+//! They keep `actum-lease` and the ledger out of the host, so that it depends on neither Biscuit nor the tables of the ledger.
 
 use actum::RequestLease;
 use actum_core::{Digest, RunId, Timestamp};
@@ -15,153 +14,152 @@ use crate::path::FilePath;
 
 /// Checks the lease that came with a request.
 pub trait LeaseCheck {
-    /// Checks that the lease allows this at `now`. It is called once when a request comes in, and
-    /// again just before its change is published.
+    /// Checks that the lease allows a file task at the time `now`. This is called once when a request is received, and again just
+    /// before its change is published.
     ///
     /// # Errors
-    /// [`LeaseRefusal`]
+    /// Returns [`LeaseRefusal`] if the lease does not allow the task.
     fn check(&self, need: &LeaseNeed<'_>, now: Timestamp) -> Result<LeaseFacts, LeaseRefusal>;
 }
 
-/// Need of a file task for a lease.
+/// Facts about a file task that its lease must allow.
 #[derive(Debug, Clone)]
 pub struct LeaseNeed<'n> {
-    /// Capability.
+    /// Capability that the task requires.
     pub capability: FileCapability,
-    /// Task.
+    /// Identifier of the task.
     pub task: &'n TaskName,
-    /// Digest of the manifest.
+    /// SHA-256 digest of the manifest.
     pub manifest: Digest,
-    /// Its file.
+    /// Path of the source file.
     pub source: &'n FilePath,
-    /// Path that it makes.
+    /// Path that the task creates, if any.
     pub destination: Option<&'n FilePath>,
-    /// Actor that asks.
+    /// Actor that requests the task.
     pub actor: &'n Actor,
-    /// The start of the task is recorded, which counted as a use of the lease.
+    /// Whether the start of the task has already been recorded, and thus counted as a use of the lease.
     pub is_started: bool,
 }
 
-/// Lease that allows a task.
+/// Lease that allows a file task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaseFacts {
-    /// The lease, with its state in the ledger.
+    /// Lease, together with its state in the ledger.
     pub lease: RequestLease,
 }
 
-/// Reason why a lease does not allow a task.
+/// Reason why a lease does not allow a file task.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LeaseRefusal {
-    /// The lease is missing, unsound, revoked, used up, not valid yet, or does not allow this.
+    /// The lease is missing, invalid, revoked, used up or not valid yet, or does not allow this task.
     #[error("{message}")]
     Invalid {
-        /// Permanent name.
+        /// Permanent reason code.
         reason: &'static str,
-        /// Sentence.
+        /// Error message.
         message: String,
     },
-    /// A quota of it would be exceeded.
+    /// The task would exceed a quota of the lease.
     #[error("{message}")]
     Exhausted {
-        /// Permanent name.
+        /// Permanent reason code.
         reason: &'static str,
-        /// Sentence.
+        /// Error message.
         message: String,
     },
     /// The lease has expired.
     #[error("{message}")]
     Expired {
-        /// Permanent name.
+        /// Permanent reason code.
         reason: &'static str,
-        /// Sentence.
+        /// Error message.
         message: String,
     },
 }
 
-/// Log of file tasks: a task id is started once, and ended once.
+/// Log of file tasks, in which each task id is started and ended at most once.
 pub trait TaskLog {
     /// Finds a task by its id.
     ///
     /// # Errors
-    /// [`LedgerError`]
+    /// Returns [`LedgerError`] if the log cannot be read.
     fn find(&self, task: &TaskName) -> Result<Option<LoggedTask>, LedgerError>;
 
-    /// Lists the tasks that were started and not ended.
+    /// Lists the tasks that were started but have not ended.
     ///
     /// # Errors
-    /// [`LedgerError`]
+    /// Returns [`LedgerError`] if the log cannot be read.
     fn open(&self) -> Result<Vec<TaskStart>, LedgerError>;
 
-    /// Lists the deletions that ended in success: their recovery references stay valid.
+    /// Lists the deletions that succeeded, whose recovery references must stay valid.
     ///
     /// # Errors
-    /// [`LedgerError`]
+    /// Returns [`LedgerError`] if the log cannot be read.
     fn deletions(&self) -> Result<Vec<TaskStart>, LedgerError>;
 
-    /// Starts a task under the lease of these signed blocks. Returns the entries that record it;
-    /// they are appended together with the intent of its first run.
+    /// Returns the entries that record the start of a task, whose lease consists of the signed `blocks`. The caller appends the
+    /// entries together with the intent of the first run.
     ///
     /// # Errors
-    /// [`LedgerError`]
+    /// Returns [`LedgerError`] if the start cannot be encoded.
     fn start(&self, start: &TaskStart, blocks: &[u8]) -> Result<Vec<NewEntry>, LedgerError>;
 
-    /// Records the signed result of a task, durably. It was started, or failed after its lease was
-    /// found valid.
+    /// Durably records the signed result of a task, which either was started or failed after its lease was found valid.
     ///
     /// # Errors
-    /// [`LedgerError`], also if the task was ended before.
+    /// Returns [`LedgerError`] if the result cannot be recorded, or if the task has already ended.
     fn end(&self, task: &TaskName, envelope: &[u8]) -> Result<(), LedgerError>;
 
-    /// Records the signed refusal of a request that binds no task id.
+    /// Records the signed refusal of a request, which does not reserve its task id.
     ///
     /// # Errors
-    /// [`LedgerError`]
+    /// Returns [`LedgerError`] if the refusal cannot be recorded.
     fn refuse(&self, envelope: &[u8]) -> Result<(), LedgerError>;
 }
 
-/// Task in the log.
+/// File task in the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoggedTask {
-    /// Digest of its manifest.
+    /// SHA-256 digest of the manifest.
     pub manifest: Digest,
-    /// Its start, if it was started.
+    /// Start of the task, or `None` if it was not started.
     pub start: Option<TaskStart>,
-    /// Entry of its start.
+    /// Ledger entry that records the start.
     pub started: Option<EntryRef>,
-    /// Its signed result, if it has ended.
+    /// Signed result, or `None` if the task has not ended.
     pub result: Option<Vec<u8>>,
 }
 
-/// Start of a task. It is recorded before the first change, and is all that recovery needs.
+/// Start of a file task. It is recorded before the first change, and contains everything that recovery needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskStart {
-    /// Time of the start.
+    /// Time at which the task started.
     pub time: Timestamp,
-    /// Id.
+    /// Identifier of the task.
     pub task: TaskName,
-    /// Digest of the manifest.
+    /// SHA-256 digest of the manifest.
     pub manifest: Digest,
-    /// Capability.
+    /// Capability that the task uses.
     pub capability: FileCapability,
-    /// File.
+    /// Path of the source file.
     pub source: FilePath,
-    /// Path that is made.
+    /// Path that the task creates, if any.
     pub destination: Option<FilePath>,
-    /// Lease.
+    /// Lease that allows the task.
     pub lease: LeaseRecord,
-    /// Base directories: that of the source, and that of the destination if it is another one.
+    /// Base directory of the source, followed by that of the destination if the task changes two base directories.
     pub roots: Vec<TaskRoot>,
-    /// Actor that asked.
+    /// Actor that requested the task.
     pub actor: Actor,
 }
 
-/// Base directory that a task changes.
+/// Base directory that a file task changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskRoot {
-    /// Workspace.
+    /// Identifier of the workspace in the base directory.
     pub workspace: WorkspaceId,
-    /// Its path.
+    /// Path of the base directory.
     pub root: String,
-    /// Run that makes the change there.
+    /// Run that makes the change in the base directory.
     pub run: RunId,
 }

@@ -1,4 +1,4 @@
-//! Lease that came with a file task, checked by the gate of leases.
+//! Lease that comes with the request for a file task, and its check by the lease gate.
 
 use actum::reason::Reason;
 use actum::{Error, FileTask, Records, Request, RequestLease};
@@ -10,16 +10,18 @@ use actum_ledger::{LedgerError, Refusal};
 use crate::path::FilePath;
 use crate::ports::{LeaseCheck, LeaseFacts, LeaseNeed, LeaseRefusal};
 
-/// Lease that came with a request, or the reason why it is missing.
+/// Lease that came with a request, or the reason why there is no valid lease.
 pub struct PresentedLease<'r> {
     records: &'r Records,
     lease: Result<RequestLease, LeaseRefusal>,
 }
 
 impl<'r> PresentedLease<'r> {
-    /// Lease of a verified token; `None` if the request has none.
+    /// Creates the check for the result of verifying a token. `presented` is `Ok(None)` if the request has no lease.
     pub fn new(records: &'r Records, presented: Result<Option<RequestLease>, Error>) -> Self {
-        let missing = || refusal(Reason::LeaseRequired, "a file task needs a lease, and has none");
+        let missing = || {
+            refusal(Reason::LeaseRequired, "a file task requires a lease, but the request has none")
+        };
         let lease = match presented {
             Ok(lease) => lease.ok_or_else(missing),
             Err(error) => Err(LeaseRefusal::from_error(&error)),
@@ -46,7 +48,7 @@ impl LeaseCheck for PresentedLease<'_> {
             ..Request::apply(Vec::new())
         };
         let relative = |path: &FilePath| RelPath::new(path.as_str().trim_start_matches('/')).ok();
-        // A path that no workspace can have is rejected when it is located.
+        // A path that is not valid in any workspace is rejected later, when its base directory is determined.
         let paths = match (need.destination, relative(need.source)) {
             (_, None) => None,
             (None, Some(source)) => Some((source, None)),
@@ -60,14 +62,13 @@ impl LeaseCheck for PresentedLease<'_> {
 }
 
 impl LeaseRefusal {
-    /// Refusal for an error of the engine.
+    /// Converts any error of the engine to a refusal.
     fn from_error(error: &Error) -> Self {
         Self::in_error(error)
             .unwrap_or_else(|| refusal(actum::reason::of_engine(error), &error.to_string()))
     }
 
-    /// Refusal in a denial by the gate of leases, or by the ledger; `None` if the error has another
-    /// cause.
+    /// Returns the refusal if the lease gate or the ledger rejected the lease, or `None` if the error has another cause.
     pub(crate) fn in_error(error: &Error) -> Option<Self> {
         if let Error::Ledger { source: LedgerError::Refused { refusal: refused } } = error {
             return of_ledger(refused);
@@ -78,7 +79,7 @@ impl LeaseRefusal {
     }
 }
 
-/// Refusal by the gate of leases.
+/// Returns the refusal if a ground comes from the lease gate.
 fn of_ground(ground: &Ground) -> Option<LeaseRefusal> {
     let message = ground.to_string();
     if matches!(ground, Ground::LeaseRequired { .. }) {
@@ -112,7 +113,7 @@ fn of_ground(ground: &Ground) -> Option<LeaseRefusal> {
     })
 }
 
-/// Refusal of the ledger to let anything start under the lease.
+/// Returns the refusal if the ledger does not allow any start under the lease.
 fn of_ledger(refused: &Refusal) -> Option<LeaseRefusal> {
     let is_of_lease = matches!(
         refused,

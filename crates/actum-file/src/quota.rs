@@ -1,22 +1,22 @@
-//! Quotas of a task, and their limits on the worker (FE-12).
+//! Quotas of a file task, which limit its worker (FE-12).
 
 use actum_core::Timestamp;
 use actum_record::lease::Quotas;
 
 use crate::worker_error::{Quota, WorkerError};
 
-/// Longest time of a task whose lease does not limit it, in milliseconds: an hour.
+/// Maximum wall-clock time of a file task in milliseconds: 1 hour. A lease can only set a shorter limit.
 pub const WALL_MS_DEFAULT: u64 = 60 * 60 * 1000;
 
-/// Limits on a worker.
+/// Limits that a worker must observe.
 pub struct Bounds<'b> {
     /// Quotas of the lease.
     pub quotas: Quotas,
-    /// Time by which the task has to be done.
+    /// Time by which the task must be finished.
     pub deadline: Timestamp,
     /// Clock of the host.
     pub now: &'b dyn Fn() -> Timestamp,
-    /// Returns true once cancellation is requested.
+    /// Returns whether cancellation has been requested.
     pub is_cancelled: &'b dyn Fn() -> bool,
 }
 
@@ -28,10 +28,10 @@ impl Bounds<'_> {
         Timestamp::from_micros(from.micros().saturating_add(micros))
     }
 
-    /// Checks that the task may continue.
+    /// Checks that the task is not cancelled and has not passed its deadline.
     ///
     /// # Errors
-    /// `Cancelled`; `Exceeded` for the time.
+    /// Returns `Cancelled`, or `Exceeded` if the deadline has passed.
     pub fn check(&self) -> Result<(), WorkerError> {
         if (self.is_cancelled)() {
             return Err(WorkerError::Cancelled);
@@ -42,10 +42,10 @@ impl Bounds<'_> {
         }
     }
 
-    /// Checks the number of bytes that were read and written.
+    /// Checks the number of bytes that the task reads and writes.
     ///
     /// # Errors
-    /// `Exceeded`
+    /// Returns `Exceeded` if the number is above the quota.
     pub fn check_storage(&self, bytes: u64) -> Result<(), WorkerError> {
         within(self.quotas.storage_bytes, bytes, Quota::Storage)
     }
@@ -53,7 +53,7 @@ impl Bounds<'_> {
     /// Checks the size of the file that the task changes.
     ///
     /// # Errors
-    /// `Exceeded`
+    /// Returns `Exceeded` if the size is above the quota.
     pub fn check_space(&self, bytes: u64) -> Result<(), WorkerError> {
         within(self.quotas.space_bytes, bytes, Quota::Space)
     }
@@ -61,7 +61,7 @@ impl Bounds<'_> {
     /// Checks the number of files that the task changes.
     ///
     /// # Errors
-    /// `Exceeded`
+    /// Returns `Exceeded` if the number is above the quota.
     pub fn check_files(&self, files: u64) -> Result<(), WorkerError> {
         within(self.quotas.files, files, Quota::Files)
     }

@@ -1,4 +1,4 @@
-//! Recovery references of deletions, and the runs that garbage collection keeps for them (FE-10).
+//! Recovery references for deleted files, and the runs that garbage collection must keep for them (FE-10).
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -13,46 +13,46 @@ use actum_record::receipt::PathEffect;
 
 use crate::ports::TaskLog;
 
-/// Reference to a deleted file: workspace, run and digest of the content.
+/// Reference to a deleted file, which `actum file restore` accepts. It names the workspace, the run and the content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecoveryReference {
-    /// Workspace.
+    /// Workspace from which the file was deleted.
     pub workspace: WorkspaceId,
     /// Run that deleted the file.
     pub run: RunId,
-    /// SHA-256 of its content.
+    /// SHA-256 digest of the content of the file.
     pub content: Digest,
 }
 
-/// Text that is no recovery reference.
+/// Error for a text that is not a recovery reference.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{}` is not a recovery reference", Cut(given.as_bytes(), 200))]
 pub struct RecoveryReferenceError {
-    /// Text.
+    /// Rejected text.
     pub given: String,
 }
 
-/// Start of a reference.
+/// Prefix of every recovery reference, which includes its version.
 const SCHEME: &str = "actum-recovery-1";
 
 /// Reason why a deleted file was not restored or released.
 #[derive(Debug, thiserror::Error)]
 pub enum RecoveryError {
-    /// No base directory has a run that deleted such a file.
+    /// No base directory has a run that deleted the file.
     #[error(
-        "no base directory has the run that the recovery reference names (it may be released), or it deleted another file"
+        "no base directory has a deletion that matches the recovery reference; the file may have been released"
     )]
     Unknown,
-    /// The engine refused or failed.
+    /// The engine rejected the request or failed.
     #[error(transparent)]
     Engine(#[from] actum::Error),
 }
 
 impl RecoveryReference {
-    /// Checks that the ledger has the run of it, and that this run deleted a file with its content.
+    /// Checks that the ledger contains the run, and that the run deleted only a file with the given content.
     ///
     /// # Errors
-    /// `Unknown`; `Engine` if the ledger cannot be read.
+    /// Returns `Unknown` if there is no such run, and `Engine` if the ledger cannot be read.
     pub fn check(&self, records: &Records) -> Result<(), RecoveryError> {
         let receipt = records.recorded(self.run)?.and_then(|recorded| recorded.receipt);
         let is_deletion = receipt.is_some_and(|(receipt, _)| {
@@ -95,18 +95,17 @@ impl FromStr for RecoveryReference {
                 content: content.parse().ok()?,
             })
         };
-        // The spelling is unique, so that two references of one file are equal as texts.
+        // Only one spelling is valid, so that references to the same file can be compared as text.
         let read = read().filter(|read| read.to_string() == text);
         read.ok_or_else(|| RecoveryReferenceError { given: text.to_owned() })
     }
 }
 
-/// Computes the runs of a workspace that garbage collection must keep: those of deletions that
-/// succeeded, and of tasks that are not settled. They belong into
-/// [`GcOptions::protected`](actum_workspace::GcOptions::protected).
+/// Returns the runs of a workspace that garbage collection must keep: the runs of successful deletions, and those of tasks that
+/// are not settled. Pass them as [`GcOptions::protected`](actum_workspace::GcOptions::protected).
 ///
 /// # Errors
-/// [`LedgerError`]
+/// Returns [`LedgerError`] if the log of file tasks cannot be read.
 pub fn pinned_runs(
     log: &dyn TaskLog,
     workspace: WorkspaceId,

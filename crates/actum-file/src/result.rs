@@ -1,4 +1,4 @@
-//! Execution result: how a file task ended, signed by the result key (FE-13 to FE-15).
+//! Execution result, the signed document that describes the outcome of a file task (FE-13 to FE-15).
 
 use std::fmt;
 
@@ -13,141 +13,141 @@ use serde::{Deserialize, Serialize};
 
 use crate::manifest::{Asked, FileCapability};
 
-/// Payload type of the envelope.
+/// Payload type of the envelope that contains an execution result.
 pub const PAYLOAD_TYPE: &str = "application/vnd.actum.execution-result+json";
 
-/// Result of a file task. Readers tolerate more fields (D-4).
+/// Outcome of a file task. Readers must accept unknown fields (D-4).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutionResult {
-    /// [`ExecutionResult::FORMAT`].
+    /// Format identifier, which is [`ExecutionResult::FORMAT`].
     pub format: String,
-    /// Task that this is the result of. It is null if the request was refused before its lease was
-    /// found valid, which binds no id.
+    /// Identifier of the task, or `None` if the request was rejected before its lease was found valid. In that case, the id is
+    /// not reserved.
     pub task_id: Option<TaskName>,
-    /// Requested task, if the manifest named one.
+    /// Identifier of the requested task, if the manifest contains one.
     pub requested_task_id: Option<TaskName>,
-    /// Capability that was asked for.
+    /// Requested capability, if the manifest contains one.
     pub capability_id: Option<String>,
-    /// Status of the task.
+    /// Outcome of the task.
     pub status: TaskStatus,
-    /// Effect; null if the task failed.
+    /// Effect of the task, or `None` if the task failed.
     pub output: Option<Output>,
-    /// Code of the closed set; null if the task succeeded.
+    /// Error code, or `None` if the task succeeded.
     pub error_code: Option<ErrorCode>,
-    /// Reason of a failure.
+    /// Reason for the failure, or `None` if the task succeeded.
     pub detail: Option<Detail>,
-    /// SHA-256 of the bytes of the manifest.
+    /// SHA-256 digest of the manifest bytes.
     pub manifest: Digest,
-    /// Ids of the blocks of the lease; empty if none was found valid.
+    /// Identifiers of the lease blocks. Empty if the lease was not found valid.
     pub lease: Vec<LeaseId>,
-    /// Runs that made the change, that of the destination first.
+    /// Runs that made the change. For a move between base directories, the run of the destination comes first.
     pub runs: Vec<RunId>,
-    /// Entry that recorded the start of the task, if it was started.
+    /// Ledger entry that recorded the start of the task, or `None` if the task was not started.
     pub started: Option<EntryRef>,
     /// Time at which the request was received.
     pub requested: Timestamp,
-    /// Time at which it ended.
+    /// Time at which the task ended.
     pub time: Timestamp,
-    /// Program.
+    /// Name and version of the program.
     pub engine: String,
 }
 
-/// Status of a result.
+/// Whether a file task succeeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum TaskStatus {
-    /// The effect was made.
+    /// The task had its intended effect.
     Success,
-    /// No effect lasts, unless the detail says otherwise.
+    /// The task failed. It had no effect, unless the detail of the result says otherwise.
     Failed,
 }
 
-/// Error code of the closed set (FE-15).
+/// Error code of a failed file task (FE-15). There are no other codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ErrorCode {
-    /// The capability is not one of the three.
+    /// The capability is not supported.
     UnsupportedCapability,
-    /// The lease is missing, unsound, or does not allow the task.
+    /// The lease is missing, is invalid, or does not allow the task.
     InvalidLease,
     /// The lease has expired.
     LeaseExpired,
-    /// The task could not be carried out.
+    /// The task failed for any other reason.
     ExecutionFailed,
-    /// A quota was exceeded.
+    /// The task exceeded a quota.
     ResourceExhausted,
 }
 
-/// Output of a task that succeeded (seed 001, 9.1).
+/// Output of a file task that succeeded (seed 001, 9.1).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Output {
-    /// Task.
+    /// Identifier of the task.
     pub task_id: TaskName,
-    /// Capability.
+    /// Capability that the task used.
     pub capability_id: FileCapability,
-    /// Paths.
+    /// Paths of the source and the destination.
     pub result_summary: ResultSummary,
-    /// Data that undoes it.
+    /// Data that is needed to undo the task.
     pub undo_metadata: UndoMetadata,
 }
 
-/// Paths of a task that succeeded, normalised.
+/// Normalised paths of a file task that succeeded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResultSummary {
-    /// File.
+    /// Path of the source file.
     pub source: String,
-    /// Path that was made; null for a deletion.
+    /// Path that was created, or `None` for a deletion.
     pub destination: Option<String>,
 }
 
-/// Data that undoes a task: the original path of a moved file, the recovery reference of a deleted
-/// one, nothing for a copy.
+/// Data that is needed to undo a file task. It is the original path of a moved file, or the recovery reference of a deleted
+/// file, and is empty for a copy.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UndoMetadata {
-    /// Original path of a moved file.
+    /// Path of a moved file before the move.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original_path: Option<String>,
-    /// Reference that `actum file restore` takes.
+    /// Recovery reference of a deleted file, for `actum file restore`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recovery: Option<String>,
 }
 
-/// Reason of a failure.
+/// Reason for the failure of a file task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Detail {
-    /// Permanent name, which `actum explain` knows.
+    /// Permanent reason code, which `actum explain` describes.
     pub reason: String,
-    /// Sentence.
+    /// Description of the failure.
     pub message: String,
-    /// State of the files.
+    /// State of the files after the failure.
     pub workspace: WorkspaceState,
 }
 
-/// State of the files after a failure.
+/// State of the files after a failed file task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkspaceState {
-    /// Nothing was changed.
+    /// The task changed no files.
     Unchanged,
-    /// All changed files are as before.
+    /// Every file that the task changed was restored.
     Restored,
-    /// An operator has to look at it.
+    /// An operator must check the files.
     NeedsAttention,
 }
 
-/// Result that could not be signed.
+/// Reason why an execution result could not be signed.
 #[derive(Debug, thiserror::Error)]
 pub enum SignResultError {
-    /// The result has no exact form.
-    #[error("cannot write the result: {0}")]
+    /// The result cannot be represented as canonical JSON.
+    #[error("cannot encode the result: {0}")]
     Form(#[from] CanonicalError),
-    /// The key failed.
+    /// The result key could not sign the result.
     #[error(transparent)]
     Key(#[from] SignError),
 }
 
 impl ErrorCode {
-    /// All of them.
+    /// All error codes.
     pub const ALL: [Self; 5] = [
         Self::UnsupportedCapability,
         Self::InvalidLease,
@@ -156,7 +156,7 @@ impl ErrorCode {
         Self::ResourceExhausted,
     ];
 
-    /// The code.
+    /// Returns the code as it appears in a result.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::UnsupportedCapability => "UNSUPPORTED_CAPABILITY",
@@ -175,10 +175,10 @@ impl fmt::Display for ErrorCode {
 }
 
 impl ExecutionResult {
-    /// The value of `format`.
+    /// Format identifier of this version.
     pub const FORMAT: &str = "actum.execution-result/1";
 
-    /// Makes the result of a request that failed before its lease was found valid, so that it binds no id.
+    /// Creates the result of a request that failed before its lease was found valid. Such a result does not reserve the task id.
     pub fn refused(
         asked: &Asked,
         (code, detail): (ErrorCode, Detail),
@@ -204,10 +204,10 @@ impl ExecutionResult {
         }
     }
 
-    /// Signs it with the result key; returns the bytes of the envelope.
+    /// Signs the result with the result key, and returns the bytes of the envelope.
     ///
     /// # Errors
-    /// [`SignResultError`]
+    /// Returns [`SignResultError`] if the result cannot be encoded or the key fails.
     pub fn sign(&self, signer: &dyn Signer) -> Result<Vec<u8>, SignResultError> {
         let payload = canonical::to_vec(self)?;
         Ok(Envelope::sign(PAYLOAD_TYPE, payload, signer)?.to_vec()?)
@@ -229,98 +229,126 @@ const CAPABILITIES: &[&str] = &["FILE_MOVE", "FILE_COPY", "FILE_DELETE"];
 
 pub(crate) static EXECUTION_RESULT: ObjectSchema = ObjectSchema {
     name: "an execution result",
-    about: "How a file task ended: the payload of the signed envelope that `actum file run` prints. Readers tolerate members that are not listed.",
+    about: "Outcome of a file task: the payload of the signed envelope that `actum file run` prints. Readers must accept unknown members.",
     others: Others::PassedOver,
     members: &[
-        Member::required("format", Form::Word(&[ExecutionResult::FORMAT]), "Format."),
+        Member::required(
+            "format",
+            Form::Word(&[ExecutionResult::FORMAT]),
+            "Format identifier of the document.",
+        ),
         Member::required(
             "task_id",
             Form::NullOr(&TEXT),
-            "Task. It is null where the request was refused before its lease was found valid.",
+            "Identifier of the task, or null if the request was rejected before its lease was found valid.",
         ),
         Member::required(
             "requested_task_id",
             Form::NullOr(&TEXT),
-            "Task that was asked for, where the manifest named one.",
+            "Identifier of the requested task, if the manifest contains one.",
         ),
-        Member::required("capability_id", Form::NullOr(&TEXT), "Capability that was asked for."),
-        Member::required("status", Form::Word(STATUSES), "How it ended."),
+        Member::required(
+            "capability_id",
+            Form::NullOr(&TEXT),
+            "Requested capability, if the manifest contains one.",
+        ),
+        Member::required("status", Form::Word(STATUSES), "Outcome of the task."),
         Member::required(
             "output",
             Form::NullOr(&Form::Object(&OUTPUT)),
-            "Effect of a task that succeeded.",
+            "Effect of the task, or null if the task failed.",
         ),
         Member::required(
             "error_code",
             Form::NullOr(&Form::Word(CODES)),
-            "Code of a task that failed.",
+            "Error code of a failed task, or null if the task succeeded.",
         ),
         Member::required(
             "detail",
             Form::NullOr(&Form::Object(&DETAIL)),
-            "Reason of a task that failed.",
+            "Reason for the failure, or null if the task succeeded.",
         ),
-        Member::required("manifest", SHA256, "SHA-256 of the bytes of the manifest."),
+        Member::required("manifest", SHA256, "SHA-256 digest of the manifest bytes."),
         Member::required(
             "lease",
             Form::Texts { of: Text::any(128), count_max: 64 },
-            "Ids of the blocks of the lease.",
+            "Identifiers of the lease blocks. Empty if the lease was not found valid.",
         ),
         Member::required(
             "runs",
             Form::Texts { of: Text::any(128), count_max: 2 },
-            "Runs that made the change.",
+            "Runs that made the change. For a move between base directories, the run of the destination comes first.",
         ),
         Member::required(
             "started",
             Form::NullOr(&Form::AnyObject),
-            "Entry of the ledger that recorded the start.",
+            "Ledger entry that recorded the start of the task, or null if the task was not started.",
         ),
-        Member::required("requested", TEXT, "When the request was received."),
-        Member::required("time", TEXT, "When it ended."),
-        Member::required("engine", TEXT, "Program."),
+        Member::required("requested", TEXT, "Time at which the request was received."),
+        Member::required("time", TEXT, "Time at which the task ended."),
+        Member::required("engine", TEXT, "Name and version of the program."),
     ],
 };
 
 static OUTPUT: ObjectSchema = ObjectSchema {
     name: "an output",
-    about: "Effect of a file task.",
+    about: "Effect of a file task that succeeded.",
     others: Others::PassedOver,
     members: &[
-        Member::required("task_id", TEXT, "Task."),
-        Member::required("capability_id", Form::Word(CAPABILITIES), "Capability."),
-        Member::required("result_summary", Form::Object(&SUMMARY), "Paths."),
-        Member::required("undo_metadata", Form::Object(&UNDO), "What undoes it."),
+        Member::required("task_id", TEXT, "Identifier of the task."),
+        Member::required(
+            "capability_id",
+            Form::Word(CAPABILITIES),
+            "Capability that the task used.",
+        ),
+        Member::required(
+            "result_summary",
+            Form::Object(&SUMMARY),
+            "Paths of the source and the destination.",
+        ),
+        Member::required(
+            "undo_metadata",
+            Form::Object(&UNDO),
+            "Data that is needed to undo the task.",
+        ),
     ],
 };
 
 static SUMMARY: ObjectSchema = ObjectSchema {
     name: "a result summary",
-    about: "Paths of a file task, normalised.",
+    about: "Normalised paths of a file task.",
     others: Others::PassedOver,
     members: &[
-        Member::required("source", TEXT, "File."),
-        Member::required("destination", Form::NullOr(&TEXT), "Path that was made."),
+        Member::required("source", TEXT, "Path of the source file."),
+        Member::required(
+            "destination",
+            Form::NullOr(&TEXT),
+            "Path that was created, or null for FILE_DELETE.",
+        ),
     ],
 };
 
 static UNDO: ObjectSchema = ObjectSchema {
     name: "undo metadata",
-    about: "What undoes a file task: `original_path` of FILE_MOVE, `recovery` of FILE_DELETE.",
+    about: "Data that is needed to undo a file task: `original_path` for FILE_MOVE, and `recovery` for FILE_DELETE.",
     others: Others::PassedOver,
     members: &[
-        Member::optional("original_path", TEXT, "Where a moved file was."),
-        Member::optional("recovery", TEXT, "Reference that `actum file restore` takes."),
+        Member::optional("original_path", TEXT, "Path of a moved file before the move."),
+        Member::optional(
+            "recovery",
+            TEXT,
+            "Recovery reference of a deleted file, for `actum file restore`.",
+        ),
     ],
 };
 
 static DETAIL: ObjectSchema = ObjectSchema {
     name: "a detail",
-    about: "Reason of a failure.",
+    about: "Reason for a failure.",
     others: Others::PassedOver,
     members: &[
-        Member::required("reason", TEXT, "Permanent name, which `actum explain` knows."),
-        Member::required("message", TEXT, "Sentence."),
-        Member::required("workspace", Form::Word(STATES), "State of the files."),
+        Member::required("reason", TEXT, "Permanent reason code, which `actum explain` describes."),
+        Member::required("message", TEXT, "Description of the failure."),
+        Member::required("workspace", Form::Word(STATES), "State of the files after the failure."),
     ],
 };

@@ -1,4 +1,4 @@
-//! Byte worker as a sandboxed process (FE-1, FE-16), and the work that it does.
+//! Byte worker that runs as a sandboxed process (FE-1, FE-16), and the jobs that this process carries out.
 
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
@@ -14,33 +14,34 @@ use crate::quota::Bounds;
 use crate::worker::ByteWorker;
 use crate::worker_error::{Quota, WorkerError};
 
-/// Name under which this program is started as byte worker.
+/// Name that marks a process of this program as a byte worker.
 const NAME: &str = "actum-file-worker";
-/// Job: copies the source to the staged file.
+/// Job number for copying the source to the staged file.
 const COPY: u64 = 1;
-/// Job: computes the SHA-256 of the source.
+/// Job number for computing the SHA-256 of the source.
 const HASH: u64 = 2;
 
-/// Does the work of a byte worker and never returns, in a process that was started as one. A
-/// program that uses [`Sandboxed`] calls it first of all in `main`.
+/// Runs the byte worker if this process was started as one, and never returns in that case.
+///
+/// A program that uses [`Sandboxed`] must call this function first in `main`.
 pub fn enter() {
     enter_worker(NAME, work);
 }
 
-/// Worker in a process of its own, started again for each job. Its process is this program, or
-/// another whose `main` calls [`enter`] first.
+/// Byte worker that starts a separate sandboxed process for each job. The process runs this program or another one
+/// whose `main` calls [`enter`] first.
 pub struct Sandboxed {
     helper: Helper,
     stop: Option<Stop>,
-    /// Started ahead of its job.
+    /// Process that was started ahead of the first job, until that job takes it.
     ready: Option<Worker>,
 }
 
 impl Sandboxed {
-    /// Starts the first process, which gets ready while the host opens its ledger. It ends with the
-    /// thread that calls this.
+    /// Creates the worker and starts its first process early, so that the process becomes ready while the host opens
+    /// its ledger. The process is killed when the calling thread exits.
     pub fn new(helper: Helper, stop: Option<Stop>) -> Self {
-        // One that cannot be started is started again, and that error counts.
+        // If this start fails, the first job starts the process again and reports the error of that attempt.
         let ready = Worker::start(&helper, NAME).ok();
         Self { helper, stop, ready }
     }
@@ -55,7 +56,7 @@ impl Sandboxed {
         bounds.check()?;
         let system = |doing, source: std::io::Error| WorkerError::System { doing, source };
         let exceeded = |quota| Err(WorkerError::Exceeded { quota });
-        let stat = LinuxDisk.stat(source).map_err(|error| system("look at the file", error))?;
+        let stat = LinuxDisk.stat(source).map_err(|error| system("read the file size", error))?;
         let job = Job {
             work,
             size: stat.size,
@@ -66,7 +67,7 @@ impl Sandboxed {
         let worker = match self.ready.take() {
             Some(ready) => ready,
             None => Worker::start(&self.helper, NAME)
-                .map_err(|error| system("start the process that reads the bytes", error))?,
+                .map_err(|error| system("start the worker process", error))?,
         };
         let left = bounds.deadline.micros().saturating_sub((bounds.now)().micros());
         let left = Duration::from_micros(u64::try_from(left).unwrap_or(0));
@@ -76,7 +77,7 @@ impl Sandboxed {
             Ok(Answer::OverStorage) => exceeded(Quota::Storage),
             Ok(Answer::OverMemory) => exceeded(Quota::Memory),
             Ok(Answer::Failed(error)) => {
-                Err(system("read or write the bytes", std::io::Error::from_raw_os_error(error)))
+                Err(system("read or copy the file", std::io::Error::from_raw_os_error(error)))
             }
             Err(Ended::Stopped) => Err(WorkerError::Cancelled),
             Err(Ended::Late) => exceeded(Quota::Wall),
@@ -102,7 +103,8 @@ impl ByteWorker<LinuxDisk> for Sandboxed {
     }
 }
 
-/// Work of the process: no memory is mapped, and no descriptor opened or closed.
+/// Carries out a job inside the worker process, whose sandbox does not allow it to map memory or to open or close
+/// descriptors.
 fn work(job: &Job, files: &mut Files) -> Answer {
     match job.work {
         COPY => files.copy(job).map_or_else(Answer::from, |()| Answer::Done([0; 32])),

@@ -1,4 +1,4 @@
-//! Published JSON Schemas of task manifest and execution result.
+//! Published JSON Schemas of the task manifest and the execution result.
 
 use actum_document::SchemaFile;
 use actum_document::json_schema::file;
@@ -6,10 +6,11 @@ use actum_document::json_schema::file;
 use crate::manifest::TASK_MANIFEST;
 use crate::result::EXECUTION_RESULT;
 
-/// Returns the JSON Schemas (draft 2020-12) of task manifest and execution result, in this order.
+/// Returns the JSON Schemas (draft 2020-12) of the task manifest and the execution result, in this order.
 ///
-/// They cannot express: the size of a document, duplicate names, that FILE_MOVE and FILE_COPY need
-/// a destination and FILE_DELETE has none, and the rules of an absolute path.
+/// The schemas do not express some rules: the maximum size of a document, the ban on duplicate names, and the rules
+/// for absolute paths. They also do not express that FILE_MOVE and FILE_COPY need a destination, while FILE_DELETE must
+/// not have one.
 pub fn schemas() -> [SchemaFile; 2] {
     [
         file(
@@ -28,7 +29,7 @@ pub fn schemas() -> [SchemaFile; 2] {
 }
 
 #[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "a test reads what is published")]
+#[allow(clippy::disallowed_methods, reason = "the test reads the published files")]
 mod tests {
     use std::path::Path;
 
@@ -38,7 +39,10 @@ mod tests {
         let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
         for file in super::schemas() {
             let published = std::fs::read_to_string(directory.join(file.name));
-            assert!(published.is_ok_and(|it| it == file.text), "`cargo xtask schemas` writes them");
+            assert!(
+                published.is_ok_and(|it| it == file.text),
+                "outdated schema: run `cargo xtask schemas`"
+            );
         }
     }
 }

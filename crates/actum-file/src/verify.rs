@@ -1,4 +1,4 @@
-//! Verification of execution results, for a kernel (FE-14).
+//! Verifies signed execution results on behalf of a kernel (FE-14).
 
 use actum_gate::envelope::{PayloadProblem, SignerProblem, counting, payload, signers};
 use actum_record::dsse::{Envelope, EnvelopeError};
@@ -9,52 +9,52 @@ use actum_record::signer::{KeyId, KeyRole};
 use crate::manifest::FileCapability;
 use crate::result::{ExecutionResult, Output, PAYLOAD_TYPE, TaskStatus, UndoMetadata};
 
-/// Execution result that a result key of the keyring signed, within its time.
+/// Execution result that was signed by a result key of the keyring while the key was valid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifiedResult {
-    /// The result.
+    /// Content of the result.
     pub result: ExecutionResult,
-    /// Key that signed it.
+    /// Key that signed the result.
     pub key: KeyId,
 }
 
-/// Reason why a result is rejected.
+/// Reason why an execution result is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ResultProblem {
-    /// The bytes are no envelope.
-    #[error("the result cannot be read: {0}")]
+    /// The result is not a signed envelope.
+    #[error("cannot read the result: {0}")]
     Envelope(#[from] EnvelopeError),
-    /// No known key signed it.
-    #[error("the result proves nothing: {0}")]
+    /// The signers of the result could not be determined.
+    #[error("cannot verify the result: {0}")]
     Signer(#[from] SignerProblem),
-    /// The key may not sign results, or not then.
-    #[error("the result does not count: {0}")]
+    /// The signing key has another role, or was not valid at the time of the result.
+    #[error("cannot accept the result: {0}")]
     Key(#[from] KeyProblem),
-    /// Another document was signed.
+    /// The signed payload is not a valid execution result.
     #[error(transparent)]
     Payload(#[from] PayloadProblem),
-    /// The result is of another task.
-    #[error("the result is of the task `{}`, and not of `{}`", match found {
+    /// The result belongs to a different task.
+    #[error("the result belongs to the task `{}` instead of `{}`", match found {
         Some(found) => found.as_str(),
         None => "(none)",
     }, expected.as_str())]
     OtherTask {
-        /// Task that was expected.
+        /// Name of the task whose result was expected.
         expected: TaskName,
-        /// Task of the result.
+        /// Name of the task in the result, if the result has one.
         found: Option<TaskName>,
     },
-    /// Its fields contradict each other.
-    #[error("the result contradicts itself: {what}")]
+    /// The fields of the result contradict each other.
+    #[error("the result is inconsistent: {what}")]
     Inconsistent {
-        /// Contradiction.
+        /// Description of the contradiction.
         what: &'static str,
     },
 }
 
 impl ResultProblem {
-    /// The permanent name.
+    /// Returns the permanent reason code of the problem.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Signer(problem) => problem.reason(),
@@ -67,10 +67,11 @@ impl ResultProblem {
     }
 }
 
-/// Verifies the result of `task`: a result key signed it, which counted then, and its fields fit together.
+/// Verifies the result of `task`. A result key of the keyring must have signed it while the key was valid, and its
+/// fields must be consistent.
 ///
 /// # Errors
-/// [`ResultProblem`]
+/// Returns [`ResultProblem`] if the result is not valid or belongs to a different task.
 pub fn verify(
     envelope: &[u8],
     keyring: &Keyring,
@@ -84,10 +85,10 @@ pub fn verify(
     }
 }
 
-/// Verifies the result of any task.
+/// Verifies a result like [`verify`], but accepts the result of any task.
 ///
 /// # Errors
-/// [`ResultProblem`] other than `OtherTask`.
+/// Returns any [`ResultProblem`] except `OtherTask`.
 pub fn verify_any(envelope: &[u8], keyring: &Keyring) -> Result<VerifiedResult, ResultProblem> {
     let envelope = Envelope::read(envelope)?;
     let signers = signers(&envelope, keyring)?;
@@ -98,29 +99,29 @@ pub fn verify_any(envelope: &[u8], keyring: &Keyring) -> Result<VerifiedResult, 
     Ok(VerifiedResult { result, key })
 }
 
-/// Checks that the fields of a result fit together.
+/// Checks that the fields of a result are consistent with each other.
 fn check(result: &ExecutionResult) -> Result<(), ResultProblem> {
     let wrong = |what| Err(ResultProblem::Inconsistent { what });
     let ExecutionResult { task_id, requested_task_id, capability_id, output, error_code, .. } =
         result;
     if task_id.is_some() && task_id != requested_task_id {
-        return wrong("it binds another task than was asked for");
+        return wrong("its task differs from the requested one");
     }
     if result.time < result.requested {
-        return wrong("it ended before it was requested");
+        return wrong("the task ended before it was requested");
     }
     match (result.status, output, error_code) {
         (TaskStatus::Success, Some(output), None) => {
             if task_id.as_ref() != Some(&output.task_id)
                 || capability_id.as_deref() != Some(output.capability_id.as_str())
             {
-                return wrong("its output is of another task or capability");
+                return wrong("its output belongs to a different task or capability");
             }
             check_output(output)
         }
         (TaskStatus::Failed, None, Some(_)) if result.detail.is_some() => Ok(()),
         (TaskStatus::Failed | TaskStatus::Success, _, _) => {
-            wrong("status, output and error code do not fit together")
+            wrong("its status, output and error code do not match")
         }
     }
 }
@@ -144,7 +145,7 @@ fn check_output(output: &Output) -> Result<(), ResultProblem> {
     match fits {
         true => Ok(()),
         false => Err(ResultProblem::Inconsistent {
-            what: "paths and undo metadata are not those of the capability",
+            what: "its paths and undo metadata do not match its capability",
         }),
     }
 }

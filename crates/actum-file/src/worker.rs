@@ -1,4 +1,4 @@
-//! Byte worker: reads and writes the bytes of a task, within its quotas.
+//! Byte worker, which reads and copies the bytes of a file task within the quotas of its lease.
 
 use actum_core::{Digest, Hasher};
 use actum_workspace::disk::Disk;
@@ -6,15 +6,15 @@ use actum_workspace::disk::Disk;
 use crate::quota::Bounds;
 use crate::worker_error::WorkerError;
 
-/// Reads and writes bytes through handles, and reaches no path.
+/// Reads and copies the bytes of open files. A worker has no access to paths.
 ///
-/// The host trusts no report of a worker: it compares the staged bytes with the source, and digests
-/// with its own.
+/// The host does not rely on a worker's result. It compares the staged bytes with the source, and compares each digest
+/// with one that it computes itself.
 pub trait ByteWorker<D: Disk> {
-    /// Copies all bytes of `source` to `staged`, which is empty.
+    /// Copies all bytes of `source` to the empty file `staged`.
     ///
     /// # Errors
-    /// [`WorkerError`]
+    /// Returns [`WorkerError`] if a file cannot be read or written, a quota is exceeded, or the task is cancelled.
     fn copy(
         &mut self,
         source: &D::Handle,
@@ -25,19 +25,20 @@ pub trait ByteWorker<D: Disk> {
     /// Computes the SHA-256 of `source`.
     ///
     /// # Errors
-    /// [`WorkerError`]
+    /// Returns [`WorkerError`] if the file cannot be read, a quota is exceeded, or the task is cancelled.
     fn hash(&mut self, source: &D::Handle, bounds: &Bounds<'_>) -> Result<Digest, WorkerError>;
 }
 
-/// Worker in this process, for simulated disks and for tests.
+/// Byte worker that runs in the calling process, for simulated disks and tests.
 #[derive(Debug)]
 pub struct InProcess<D>(pub D);
 
-/// Number of bytes that are read at once.
+/// Maximum number of bytes per read.
 const PIECE: usize = 256 << 10;
 
 impl<D: Disk> InProcess<D> {
-    /// Reads `source` piece by piece, within the bounds.
+    /// Passes the content of `source` to `each` in pieces, with the offset of each piece. Every byte counts `factor`
+    /// times toward the storage quota.
     fn read(
         &self,
         source: &D::Handle,

@@ -1,48 +1,48 @@
-//! Reasons why a byte worker did not do its work, and the quotas that it can exceed.
+//! Errors of a byte worker, and the quotas that a file task can exceed.
 
 use std::fmt;
 use std::io;
 
-/// Reason why a worker did not do its work.
+/// Reason why a byte worker could not finish a job.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerError {
-    /// The worker exceeded a quota, and was ended.
-    #[error("the task exceeded its quota of {quota}")]
+    /// The task exceeded a quota, so the worker was stopped.
+    #[error("the task exceeded its quota for {quota}")]
     Exceeded {
-        /// Quota.
+        /// Quota that was exceeded.
         quota: Quota,
     },
-    /// Cancellation was asked for, and it was ended.
+    /// The task was cancelled, so the worker was stopped.
     #[error("the task was cancelled")]
     Cancelled,
-    /// The system failed.
+    /// A system call failed.
     #[error("cannot {doing}: {source}")]
     System {
-        /// Step.
+        /// Step that failed, as a verb phrase.
         doing: &'static str,
-        /// Error.
+        /// Error from the operating system.
         source: io::Error,
     },
-    /// The worker ended without an answer, or with an impossible one.
-    #[error("the process that reads and writes the bytes failed: {why}")]
+    /// The worker process exited without a valid answer.
+    #[error("the worker process failed: {why}")]
     Failed {
         /// Description of the failure.
         why: String,
     },
 }
 
-/// Resource that a lease limits.
+/// Resource of a file task that a lease limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quota {
-    /// Time from the request to the change.
+    /// Wall-clock time from the request to the change.
     Wall,
-    /// Memory of the worker.
+    /// Memory that the worker uses.
     Memory,
-    /// Bytes that the worker reads and writes, together.
+    /// Total number of bytes that the worker reads and writes.
     Storage,
-    /// Size of the changed file afterwards.
+    /// Size of the file after the change.
     Space,
-    /// Number of changed files.
+    /// Number of files that the task changes.
     Files,
 }
 

@@ -1,4 +1,4 @@
-//! Active simulations of a catalog.
+//! Creates simulations from the active actions of a catalog.
 
 use std::collections::BTreeMap;
 
@@ -12,15 +12,15 @@ use crate::simulation::{
     ANY_LANGUAGE, Frame, FrameError, FrameWords, Parameter, ParameterKind, Rollback, Simulation,
 };
 
-/// Names of properties that hold the path of a file.
+/// Names of string properties whose values are treated as file paths.
 const PATH_NAMES: [&str; 5] = ["file", "from", "path", "source", "to"];
 
 impl Finder {
-    /// Lists the active simulations of a catalog (AEC-6). Packages match by their names and by the phrases that the
-    /// operator registered with them.
+    /// Returns the simulations of all active actions in a catalog (AEC-6). An action of a package matches by its name
+    /// and by the phrases that the operator registered for it.
     ///
     /// # Errors
-    /// [`FrameError`]
+    /// Returns [`FrameError`] if an action cannot be turned into a valid frame.
     pub fn simulations(&self, catalog: &Catalog) -> Result<Vec<Simulation>, FrameError> {
         let active = catalog.actions().filter(|registered| registered.is_active());
         active.map(|registered| self.simulation(registered)).collect()
@@ -46,13 +46,14 @@ impl Finder {
     }
 }
 
-/// Creates the frame of a package. Parameters are the properties of the input schema, with their names as cue words.
+/// Creates the frame of a package action. Each property of the input schema becomes a parameter, and the words of its
+/// name become cue words.
 ///
-/// A declared phrase that no utterance can have is skipped, so that one package does not stop the search of all
-/// others. [`Phrase::from_declared`] finds such phrases before a package is registered.
+/// A declared phrase that cannot occur in an utterance is skipped, so that one package cannot break the search for all
+/// others. [`Phrase::from_declared`] rejects such phrases before a package is registered.
 fn package_frame(registered: &Registered) -> Result<Frame, FrameError> {
     let parameters = parameters(&registered.input_schema);
-    // If the schema does not fit, the Finder asks for the whole input.
+    // If the schema cannot be represented by a frame, the Finder asks the user for the entire input instead.
     let parameters = match Frame::new("package", parameters.clone(), []) {
         Ok(_) => parameters,
         Err(_) => vec![input()],
@@ -60,7 +61,7 @@ fn package_frame(registered: &Registered) -> Result<Frame, FrameError> {
     let cues = parameters.iter().map(|it| (it.pointer.as_str(), it.member().split('_').collect()));
     let cues: Vec<(&str, Vec<&str>)> = cues.collect();
     let mut words: BTreeMap<&str, Vec<Phrase>> = BTreeMap::new();
-    // A name such as `step_2` is not a phrase.
+    // A name such as `step_2` does not yield a phrase, because `2` is a number and not a word.
     words.insert(ANY_LANGUAGE, name_phrase(&registered.name).into_iter().collect());
     for (language, phrases) in &registered.phrases {
         let phrases = phrases.iter().filter_map(|text| Phrase::from_declared(text).ok());
@@ -75,19 +76,19 @@ fn package_frame(registered: &Registered) -> Result<Frame, FrameError> {
     Frame::new("package", parameters.clone(), words)
 }
 
-/// Returns the name of an action as its phrase.
+/// Returns the words of an action's name as a phrase, or `None` if they do not form a valid one.
 fn name_phrase(name: &ActionName) -> Option<Phrase> {
     Phrase::new(&name.as_str().replace('_', " ")).ok()
 }
 
-/// Creates a parameter for an input that has no form in an utterance.
+/// Creates a parameter that stands for an entire input. No value in an utterance can fill it.
 fn input() -> Parameter {
     let kind = ParameterKind::Other;
     Parameter { pointer: "/input".to_owned(), kind, required: true, needs_cue: true }
 }
 
-/// Creates parameters for the properties of a schema. A list or object gets a parameter that is never filled, so
-/// that the Finder asks for a required one.
+/// Creates one parameter for each property of a schema. No utterance can fill the parameter of a list or object, so
+/// the Finder asks the user for the value if the property is required.
 fn parameters(schema: &Map<String, Value>) -> Vec<Parameter> {
     let required = schema.get("required").and_then(Value::as_array);
     let is_required = |name: &str| required.is_some_and(|it| it.iter().any(|it| it == name));

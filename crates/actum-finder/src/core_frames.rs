@@ -1,4 +1,4 @@
-//! Frames of the core actions.
+//! Creates the frames and simulations of the core actions.
 
 use std::collections::BTreeMap;
 
@@ -10,20 +10,20 @@ use crate::lexicon::{LexiconError, Lexicons};
 use crate::simulation::{Frame, Parameter, Rollback, Simulation};
 
 static DOCUMENT: &[u8] = include_bytes!("../data/core_frames.json");
-/// Value of `format`.
+/// Required value of `format` in the frame document.
 const FORMAT: &str = "actum.finder-frames/1";
-/// Version of the inputs of core actions in the catalog.
+/// Version of the core actions' inputs, as listed in the catalog.
 const VERSION: &str = "1";
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Document {
     format: String,
-    /// Parameters of each frame, by `ACTION.FRAME`.
+    /// Parameters of each frame. The keys have the form `ACTION.FRAME`.
     frames: BTreeMap<String, Vec<Parameter>>,
 }
 
-/// Creates the simulations of all core actions, in the order of their documentation.
+/// Creates the simulations of all core actions, in the order in which the actions are documented.
 pub(crate) fn core_simulations(lexicons: &Lexicons) -> Result<Vec<Simulation>, LexiconError> {
     let document: Document = serde_json::from_value(canonical::read(DOCUMENT)?)
         .map_err(|error| LexiconError::Form { message: canonical::describe(&error) })?;
@@ -93,7 +93,7 @@ mod tests {
         }
     }
 
-    /// AEC-1: a guard that a frame permits is one of its questions.
+    /// AEC-1: only `diagnose_error` may use guard words as its own words, because it answers questions.
     #[test]
     fn only_questions_about_errors_permit_guards() {
         let lexicons = Lexicons::built_in().unwrap();

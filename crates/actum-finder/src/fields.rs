@@ -1,4 +1,4 @@
-//! Values of an utterance as the input of a simulation.
+//! Assigns the values of an utterance to the parameters of a simulation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,45 +11,46 @@ use crate::fold::Terms;
 use crate::simulation::{Frame, FrameWords, Parameter, ParameterKind};
 use crate::utterance::{Given, Token, Utterance, is_path_like};
 
-/// Longest command line of an input, in characters.
+/// Maximum length of a command line in an input, in characters.
 const COMMAND_CHARS_MAX: usize = 4096;
-/// Longest path of an input, in bytes.
+/// Maximum length of a path in an input, in bytes.
 const PATH_BYTES_MAX: usize = 4095;
 
-/// Values of the parameters of a frame.
+/// Values of an utterance, assigned to the parameters of a frame.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Fields {
-    /// Values, by the index of their parameter.
+    /// Assigned values, keyed by the index of their parameter.
     values: BTreeMap<usize, Value>,
-    /// First parameter whose value cannot be used.
+    /// Index of the first parameter whose value is of the right kind but cannot be used.
     doubtful: Option<usize>,
-    /// Number of values that no parameter takes.
+    /// Number of values in the utterance that no parameter accepts.
     pub(crate) surplus: usize,
-    /// Positions of cue words that introduce a value or a flag.
+    /// Positions of the cue words that introduce a value or set a flag.
     pub(crate) cues: BTreeSet<usize>,
 }
 
-/// Words of an utterance around its values.
+/// Context in which the values of an utterance are interpreted.
 pub(crate) struct Setting<'a> {
     pub(crate) utterance: &'a Utterance,
-    /// Words of the phrase.
+    /// Positions of the words that match the phrase.
     pub(crate) matched: &'a [usize],
     pub(crate) function_words: &'a Terms,
     pub(crate) words: &'a FrameWords,
 }
 
-/// Result of trying a value for a parameter.
+/// Result of checking whether a value fits a parameter.
 enum Fit {
-    /// The value fits.
+    /// The value fits the parameter, in this JSON form.
     Value(Value),
-    /// The value is of the kind, but cannot be used.
+    /// The value is of the right kind, but cannot be used.
     Doubtful,
-    /// The value is of another kind.
+    /// The parameter does not accept values of this kind.
     Other,
 }
 
 impl Fields {
-    /// Assigns the values of an utterance: first those behind a cue word, then the others in their order.
+    /// Assigns the values of an utterance to the parameters of a frame. Values after a cue word are assigned first, then
+    /// the others in order.
     pub(crate) fn assign(frame: &Frame, setting: &Setting<'_>) -> Self {
         let mut fields = Self::default();
         let mut uncued = Vec::new();
@@ -94,7 +95,7 @@ impl Fields {
         fields
     }
 
-    /// Returns the first parameter whose required value is missing or unusable.
+    /// Returns the first parameter whose value is unusable, or is required but missing.
     pub(crate) fn missing<'f>(&self, frame: &'f Frame) -> Option<&'f Parameter> {
         let is_missing = |(index, parameter): &(usize, &Parameter)| {
             self.doubtful == Some(*index)
@@ -103,7 +104,7 @@ impl Fields {
         frame.parameters.iter().enumerate().find(is_missing).map(|(_, parameter)| parameter)
     }
 
-    /// Returns the number of required values that the utterance gives.
+    /// Returns the number of required values that the utterance provides. Values fixed by the frame are not counted.
     pub(crate) fn given_count(&self, frame: &Frame) -> u32 {
         let is_given = |(index, parameter): &(usize, &Parameter)| {
             let is_fixed = matches!(parameter.kind, ParameterKind::Fixed(_));
@@ -118,7 +119,7 @@ impl Fields {
         self.doubtful.is_some() || self.given_count(frame) > 0
     }
 
-    /// Returns the input of the simulation.
+    /// Returns the assigned values as the JSON input of the simulation.
     pub(crate) fn to_object(&self, frame: &Frame) -> Map<String, Value> {
         let mut object = Value::Object(Map::new());
         for (index, value) in &self.values {
@@ -147,7 +148,8 @@ impl Fields {
         }
     }
 
-    /// Returns the first free parameter that takes this value without a cue word. Quoted text prefers texts to paths.
+    /// Returns the first unassigned parameter that accepts this value without a cue word. Quoted text goes to a path
+    /// parameter only if no other parameter accepts it.
     fn free_parameter(&self, frame: &Frame, given: &Given, setting: &Setting<'_>) -> Option<usize> {
         let is_free = |(index, parameter): &(usize, &Parameter)| {
             !parameter.needs_cue
@@ -166,7 +168,8 @@ impl Fields {
 }
 
 impl Setting<'_> {
-    /// Finds the cue word before a value, with its parameter. Only other words are between cue word and value.
+    /// Returns the position of the cue word that introduces a value, and the index of its parameter. Other words may
+    /// separate the two, but no other value and no word of the phrase.
     fn cued(&self, frame: &Frame, at: usize, given: &Given) -> Option<(usize, usize)> {
         let before = self.utterance.tokens.get(..at)?.iter().enumerate().rev();
         for (at, token) in before {
@@ -219,12 +222,12 @@ impl Setting<'_> {
         }
     }
 
-    /// Returns true if a word names a file, so that a quoted text can be its name.
+    /// Returns true if the utterance contains an object word such as `file`, so that quoted text may be a path.
     fn has_object(&self) -> bool {
         self.utterance.words().any(|(_, word)| self.words.objects.has(word))
     }
 
-    /// Returns true for a word that has a meaning in this frame.
+    /// Returns true if the frame explains the word at this position, so that it needs no further interpretation.
     pub(crate) fn explains(&self, at: usize, word: &str) -> bool {
         self.matched.contains(&at)
             || self.function_words.has(word)
@@ -233,7 +236,7 @@ impl Setting<'_> {
     }
 }
 
-/// Tries a text as the path of a file below the root of the workspace. Directories and absolute paths are doubtful.
+/// Interprets text as the path of a file in the workspace. Directories, absolute paths and glob patterns are doubtful.
 fn path_fit(text: &str) -> Fit {
     let path = text.strip_prefix("./").unwrap_or(text);
     let is_usable = path.len() <= PATH_BYTES_MAX
@@ -252,7 +255,8 @@ fn command_fit(text: &str) -> Fit {
     if is_usable { Fit::Value(Value::from(command)) } else { Fit::Doubtful }
 }
 
-/// Creates an object with a value at the place that a pointer names.
+/// Creates nested objects that contain `value` at the given JSON Pointer. The segment `0` creates a list with one
+/// element.
 fn nest(pointer: &str, value: Value) -> Value {
     pointer.split('/').skip(1).collect::<Vec<_>>().into_iter().rev().fold(
         value,
@@ -263,7 +267,7 @@ fn nest(pointer: &str, value: Value) -> Value {
     )
 }
 
-/// Merges objects, and lists of one element.
+/// Merges `from` into `into` recursively. Objects are merged by name, and lists by position.
 fn merge(into: &mut Value, from: Value) {
     match (into, from) {
         (Value::Object(into), Value::Object(from)) => {

@@ -1,4 +1,4 @@
-//! Search: from a goal and the active simulations to one packet.
+//! Searches the active simulations for a goal and creates one packet with the result.
 
 use std::collections::BTreeSet;
 
@@ -26,18 +26,18 @@ use crate::simulation::{Rollback, Simulation};
 use crate::utterance::{Flaw, Utterance};
 use crate::wording::{Wording, capability};
 
-/// Version of the rules. Another packet for the same search needs another version.
+/// Version of the search rules. It must change whenever the same search could produce a different packet.
 pub const FINDER_SEMANTICS: u32 = 2;
-/// Largest number of readings in the evidence.
+/// Maximum number of readings in the evidence.
 pub(crate) const EVIDENCE_READINGS_MAX: usize = 16;
-/// Value of `format` in the evidence.
+/// Value of `format` in the evidence document.
 pub(crate) const EVIDENCE_FORMAT: &str = "actum.finder-evidence/1";
-/// Largest number of languages in one search: that of the goal, or all of the lexicons.
+/// Maximum number of languages in one search: either the language of the goal, or those of all lexicons.
 pub(crate) const LANGUAGES_MAX: usize = 16;
-/// Language of the normalised intent, besides that of the goal.
+/// Language in which the normalised intent may be written, in addition to the language of the goal.
 const INTENT_LANGUAGE: &str = "en";
 
-/// Finder with its lexicons. Its creation reads them; searches change nothing.
+/// Searches simulations with built-in lexicons. The lexicons are read on creation, and a search changes no state.
 #[derive(Debug, Clone)]
 pub struct Finder {
     lexicons: Lexicons,
@@ -45,41 +45,41 @@ pub struct Finder {
     version: String,
 }
 
-/// Packet of a search, with the evidence that it refers to.
+/// Result of a search: the packet, and the evidence that it refers to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub struct Finding {
-    /// Packet.
+    /// Packet with the outcome of the search.
     pub packet: FinderPacket,
-    /// Canonical JSON of the evidence, whose digest is `finder_proof_ref`. It holds no values of the utterance.
+    /// Evidence in canonical JSON, whose digest is `finder_proof_ref`. It contains no values from the utterance.
     pub evidence: Vec<u8>,
 }
 
-/// Failure of a search.
+/// Reason why a search failed without a packet.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FindError {
-    /// The utterance is too long.
-    #[error("the utterance has more than {UTTERANCE_CHARS_MAX} characters; no packet was made")]
+    /// The utterance has too many characters.
+    #[error("the utterance has more than {UTTERANCE_CHARS_MAX} characters; no packet was created")]
     TooLong,
     /// There are too many simulations, or one has too many frames.
     #[error(
-        "there are more than {SIMULATIONS_MAX} simulations, or one has too many frames; no packet was made"
+        "there are more than {SIMULATIONS_MAX} simulations, or one has too many frames; no packet was created"
     )]
     TooMany,
-    /// The list has a simulation twice.
-    #[error("the list has the simulation `{id}` twice; no packet was made")]
+    /// Two simulations have the same name.
+    #[error("the simulation `{id}` is listed more than once; no packet was created")]
     Repeated {
-        /// Name of the simulation.
+        /// Name that is listed more than once.
         id: ActionName,
     },
     /// The learning table belongs to another tenant.
-    #[error("the learning table is of the tenant `{found}`; no packet was made")]
+    #[error("the learning table belongs to the tenant `{found}`; no packet was created")]
     LearningOfAnotherTenant {
-        /// Tenant of the table.
+        /// Tenant of the learning table.
         found: TenantId,
     },
-    /// A value has no canonical form.
-    #[error("a value has no canonical form: {0}; no packet was made")]
+    /// A value cannot be written as canonical JSON.
+    #[error("a value cannot be written as canonical JSON: {0}; no packet was created")]
     Canonical(#[from] CanonicalError),
 }
 
@@ -91,7 +91,7 @@ struct Evidence<'e> {
     goal_fingerprint: Digest,
     catalog_snapshot_ref: Digest,
     lexicons: Digest,
-    /// Digest of names, versions, phrases and parameters of the simulations.
+    /// Digest of the names, versions, phrases and parameters of all simulations.
     simulations: Digest,
     learning_table_ref: Option<Digest>,
     languages: &'e [String],
@@ -101,10 +101,10 @@ struct Evidence<'e> {
 }
 
 impl Finder {
-    /// Reads the built-in lexicons.
+    /// Creates a Finder with the built-in lexicons.
     ///
     /// # Errors
-    /// [`LexiconError`], which a test excludes.
+    /// Returns [`LexiconError`] if a built-in lexicon is invalid. A test ensures that all of them are valid.
     pub fn new() -> Result<Self, LexiconError> {
         let lexicons = Lexicons::built_in()?;
         let core = core_simulations(&lexicons)?;
@@ -114,7 +114,7 @@ impl Finder {
         Ok(Self { lexicons, core, version })
     }
 
-    /// Returns name and version, with the beginning of the digest of the lexicons.
+    /// Returns the name and version of the Finder, including a prefix of the lexicon digest.
     pub fn version(&self) -> &str {
         &self.version
     }
@@ -124,12 +124,12 @@ impl Finder {
         self.core.iter().find(|simulation| simulation.id.as_str() == action.as_str())
     }
 
-    /// Searches the active simulations for a goal, and creates exactly one packet (AEC-1).
+    /// Searches the active simulations for a goal and creates exactly one packet (AEC-1).
     ///
-    /// A pure function of its arguments: the order of simulations, frames and phrases does not matter.
+    /// The result depends only on the arguments, and not on the order of simulations, frames and phrases.
     ///
     /// # Errors
-    /// [`FindError`]
+    /// Returns [`FindError`] if an argument exceeds a limit or does not fit the others.
     pub fn find(
         &self,
         goal: &Goal,
@@ -203,7 +203,7 @@ impl Finder {
         Ok(Finding { packet, evidence })
     }
 
-    /// Returns the names of simulations that the normalised intent asks for. It has blanks for underscores.
+    /// Returns the names of the simulations that match the normalised intent. Underscores in the intent separate words.
     fn intended(
         &self,
         goal: &Goal,
@@ -258,8 +258,10 @@ impl Finder {
         }
     }
 
-    /// Returns the kind of a refused goal. A simulation can declare to move money: a clear reading of it then has all
-    /// of the refused words in its own phrase. No simulation can declare any other kind (seed 004, section 1).
+    /// Returns the reason to refuse the goal if the utterance contains a refused phrase (seed 004, section 1).
+    ///
+    /// A money transfer is not refused if a clear reading of a simulation has all refused words in its own phrase. No
+    /// simulation can permit any other refused kind of goal in this way.
     fn refusal(&self, reader: &Reader<'_>, readings: &[Reading<'_>]) -> Option<RefusalCode> {
         RefusalCode::ALL.into_iter().find(|code| {
             let lexicons = reader.languages.iter().map(|language| self.lexicons.get(language));
@@ -274,7 +276,8 @@ impl Finder {
         })
     }
 
-    /// Returns the language whose function words cover most words of the utterance; the first of equals.
+    /// Returns the language whose function words and guards occur most often in the utterance. The first language wins a
+    /// tie.
     fn language_of(&self, utterance: &Utterance, languages: &[String]) -> String {
         let known = |code: &&String| {
             let lexicon = self.lexicons.get(code);
@@ -365,7 +368,7 @@ impl Outcome<'_> {
         }
     }
 
-    /// Returns the language of the best reading.
+    /// Returns the language of the best reading, or `None` if the outcome is not based on a reading.
     fn language(&self) -> Option<&str> {
         match self {
             Self::Match { ranked, .. } | Self::Doubt { ranked } => {
@@ -398,7 +401,7 @@ fn check(
     }
 }
 
-/// Computes the digest of all that a search uses of the simulations, independent of their order.
+/// Computes a digest of everything that a search uses of the simulations. Their order does not affect the digest.
 fn digest(simulations: &[Simulation]) -> Digest {
     let mut parts: Vec<Digest> = simulations.iter().map(Simulation::digest).collect();
     parts.sort_unstable();

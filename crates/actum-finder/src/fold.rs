@@ -1,4 +1,4 @@
-//! Folding of words: `toNFKC_Casefold` (Unicode 3.13), and forms without accents.
+//! Folds words with `toNFKC_Casefold` (Unicode 3.13), and derives their spellings without accents.
 
 use std::collections::BTreeSet;
 
@@ -8,17 +8,17 @@ use icu_normalizer::{ComposingNormalizer, DecomposingNormalizer};
 use icu_properties::CodePointMapData;
 use icu_properties::props::GeneralCategory;
 
-/// Rounds of folding. Two reach the fixed point; Unicode defines the mapping as closed.
+/// Maximum number of folding rounds. Two rounds reach the fixed point, because Unicode defines the mapping as closed.
 const ROUNDS_MAX: usize = 4;
 
-/// Folded words with a lookup that accepts ASCII spellings.
+/// Set of folded words, which can also be looked up by their ASCII spellings.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Terms {
     exact: BTreeSet<String>,
     ascii: BTreeSet<String>,
 }
 
-/// Folds compatibility forms and case.
+/// Folds compatibility forms and case, and removes ignorable characters.
 pub(crate) fn fold(text: &str) -> String {
     let (normalizer, mapper) = (ComposingNormalizer::new_nfkc(), CaseMapper::new());
     let mut folded = normalizer.normalize(text).into_owned();
@@ -33,7 +33,7 @@ pub(crate) fn fold(text: &str) -> String {
     folded
 }
 
-/// Returns the ASCII spellings of a folded word: without accents, and with `ae`, `oe` and `ue` for umlauts.
+/// Returns the ASCII spellings of a folded word: one without accents, and one with `ae`, `oe` and `ue` for umlauts.
 fn ascii_spellings(word: &str) -> impl Iterator<Item = String> {
     let long = word.replace('ä', "ae").replace('ö', "oe").replace('ü', "ue");
     [without_accents(word), without_accents(&long)].into_iter().filter(|word| word.is_ascii())
@@ -47,7 +47,7 @@ fn without_accents(word: &str) -> String {
 }
 
 impl Terms {
-    /// Folds words and adds them.
+    /// Folds words and adds them to the set.
     pub(crate) fn extend<'w>(&mut self, words: impl IntoIterator<Item = &'w str>) {
         for word in words {
             let word = fold(word);
@@ -56,19 +56,21 @@ impl Terms {
         }
     }
 
-    /// Collects words.
+    /// Creates a set from words, which are folded.
     pub(crate) fn new<'w>(words: impl IntoIterator<Item = &'w str>) -> Self {
         let mut terms = Self::default();
         terms.extend(words);
         terms
     }
 
-    /// Looks up a folded word. One with accents must have those of the term: `supprimé` is not `supprime`.
+    /// Returns true if the set contains a folded word. A word without accents also matches terms with accents, but not
+    /// the reverse: the term `supprime` does not match `supprimé`.
     pub(crate) fn has(&self, word: &str) -> bool {
         self.exact.contains(word) || (word.is_ascii() && self.ascii.contains(word))
     }
 
-    /// Returns true if a term differs from the word by one typing mistake.
+    /// Returns true if a term differs from the word by exactly one typing mistake. Words and terms shorter than
+    /// `chars_min` never match.
     pub(crate) fn has_near(&self, word: &str, chars_min: usize) -> bool {
         let chars = word.chars().count();
         chars >= chars_min
@@ -80,12 +82,12 @@ impl Terms {
             })
     }
 
-    /// Returns the folded words in their order.
+    /// Returns the folded words in sorted order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &str> {
         self.exact.iter().map(String::as_str)
     }
 
-    /// Returns the number of words.
+    /// Returns the number of folded words in the set.
     pub(crate) fn len(&self) -> usize {
         self.exact.len()
     }

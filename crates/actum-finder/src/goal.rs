@@ -1,4 +1,4 @@
-//! Goal in the form of the Finder.
+//! Goal in the form that the Finder uses.
 
 use actum_agent::AgentGoalRequest;
 use actum_agent::confirmation::LanguageTag;
@@ -6,27 +6,27 @@ use actum_core::Digest;
 use actum_record::agent::CorrelationId;
 use actum_record::ledger::TenantId;
 
-/// Facts of a goal that a search uses.
+/// Parts of a user's goal that a search uses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Goal {
-    /// Goal.
+    /// Correlation id of the goal.
     pub correlation_id: CorrelationId,
-    /// Tenant.
+    /// Tenant that the goal belongs to.
     pub tenant_id: TenantId,
     /// [`AgentGoalRequest::fingerprint`] of the goal.
     pub fingerprint: Digest,
-    /// Words of the user.
+    /// Request of the user, verbatim.
     pub utterance: String,
-    /// Intent as the language processor normalised it.
+    /// Intent of the user, as normalised by the language processor.
     pub normalized_intent: String,
-    /// Language of the utterance; `None` if unknown, so that the phrases of all languages count.
+    /// Language of the utterance. If it is `None`, the search uses the phrases of all languages.
     pub language: Option<LanguageTag>,
-    /// Number of the attempt, counted from 0.
+    /// Number of the current attempt, starting at 0.
     pub attempt_counter: u32,
 }
 
 impl Goal {
-    /// Creates the goal from a request. Its packet does not matter.
+    /// Creates a goal from a request, ignoring the packet of the request.
     pub fn from_request(request: &AgentGoalRequest, language: Option<LanguageTag>) -> Self {
         Self {
             correlation_id: request.correlation_id.clone(),
@@ -39,7 +39,7 @@ impl Goal {
         }
     }
 
-    /// Returns the code of the language, without script and region.
+    /// Returns the language code without script and region, or `None` if the language is unknown.
     pub(crate) fn language_code(&self) -> Option<String> {
         let code = self.language.as_ref()?.language();
         (code != crate::simulation::ANY_LANGUAGE).then(|| code.to_owned())

@@ -1,7 +1,8 @@
-//! Learning table: a bonus for each simulation, computed from `succeeded` chains and signed by an operator.
+//! Learning table, which gives each simulation a bonus. The bonuses are computed from `succeeded` chains, and an
+//! operator signs the table.
 //!
-//! The caller counts the chains and verifies the signature (`actum_gate::verify_learning`). The Finder uses the bonus
-//! only to decide a tie.
+//! The caller must count the chains and verify the signature (`actum_gate::verify_learning`). The Finder uses the
+//! bonuses only to break ties.
 
 use std::collections::BTreeMap;
 
@@ -12,56 +13,56 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::{BONUS_MAX, LEARNING_BYTES_MAX, SIMULATIONS_MAX};
 
-/// Learning table, read from its canonical bytes.
+/// Learning table that was read from its canonical JSON.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LearningTable {
     document: LearningDocument,
     reference: Digest,
 }
 
-/// Document of a learning table.
+/// Content of a learning table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LearningDocument {
-    /// [`LearningTable::FORMAT`].
+    /// Format of the document, which is always [`LearningTable::FORMAT`].
     pub format: String,
-    /// Tenant of the counted chains.
+    /// Tenant whose chains were counted.
     pub tenant_id: TenantId,
-    /// Bonus of each simulation, from 0 to [`BONUS_MAX`].
+    /// Bonus of each simulation, between 0 and [`BONUS_MAX`].
     pub bonuses: BTreeMap<ActionName, u32>,
 }
 
-/// Error of bytes that are not a learning table.
+/// Reason why bytes are not a valid learning table.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LearningError {
-    /// The table is too large.
-    #[error("the learning table has {bytes} bytes, more than {LEARNING_BYTES_MAX}")]
+    /// The learning table exceeds its maximum size.
+    #[error("the learning table has {bytes} bytes, but the limit is {LEARNING_BYTES_MAX}")]
     Size {
-        /// Size of the table.
+        /// Size of the learning table, in bytes.
         bytes: usize,
     },
-    /// The table is not canonical JSON.
+    /// The learning table is not canonical JSON (RFC 8785).
     #[error("the learning table is not canonical JSON")]
     NotCanonical,
-    /// A member is missing, unknown or of another type.
-    #[error("the learning table has another form: {message}")]
+    /// A member of the document is missing, unknown or of the wrong type.
+    #[error("the learning table is invalid: {message}")]
     Form {
-        /// Error.
+        /// Description of the invalid member.
         message: String,
     },
-    /// The document has another format.
+    /// The `format` of the document differs from [`LearningTable::FORMAT`].
     #[error("the learning table has the format `{found}` instead of `{}`", LearningTable::FORMAT)]
     Format {
-        /// Format of the document.
+        /// Format that the document has.
         found: String,
     },
-    /// The table has too many simulations.
+    /// The learning table has bonuses for too many simulations.
     #[error("the learning table has more than {SIMULATIONS_MAX} simulations")]
     TooMany,
-    /// A bonus is too high.
-    #[error("the bonus of `{simulation}` is {bonus}, more than {BONUS_MAX}")]
+    /// A bonus is higher than [`BONUS_MAX`].
+    #[error("the bonus of `{simulation}` is {bonus}, but the limit is {BONUS_MAX}")]
     Bonus {
-        /// Simulation.
+        /// Name of the simulation.
         simulation: ActionName,
         /// Bonus of the simulation.
         bonus: u32,
@@ -69,13 +70,13 @@ pub enum LearningError {
 }
 
 impl LearningTable {
-    /// Value of `format`.
+    /// Required value of `format`.
     pub const FORMAT: &str = "actum.finder-learning/1";
 
-    /// Reads a table strictly.
+    /// Reads a learning table from its canonical JSON, without verifying a signature.
     ///
     /// # Errors
-    /// [`LearningError`]
+    /// Returns [`LearningError`] if the bytes are not a valid learning table in exactly this format.
     pub fn read(bytes: &[u8]) -> Result<Self, LearningError> {
         if bytes.len() > LEARNING_BYTES_MAX {
             return Err(LearningError::Size { bytes: bytes.len() });
@@ -98,12 +99,12 @@ impl LearningTable {
         Ok(Self { document, reference: Digest::of(bytes) })
     }
 
-    /// Returns the digest of the bytes (`learning_table_ref`).
+    /// Returns the digest of the table's bytes, which packets contain as `learning_table_ref`.
     pub fn reference(&self) -> Digest {
         self.reference
     }
 
-    /// Returns the tenant of the counted chains.
+    /// Returns the tenant whose chains were counted.
     pub fn tenant(&self) -> &TenantId {
         &self.document.tenant_id
     }
@@ -115,10 +116,10 @@ impl LearningTable {
 }
 
 impl LearningDocument {
-    /// Creates the document of a tenant from the number of successes of each simulation.
+    /// Creates the document from the number of successes of each simulation.
     ///
     /// The bonus of a simulation is `BONUS_MAX * count / most`, rounded down, where `most` is the highest count. The
-    /// order of the successes does not matter.
+    /// order of the successes has no influence.
     pub fn from_counts(tenant_id: TenantId, counts: &BTreeMap<ActionName, u64>) -> Self {
         let most = counts.values().copied().max().unwrap_or_default().max(1);
         let bonus = |count: u64| {
@@ -129,10 +130,10 @@ impl LearningDocument {
         Self { format: LearningTable::FORMAT.to_owned(), tenant_id, bonuses: bonuses.collect() }
     }
 
-    /// Returns the canonical bytes, whose digest names the table.
+    /// Serialises the document as canonical JSON, whose digest identifies the table.
     ///
     /// # Errors
-    /// [`CanonicalError`]
+    /// Returns [`CanonicalError`] if a value has no canonical form.
     pub fn to_vec(&self) -> Result<Vec<u8>, CanonicalError> {
         canonical::to_vec(self)
     }

@@ -1,4 +1,4 @@
-//! Lexicon of a language: words, phrases of the core actions, questions and messages.
+//! Lexicons, which contain the words, core action phrases, questions and messages of one language each.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::phrase::{Phrase, PhraseError};
 use crate::refusal::RefusalCode;
 use crate::simulation::{FrameError, FrameWords};
 
-/// Codes of the built-in languages, each with its document.
+/// Codes of the built-in languages, each with its lexicon document.
 const BUILT_IN: [(&str, &[u8]); 6] = [
     ("de", include_bytes!("../data/de.json")),
     ("en", include_bytes!("../data/en.json")),
@@ -21,28 +21,28 @@ const BUILT_IN: [(&str, &[u8]); 6] = [
     ("it", include_bytes!("../data/it.json")),
     ("pt", include_bytes!("../data/pt.json")),
 ];
-/// Language of questions if the user's is unknown.
+/// Language of questions and messages that are not available in the language of the user.
 const FALLBACK: &str = "en";
-/// Questions of each lexicon.
+/// Names of the questions that every lexicon must contain.
 const QUESTIONS: [&str; 17] = [
     "commands", "command", "content", "document", "doubt", "edits", "either", "empty", "error",
     "field", "find", "from", "hidden", "path", "replace", "run", "to",
 ];
-/// Longest question or message of a lexicon, in characters, without the names that are filled in.
+/// Maximum length of a question or message in a lexicon, in characters, before names are filled in.
 const TEXT_CHARS_MAX: usize = 300;
 
-/// Words of one language.
+/// Words, phrases and texts of one language.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Lexicon {
-    /// Words without a meaning for the intent: articles, politeness.
+    /// Words that do not affect the intent, such as articles and `please`.
     pub(crate) function_words: Terms,
-    /// Words that change the meaning of a command: negation, questions, conditions, times.
+    /// Words that change the meaning of a command, such as negations, question words, conditions and times.
     pub(crate) guards: Terms,
-    /// Neighbouring words that act as guards: `can we` asks for permission.
+    /// Sequences of adjacent words that act as guards. For example, `can we` asks a question.
     pub(crate) guard_phrases: Vec<Phrase>,
-    /// Verbs that destroy.
+    /// Verbs for destructive actions, such as `delete`.
     pub(crate) destructive: Terms,
-    /// Phrases of refused goals. Their words count in any order.
+    /// Phrases that cause a goal to be refused. Their words match in any order.
     pub(crate) refusals: BTreeMap<RefusalCode, Vec<Phrase>>,
     messages: BTreeMap<RefusalCode, String>,
     questions: BTreeMap<String, String>,
@@ -54,74 +54,74 @@ pub(crate) struct Lexicon {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Lexicons {
     languages: BTreeMap<&'static str, Lexicon>,
-    /// Lexicon of all other languages.
+    /// Empty lexicon, used for all other languages.
     empty: Lexicon,
     reference: Digest,
 }
 
-/// Lexicon that cannot be used.
+/// Reason why a lexicon cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LexiconError {
-    /// The lexicon is too large.
-    #[error("the lexicon has {bytes} bytes, more than {LEXICON_BYTES_MAX}")]
+    /// The lexicon exceeds its maximum size.
+    #[error("the lexicon has {bytes} bytes, but the limit is {LEXICON_BYTES_MAX}")]
     Size {
-        /// Size of the lexicon.
+        /// Size of the lexicon, in bytes.
         bytes: usize,
     },
-    /// The lexicon is not strict JSON.
-    #[error("the lexicon cannot be read: {0}")]
+    /// The lexicon is not valid JSON, or is JSON that parsers interpret differently.
+    #[error("cannot read the lexicon: {0}")]
     Syntax(#[from] CanonicalError),
-    /// A member is missing, unknown or of another type.
-    #[error("the lexicon has another form: {message}")]
+    /// A member of the lexicon is missing, unknown or of the wrong type.
+    #[error("the lexicon is invalid: {message}")]
     Form {
-        /// Error.
+        /// Description of the invalid member.
         message: String,
     },
-    /// The lexicon has another format or language.
-    #[error("the lexicon is not `{}` for `{language}`", Lexicon::FORMAT)]
+    /// The lexicon has an unexpected format or language.
+    #[error("expected a lexicon in the format `{}` for the language `{language}`", Lexicon::FORMAT)]
     Format {
-        /// Expected language.
+        /// Language code that was expected.
         language: String,
     },
-    /// A question or message is missing, unknown or too long.
-    #[error("the lexicon of `{language}` has no usable text `{name}`")]
+    /// A question or message is missing, unknown, too long, or contains control characters.
+    #[error("the text `{name}` is missing or invalid in the lexicon for `{language}`")]
     Text {
-        /// Language.
+        /// Language code of the lexicon.
         language: String,
-        /// Name of the text.
+        /// Name of the question or message.
         name: String,
     },
-    /// A phrase of a refused goal cannot be used.
-    #[error("the lexicon of `{language}` has an unusable phrase: {source}")]
+    /// A guard phrase or a phrase of a refused goal is invalid.
+    #[error("the lexicon for `{language}` has an invalid phrase: {source}")]
     Phrase {
-        /// Language.
+        /// Language code of the lexicon.
         language: String,
-        /// Error.
+        /// Reason why the phrase is invalid.
         source: PhraseError,
     },
-    /// The words of a frame cannot be used.
-    #[error("the frame `{frame}` cannot be used: {source}")]
+    /// A frame of a core action is invalid.
+    #[error("the frame `{frame}` is invalid: {source}")]
     Frame {
-        /// Name of the frame.
+        /// Name of the frame, as `ACTION.FRAME`.
         frame: String,
-        /// Error.
+        /// Reason why the frame is invalid.
         source: FrameError,
     },
-    /// The frames of the core actions and of the lexicons differ.
+    /// A lexicon has a frame that no core action has, or lacks one.
     #[error("the frame `{frame}` is missing or unknown in a lexicon")]
     UnknownFrame {
-        /// Name of the frame.
+        /// Name of the frame, as `ACTION.FRAME`.
         frame: String,
     },
-    /// A list is too long.
-    #[error("the lexicon of `{language}` has a list of more than {TERMS_MAX} words")]
+    /// A list of words is too long.
+    #[error("the lexicon for `{language}` has a list of more than {TERMS_MAX} words")]
     TooMany {
-        /// Language.
+        /// Language code of the lexicon.
         language: String,
     },
 }
 
-/// Document of a lexicon. Each entry of a list holds one or more words.
+/// Lexicon document as JSON. Each entry of a list contains one or more words.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Document {
@@ -149,10 +149,10 @@ struct FrameDocument {
 }
 
 impl Lexicon {
-    /// Value of `format`.
+    /// Required value of `format` in a lexicon document.
     pub(crate) const FORMAT: &str = "actum.finder-lexicon/1";
 
-    /// Reads a lexicon strictly.
+    /// Reads a lexicon for the given language. Unknown members and a different format or language are errors.
     pub(crate) fn read(language: &str, bytes: &[u8]) -> Result<Self, LexiconError> {
         if bytes.len() > LEXICON_BYTES_MAX {
             return Err(LexiconError::Size { bytes: bytes.len() });
@@ -192,12 +192,12 @@ impl Lexicon {
         })
     }
 
-    /// Returns the words of a frame of a core action, by `ACTION.FRAME`.
+    /// Returns the words of a core action's frame, given its name in the form `ACTION.FRAME`.
     pub(crate) fn frame(&self, name: &str) -> Option<&FrameWords> {
         self.frames.get(name)
     }
 
-    /// Returns the names of all frames.
+    /// Returns the names of all frames in the lexicon.
     pub(crate) fn frame_names(&self) -> impl Iterator<Item = &String> {
         self.frames.keys()
     }
@@ -248,34 +248,34 @@ impl Lexicons {
         Ok(Self { languages, empty: Lexicon::default(), reference })
     }
 
-    /// Returns the digest of all lexicons.
+    /// Returns the digest of all lexicon documents.
     pub(crate) fn reference(&self) -> Digest {
         self.reference
     }
 
-    /// Returns the languages, by code.
+    /// Returns the built-in languages with their lexicons, ordered by language code.
     pub(crate) fn languages(&self) -> impl Iterator<Item = (&'static str, &Lexicon)> {
         self.languages.iter().map(|(code, lexicon)| (*code, lexicon))
     }
 
-    /// Returns the lexicon of a language, or an empty one if the language is not built in.
+    /// Returns the lexicon for a language, or an empty lexicon if the language is not built in.
     pub(crate) fn get(&self, language: &str) -> &Lexicon {
         self.languages.get(language).unwrap_or(&self.empty)
     }
 
-    /// Returns the question in a language, or else in English.
+    /// Returns a question in the given language, or in English if the language does not have it.
     pub(crate) fn question(&self, language: &str, name: &str) -> Option<&str> {
         let texts = [language, FALLBACK].map(|code| self.get(code).questions.get(name));
         texts.into_iter().flatten().next().map(String::as_str)
     }
 
-    /// Returns the message of a refusal in a language, or else in English.
+    /// Returns the message for a refusal in the given language, or in English if the language does not have it.
     pub(crate) fn message(&self, language: &str, code: RefusalCode) -> &str {
         let texts = [language, FALLBACK].map(|language| self.get(language).messages.get(&code));
         texts.into_iter().flatten().next().map_or(code.as_str(), String::as_str)
     }
 
-    /// Returns the description of a core action in a language, or else in English.
+    /// Returns the description of a core action in the given language, or in English if the language does not have it.
     pub(crate) fn label(&self, language: &str, simulation: &str) -> Option<&str> {
         let labels = [language, FALLBACK].map(|code| self.get(code).labels.get(simulation));
         labels.into_iter().flatten().next().map(String::as_str)

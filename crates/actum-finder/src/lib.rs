@@ -1,11 +1,12 @@
-//! Finder (seed 004, section 2.1): from a goal and the active simulations to exactly one packet.
+//! Finder (seed 004, section 2.1), which searches the active simulations for a goal and creates exactly one packet.
 //!
-//! It has no model, clock, randomness or I/O. Phrases, cue words and questions of six languages are reviewed documents
-//! in `data`. Packages declare theirs in `action.json`, and the catalog keeps them as the operator signed them.
+//! The Finder uses no model, clock, randomness or I/O. Its phrases, cue words and questions in six languages are reviewed
+//! documents in `data`. Packages declare their phrases in `action.json`, and the catalog stores the phrases that the
+//! operator signed.
 //!
-//! A simulation matches only if every word of the utterance is explained by one of its phrases, a cue word, or a
-//! function word of the language. Everything else is a question, a refusal, or a missing simulation. The Execution Core
-//! cannot depend on this crate (AEC-21).
+//! A simulation matches only if every word of the utterance is explained by one of its phrases, a cue word, or a function
+//! word of the language. Otherwise, the packet contains a question, a refusal, or a report that no simulation fits. The
+//! Execution Core must not depend on this crate (AEC-21).
 //!
 //! ```
 //! use actum_core::{CoreAction, Digest};

@@ -1,34 +1,34 @@
 //! Limits of the Finder.
 
-/// Most simulations of a catalog.
+/// Maximum number of simulations in a catalog.
 pub const SIMULATIONS_MAX: usize = 4096;
-/// Most frames of a simulation.
+/// Maximum number of frames in a simulation.
 pub const FRAMES_MAX: usize = 16;
-/// Most parameters of a frame.
+/// Maximum number of parameters in a frame.
 pub const PARAMETERS_MAX: usize = 32;
-/// Most phrases of a frame in one language.
+/// Maximum number of phrases in a frame, per language.
 pub const PHRASES_MAX: usize = 64;
-/// Most words of a phrase.
+/// Maximum number of words in a phrase.
 pub const PHRASE_WORDS_MAX: usize = 12;
-/// Most alternatives for one word of a phrase.
+/// Maximum number of alternatives for one word of a phrase.
 pub const ALTERNATIVES_MAX: usize = 48;
-/// Longest phrase, in characters.
+/// Maximum length of a phrase, in characters.
 pub const PHRASE_CHARS_MAX: usize = 1024;
-/// Most words of a list.
+/// Maximum number of words in a list.
 pub const TERMS_MAX: usize = 512;
-/// Largest lexicon of a language, in bytes.
+/// Maximum size of a lexicon, in bytes.
 pub const LEXICON_BYTES_MAX: usize = 256 << 10;
-/// Largest learning table, in bytes.
+/// Maximum size of a learning table, in bytes.
 pub const LEARNING_BYTES_MAX: usize = 256 << 10;
-/// Highest learning bonus of a simulation.
+/// Maximum learning bonus of a simulation.
 pub const BONUS_MAX: u32 = 50;
-/// Least distance between the first two scores. Below it the Finder asks.
+/// Minimum difference between the best two scores. If they are closer, the Finder asks the user.
 ///
-/// INVARIANT: it is not below [`BONUS_MAX`], so that a bonus decides a tie but never turns an order around.
+/// INVARIANT: the margin is at least [`BONUS_MAX`], so that a bonus can break a tie but cannot reverse the order.
 pub const MARGIN: u32 = 50;
-/// Most candidates of a clarify packet.
+/// Maximum number of candidates in a clarify packet.
 pub const CLARIFY_CANDIDATES_MAX: usize = 2;
-/// Longest part of an utterance that a packet repeats, in bytes.
+/// Maximum length of the part of an utterance that a packet repeats, in bytes.
 pub const REPEATED_BYTES_MAX: usize = 240;
-/// Least length of a function word that is recognised with a typing mistake, in characters.
+/// Minimum length of a word that is recognised despite a typing mistake, in characters.
 pub const MISTYPED_CHARS_MIN: usize = 5;

@@ -1,29 +1,29 @@
-//! Phrases that name an intent.
+//! Phrases that express an intent, such as `delete file`.
 
 use crate::fold::{Terms, fold};
 use crate::limits::{ALTERNATIVES_MAX, PHRASE_CHARS_MAX, PHRASE_WORDS_MAX};
 use crate::utterance::{Token, Utterance};
 
-/// Words that name an intent, in order. Other words may come between them.
+/// Sequence of words that expresses an intent. An utterance matches even if it has other words in between.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Phrase {
     text: String,
     words: Vec<Terms>,
 }
 
-/// Error of a text that is not a phrase.
+/// Error for text that is not a valid phrase.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "a phrase has 1 to {PHRASE_WORDS_MAX} words, at most {ALTERNATIVES_MAX} alternatives for each, and at most \
-     {PHRASE_CHARS_MAX} characters"
+    "a phrase must have 1 to {PHRASE_WORDS_MAX} words, with at most {ALTERNATIVES_MAX} alternatives for each, and at \
+     most {PHRASE_CHARS_MAX} characters"
 )]
 pub struct PhraseError;
 
 impl Phrase {
-    /// Reads a phrase. `|` separates alternatives of one word: `make|create copy`.
+    /// Parses a phrase. A `|` separates alternatives for one word, as in `make|create copy`.
     ///
     /// # Errors
-    /// [`PhraseError`]
+    /// Returns [`PhraseError`] if the text exceeds a limit or contains something other than words.
     pub fn new(text: &str) -> Result<Self, PhraseError> {
         let words: Vec<Terms> =
             text.split_whitespace().map(|word| Terms::new(word.split('|'))).collect();
@@ -34,10 +34,10 @@ impl Phrase {
         if fits { Ok(Self { text: fold(text), words }) } else { Err(PhraseError) }
     }
 
-    /// Reads a phrase as a package declares it: its words as an utterance has them, without alternatives.
+    /// Parses a phrase that a package declares. It is split into words like an utterance, and may not have alternatives.
     ///
     /// # Errors
-    /// [`PhraseError`], also if the text has a quote, a path, a number or a character that is not shown.
+    /// Returns [`PhraseError`] if the text exceeds a limit or contains a quote, a path, a number or an invisible character.
     pub fn from_declared(text: &str) -> Result<Self, PhraseError> {
         let Utterance { tokens, flaw } = Utterance::new(text);
         let word = |token: &Token| match token {
@@ -51,17 +51,18 @@ impl Phrase {
         }
     }
 
-    /// Returns the text, folded.
+    /// Returns the folded text of the phrase.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Returns the words, each with its alternatives.
+    /// Returns the words of the phrase, each as a set of alternatives.
     pub(crate) fn words(&self) -> &[Terms] {
         &self.words
     }
 
-    /// Finds the words in their order. Function words of the language can be missing; at least one other word is found.
+    /// Finds the words of the phrase in order, and returns their positions. Function words may be missing from the
+    /// utterance, but at least one other word must be found.
     pub(crate) fn find(&self, utterance: &Utterance, function_words: &Terms) -> Option<Vec<usize>> {
         let mut found = Vec::new();
         let (mut next, mut has_content) = (0, false);
@@ -84,7 +85,7 @@ impl Phrase {
         has_content.then_some(found)
     }
 
-    /// Returns true if the words are side by side in the utterance.
+    /// Returns true if the utterance contains the words of the phrase in order, without other words in between.
     pub(crate) fn stands_in(&self, utterance: &Utterance) -> bool {
         (0..utterance.tokens.len()).any(|start| {
             self.words.iter().enumerate().all(|(index, alternatives)| {
@@ -93,7 +94,7 @@ impl Phrase {
         })
     }
 
-    /// Finds the words in any order.
+    /// Finds the words of the phrase in any order, and returns their positions.
     pub(crate) fn find_anywhere(&self, utterance: &Utterance) -> Option<Vec<usize>> {
         self.words.iter().try_fold(Vec::new(), |mut found, alternatives| {
             let is_new = |(at, word): &(usize, &str)| !found.contains(at) && alternatives.has(word);
@@ -104,7 +105,7 @@ impl Phrase {
     }
 }
 
-/// Returns true for a word that an utterance can have: one token.
+/// Returns true if an utterance would contain the text as a single word.
 fn is_word(text: &str) -> bool {
     matches!(&*Utterance::new(text).tokens, [Token::Word(word)] if word == text)
 }

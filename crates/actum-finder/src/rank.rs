@@ -1,4 +1,4 @@
-//! Ranking: from readings of an utterance to one outcome.
+//! Ranks the readings of an utterance and determines the outcome of the search.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -13,35 +13,36 @@ use crate::refusal::RefusalCode;
 use crate::simulation::{Parameter, Simulation};
 use crate::utterance::Flaw;
 
-/// Result of a search, before its wording.
+/// Outcome of a search, before it is put into words.
 #[derive(Debug)]
 pub(crate) enum Outcome<'s> {
-    /// One simulation matches: the first of the ranked ones.
+    /// The first ranked simulation matches, and all required fields have values.
     Match { ranked: Vec<Ranked<'s>>, fields: Map<String, Value> },
-    /// A field of the simulation is missing, or its value cannot be used.
+    /// A required field of the simulation has no value, or a field has a value that cannot be used.
     Field { ranked: Ranked<'s>, parameter: &'s Parameter },
-    /// Simulations in doubt.
+    /// Several candidates, if it is unclear which of these simulations the user wants, or whether it is any of them.
     Doubt { ranked: Vec<Ranked<'s>> },
-    /// The utterance cannot be relied on.
+    /// The utterance has a flaw that makes its meaning unreliable.
     Flawed(Flaw),
-    /// The utterance is empty.
+    /// The utterance has no words or values.
     Empty,
-    /// The goal is of a kind that is refused.
+    /// The goal is of a kind that the Finder always refuses.
     Refuse(RefusalCode),
-    /// No simulation fits.
+    /// No simulation fits the goal.
     Missing,
 }
 
-/// Simulation with its score, including a bonus that counted.
+/// Simulation with its score, which includes the learning bonus if one was needed to break a tie.
 #[derive(Debug, Clone)]
 pub(crate) struct Ranked<'s> {
     pub(crate) simulation: &'s Simulation,
     pub(crate) score: u32,
-    /// Language of the reading; `None` of one without a reading.
+    /// Language of the reading, or `None` if the simulation was found without a reading.
     pub(crate) language: Option<String>,
 }
 
-/// Orders readings: clear ones first, then by score. Names make the order total.
+/// Sorts readings so that clear ones come first, then those with higher scores. Names break ties, so that the order is
+/// total.
 pub(crate) fn order(readings: &mut [Reading<'_>]) {
     readings.sort_by(|one, other| key(one).cmp(&key(other)));
 }
@@ -60,7 +61,8 @@ fn key<'r>(
     )
 }
 
-/// Ranks ordered readings. `intended` are the simulations that the normalised intent asks for, if any.
+/// Determines the outcome from ordered readings. `intended` contains the names of the simulations that match the
+/// normalised intent.
 pub(crate) fn rank<'s>(
     readings: &[Reading<'s>],
     intended: &BTreeSet<String>,
@@ -94,7 +96,7 @@ pub(crate) fn rank<'s>(
     }
     let of_first = readings.iter().filter(|it| it.simulation.id == first.simulation.id);
     let fields = first.fields.to_object(first.frame);
-    // Another reading of the same simulation that is as good and gives another input.
+    // A rival is an equally good reading of the same simulation that results in a different input.
     let is_rival = |other: &Reading<'_>| {
         other.is_clear()
             && other.fields.missing(other.frame).is_none()
@@ -112,10 +114,10 @@ pub(crate) fn rank<'s>(
     Outcome::Match { ranked, fields }
 }
 
-/// Finds another simulation that claims the utterance, if one of the two is a package.
+/// Returns the first clear reading of a different simulation, unless both simulations are core actions.
 ///
-/// INVARIANT: neither more words in a phrase, nor more parameters, nor a bonus let a package take an utterance from a
-/// core action or from another package.
+/// INVARIANT: a package cannot win an utterance from a core action or another package through longer phrases, more
+/// parameters or a bonus.
 fn rival<'r, 's>(first: &Reading<'_>, clear: &[&'r &'r Reading<'s>]) -> Option<&'r Reading<'s>> {
     let is_rival = |other: &Reading<'_>| {
         let (first, other) = (&first.simulation.id, &other.simulation.id);
@@ -124,7 +126,7 @@ fn rival<'r, 's>(first: &Reading<'_>, clear: &[&'r &'r Reading<'s>]) -> Option<&
     clear.iter().map(|reading| **reading).find(|reading| is_rival(reading))
 }
 
-/// Returns the best reading of each simulation, in the same order.
+/// Returns the first and therefore best reading of each simulation, keeping the order of the readings.
 fn best_of_each<'r, 's>(readings: &'r [Reading<'s>]) -> Vec<&'r Reading<'s>> {
     let mut seen: BTreeSet<&ActionName> = BTreeSet::new();
     readings.iter().filter(|reading| seen.insert(&reading.simulation.id)).collect()
@@ -153,7 +155,7 @@ fn ranked<'s>(reading: &Reading<'s>) -> Ranked<'s> {
     }
 }
 
-/// Returns true if the first two scores are too near.
+/// Returns true if the difference between the first two scores is less than [`MARGIN`].
 fn are_near(ranked: &[Ranked<'_>]) -> bool {
     match ranked {
         [first, second, ..] => first.score.abs_diff(second.score) < MARGIN,

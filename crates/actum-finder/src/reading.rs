@@ -1,4 +1,4 @@
-//! Readings of an utterance: one frame of one simulation in one language.
+//! Readings, each of which interprets an utterance as one frame of a simulation in one language.
 
 use std::collections::BTreeSet;
 
@@ -13,18 +13,18 @@ use crate::phrase::Phrase;
 use crate::simulation::{ANY_LANGUAGE, Frame, FrameWords, ParameterKind, Simulation};
 use crate::utterance::Utterance;
 
-/// Points of a word of the phrase.
+/// Points for each matching word of the phrase that is not a function word.
 const PHRASE_WORD: u32 = 100;
-/// Points of a required value.
+/// Points for each required value that the utterance provides.
 const VALUE: u32 = 40;
-/// Points of a word that names the object.
+/// Points for a word that names the object of the intent.
 const OBJECT: u32 = 10;
-/// Points of the same simulation in the normalised intent.
+/// Points if the normalised intent matches the same simulation.
 const INTENT: u32 = 60;
-/// Points that an unexplained word, a guard or a surplus value subtracts.
+/// Points that are deducted for each unexplained word and surplus value, and for a guard.
 const UNEXPLAINED: u32 = 30;
 
-/// Interpretation of an utterance.
+/// Interpretation of an utterance as a phrase of one simulation.
 #[derive(Debug, Clone)]
 pub(crate) struct Reading<'s> {
     pub(crate) simulation: &'s Simulation,
@@ -32,18 +32,18 @@ pub(crate) struct Reading<'s> {
     pub(crate) language: String,
     pub(crate) phrase: &'s Phrase,
     pub(crate) fields: Fields,
-    /// Positions of the words of the phrase.
+    /// Positions of the words that match the phrase.
     pub(crate) matched: Vec<usize>,
-    /// Words without a meaning in this frame.
+    /// Positions of words that this frame does not explain.
     pub(crate) unexplained: Vec<usize>,
     pub(crate) has_guard: bool,
     pub(crate) has_object: bool,
-    /// A destructive verb and a harmless simulation, or the reverse.
+    /// Whether the utterance has a destructive verb but the simulation is harmless, or the reverse.
     pub(crate) is_mismatched: bool,
     pub(crate) score: u32,
 }
 
-/// Reading in the form of evidence. It holds digests of values and no values.
+/// Reading as recorded in the evidence. It contains a digest of the input, but no values from the utterance.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct ReadingEvidence {
     simulation: String,
@@ -62,18 +62,18 @@ pub(crate) struct ReadingEvidence {
     required_fields: Digest,
 }
 
-/// Reader of one utterance.
+/// Interprets one utterance as frames of simulations.
 pub(crate) struct Reader<'a> {
     pub(crate) utterance: &'a Utterance,
     pub(crate) lexicons: &'a Lexicons,
-    /// Codes of the languages that count.
+    /// Codes of the languages whose phrases are used.
     pub(crate) languages: &'a [String],
-    /// Names of simulations that the normalised intent asks for.
+    /// Names of the simulations that match the normalised intent.
     pub(crate) intended: &'a BTreeSet<String>,
 }
 
 impl<'a> Reader<'a> {
-    /// Reads the utterance as one of the frames of a simulation, in each language.
+    /// Returns all readings of the utterance as a frame of the simulation, in every language of the search.
     pub(crate) fn read<'s>(&self, simulation: &'s Simulation) -> Vec<Reading<'s>> {
         let is_destructive = self.is_destructive(simulation);
         let mut readings = Vec::new();
@@ -91,7 +91,7 @@ impl<'a> Reader<'a> {
         readings
     }
 
-    /// Finds frames whose verb the utterance has with a typing mistake.
+    /// Returns true if the utterance contains a single-word phrase of the simulation with a typing mistake.
     pub(crate) fn has_mistyped_verb(&self, simulation: &Simulation) -> bool {
         let frames = simulation.frames.iter();
         frames.flat_map(|frame| self.languages.iter().map(move |code| (frame, code))).any(
@@ -111,7 +111,7 @@ impl<'a> Reader<'a> {
         )
     }
 
-    /// Returns true if a phrase of the simulation has a destructive verb.
+    /// Returns true if any phrase of the simulation contains a destructive verb.
     fn is_destructive(&self, simulation: &Simulation) -> bool {
         simulation.frames.iter().flat_map(Frame::all_words).any(|(language, words)| {
             let mut phrases = words.phrases.iter().flat_map(Phrase::words);
@@ -120,7 +120,7 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Returns true for a destructive verb of the language, or of any language if none is known.
+    /// Returns true if the word is a destructive verb in the language. For [`ANY_LANGUAGE`], all languages are checked.
     fn destroys(&self, language: &str, word: &str) -> bool {
         match language {
             ANY_LANGUAGE => {
@@ -145,7 +145,8 @@ impl<'a> Reader<'a> {
             words,
         };
         let fields = Fields::assign(frame, &setting);
-        // A guard that is part of the phrase, its objects or a value has another meaning: `como` is `as` before a path.
+        // A word that is used as part of the phrase, as an object or as a cue does not act as a guard. For example, `como`
+        // can be a question word, but means `as` before a path.
         let is_used = |at: usize, word: &str| {
             matched.contains(&at) || fields.cues.contains(&at) || words.objects.has(word)
         };
@@ -196,7 +197,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Phrase that is tried, with its source.
+/// Phrase that is matched with the utterance, and the frame and simulation that it comes from.
 #[derive(Clone, Copy)]
 struct Of<'s> {
     simulation: &'s Simulation,
@@ -207,7 +208,7 @@ struct Of<'s> {
 }
 
 impl Reading<'_> {
-    /// Returns true if every word and value is explained, and no guard changes the meaning of the command.
+    /// Returns true if every word and value is explained, no guard changes the meaning, and the verb fits the simulation.
     pub(crate) fn is_clear(&self) -> bool {
         self.unexplained.is_empty()
             && self.fields.surplus == 0
@@ -215,7 +216,8 @@ impl Reading<'_> {
             && !self.is_mismatched
     }
 
-    /// Returns true if the utterance points to the simulation beyond the phrase, or its verbs have few other meanings.
+    /// Returns true if more than the phrase suggests the simulation, such as an object word or a value. Frames with a
+    /// command or run parameter need no further evidence, because their verbs have few other meanings.
     pub(crate) fn has_evidence(&self) -> bool {
         let is_telling = |kind: &ParameterKind| match kind {
             ParameterKind::Command | ParameterKind::Run => true,
@@ -231,7 +233,7 @@ impl Reading<'_> {
             || self.frame.parameters.iter().any(|parameter| is_telling(&parameter.kind))
     }
 
-    /// Returns the reading in the form of evidence.
+    /// Returns the reading as it is recorded in the evidence.
     pub(crate) fn evidence(&self) -> Result<ReadingEvidence, CanonicalError> {
         let fields = canonical::to_vec(&self.fields.to_object(self.frame))?;
         Ok(ReadingEvidence {
@@ -253,7 +255,8 @@ impl Reading<'_> {
     }
 }
 
-/// Returns true for a function word with a typing mistake, unless a word with a meaning is as near.
+/// Returns true if the word is a mistyped function word. A word that could also be a mistyped guard or destructive verb
+/// is not one.
 fn is_mistyped(word: &str, lexicon: &Lexicon) -> bool {
     let near = |terms: &crate::fold::Terms| terms.has_near(word, MISTYPED_CHARS_MIN);
     !lexicon.guards.has(word)

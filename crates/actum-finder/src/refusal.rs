@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Reason of a refuse packet. The set is closed.
+/// Reason for a refuse packet. The set of reasons is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RefusalCode {
@@ -16,12 +16,12 @@ pub enum RefusalCode {
     ArtifactPromotion,
     /// The goal would evade a gate, a rule or an approval.
     GateBypass,
-    /// The goal has used all of its attempts.
+    /// The goal has used all its attempts.
     AttemptsExhausted,
 }
 
 impl RefusalCode {
-    /// All reasons, in the order in which they are checked.
+    /// All reasons for a refusal, in the order in which they are checked.
     pub const ALL: [Self; 6] = [
         Self::MoneyTransfer,
         Self::PermissionGrant,
@@ -31,7 +31,8 @@ impl RefusalCode {
         Self::AttemptsExhausted,
     ];
 
-    /// Returns true for a kind of goal that a simulation can declare. Access policies and confirmation still judge it.
+    /// Returns true if a simulation may declare that it handles this kind of goal. Such a goal is still subject to access
+    /// policies and confirmation.
     pub(crate) fn can_be_declared(self) -> bool {
         match self {
             Self::MoneyTransfer => true,
@@ -43,7 +44,7 @@ impl RefusalCode {
         }
     }
 
-    /// Returns the permanent name.
+    /// Returns the permanent name of the refusal, as used in packets.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::MoneyTransfer => "MONEY_TRANSFER",

@@ -1,4 +1,4 @@
-//! Published JSON Schemas of evidence and learning table.
+//! Published JSON Schemas of the search evidence and the learning table.
 
 use actum_agent::limits::UTTERANCE_CHARS_MAX;
 use actum_core::NAME_CHARS_MAX;
@@ -15,7 +15,7 @@ const LINE: Form = Form::Text(Text::filled(64, Characters::OneLine));
 const LANGUAGE: Text = Text::filled(8, Characters::Lowercase);
 const COUNT: Form = Form::Whole { min: 0, max: u32::MAX as i64 };
 const BONUS: Form = Form::Whole { min: 0, max: BONUS_MAX as i64 };
-/// Outcomes of a search, in the evidence.
+/// Outcomes of a search that the evidence can contain.
 const OUTCOMES: &[&str] = &[
     "match",
     "field",
@@ -33,44 +33,44 @@ const OUTCOMES: &[&str] = &[
 
 static EVIDENCE: ObjectSchema = ObjectSchema {
     name: "the evidence of a search",
-    about: "What a Finder made a packet from, in canonical JSON (RFC 8785). Its SHA-256 is finder_proof_ref of the packet. It holds no values of the utterance.",
+    about: "Evidence from which a Finder created a packet, in canonical JSON (RFC 8785). Its SHA-256 is the packet's finder_proof_ref. It contains no values from the utterance.",
     others: Others::Refused,
     members: &[
-        Member::required("format", Form::Word(&[EVIDENCE_FORMAT]), "The format."),
+        Member::required("format", Form::Word(&[EVIDENCE_FORMAT]), "Format of the document."),
         Member::required("finder_version", LINE, "Name and version of the Finder."),
-        Member::required("semantics", COUNT, "Version of its rules."),
+        Member::required("semantics", COUNT, "Version of the search rules."),
         Member::required("goal_fingerprint", DIGEST, "SHA-256 of the goal, as in the packet."),
         Member::required("catalog_snapshot_ref", DIGEST, "SHA-256 of the catalog."),
         Member::required("lexicons", DIGEST, "SHA-256 of the lexicons of all languages."),
         Member::required(
             "simulations",
             DIGEST,
-            "SHA-256 of names, versions, phrases and parameters of all simulations.",
+            "SHA-256 of the names, versions, phrases and parameters of all simulations.",
         ),
         Member::required(
             "learning_table_ref",
             Form::NullOr(&DIGEST),
-            "SHA-256 of the learning table; `null` without one.",
+            "SHA-256 of the learning table, or `null` if none was used.",
         ),
         Member::required(
             "languages",
             Form::Texts { of: LANGUAGE, count_max: LANGUAGES_MAX },
-            "Languages whose phrases counted.",
+            "Languages whose phrases were searched.",
         ),
         Member::required(
             "intended",
             Form::Texts { of: NAME, count_max: SIMULATIONS_MAX },
-            "Simulations that the normalised intent asks for.",
+            "Simulations that match the normalised intent.",
         ),
         Member::required(
             "outcome",
             Form::Word(OUTCOMES),
-            "The outcome of the ranking, or the reason of a refusal.",
+            "Outcome of the ranking, or the reason for a refusal.",
         ),
         Member::required(
             "readings",
             Form::Objects { of: &READING, count_max: EVIDENCE_READINGS_MAX },
-            "The best readings of the utterance, the best first.",
+            "Best readings of the utterance, with the best one first.",
         ),
     ],
 };
@@ -79,66 +79,90 @@ const WORDS_MAX: usize = UTTERANCE_CHARS_MAX;
 
 static READING: ObjectSchema = ObjectSchema {
     name: "a reading",
-    about: "One way to understand the utterance: a phrase of a simulation in a language.",
+    about: "Interpretation of the utterance as a phrase of one simulation in one language.",
     others: Others::Refused,
     members: &[
-        Member::required("simulation", Form::Text(NAME), "The simulation."),
-        Member::required("version", Form::NullOr(&LINE), "Its version; `null` where it has none."),
-        Member::required("frame", LINE, "The form of its input."),
-        Member::required("language", Form::Text(LANGUAGE), "The language."),
+        Member::required("simulation", Form::Text(NAME), "Name of the simulation."),
+        Member::required(
+            "version",
+            Form::NullOr(&LINE),
+            "Version of the simulation, or `null` if it has none.",
+        ),
+        Member::required(
+            "frame",
+            LINE,
+            "Name of the frame, which describes one form of the simulation's input.",
+        ),
+        Member::required("language", Form::Text(LANGUAGE), "Language of the phrase."),
         Member::required(
             "phrase",
             Form::Text(Text::filled(4 * PHRASE_CHARS_MAX, Characters::OneLine)),
-            "The phrase, folded. `|` separates alternatives of one word.",
+            "Folded text of the phrase. A `|` separates alternatives for one word.",
         ),
         Member::required(
             "matched",
             Form::List { of: &COUNT, count_max: PHRASE_WORDS_MAX },
-            "Positions of the words of the phrase in the utterance, counted from 0.",
+            "Positions in the utterance of the words that match the phrase, starting at 0.",
         ),
         Member::required(
             "unexplained",
             Form::List { of: &COUNT, count_max: WORDS_MAX },
-            "Positions of words without a meaning in this reading.",
+            "Positions of the words that this reading does not explain.",
         ),
-        Member::required("surplus_values", COUNT, "Number of values that no parameter takes."),
-        Member::required("guarded", Form::Flag, "A word turns the command into something else."),
+        Member::required(
+            "surplus_values",
+            COUNT,
+            "Number of values in the utterance that no parameter accepts.",
+        ),
+        Member::required(
+            "guarded",
+            Form::Flag,
+            "Whether the utterance has a word, such as a negation, that changes the meaning of the command.",
+        ),
         Member::required(
             "mismatched",
             Form::Flag,
-            "A destructive verb and a harmless simulation, or the reverse.",
+            "Whether the utterance has a destructive verb but the simulation is harmless, or the reverse.",
         ),
-        Member::required("clear", Form::Flag, "Every word and value is explained."),
-        Member::required("score", COUNT, "The score, without a learning bonus."),
+        Member::required(
+            "clear",
+            Form::Flag,
+            "Whether every word and value is explained, and the verb fits the simulation.",
+        ),
+        Member::required("score", COUNT, "Score of the reading, without a learning bonus."),
         Member::required(
             "missing",
             Form::NullOr(&Form::Text(Text::filled(256, Characters::OneLine))),
             "JSON Pointer of the first parameter that lacks a usable value.",
         ),
-        Member::required("required_fields", DIGEST, "SHA-256 of the input, in canonical JSON."),
+        Member::required(
+            "required_fields",
+            DIGEST,
+            "SHA-256 of the simulation's input in canonical JSON.",
+        ),
     ],
 };
 
 static LEARNING: ObjectSchema = ObjectSchema {
     name: "a learning table",
-    about: "Bonuses of simulations, in canonical JSON (RFC 8785). It is the payload of a DSSE envelope of the type application/vnd.actum.finder-learning+json that an approval key signed. Its SHA-256 is learning_table_ref of a packet. One of more than 256 KiB is refused.",
+    about: "Bonuses of simulations, in canonical JSON (RFC 8785). The table is the payload of a DSSE envelope of the type application/vnd.actum.finder-learning+json, signed by an approval key. Its SHA-256 is the learning_table_ref of a packet. A table of more than 256 KiB is rejected.",
     others: Others::Refused,
     members: &[
-        Member::required("format", Form::Word(&[LearningTable::FORMAT]), "The format."),
+        Member::required("format", Form::Word(&[LearningTable::FORMAT]), "Format of the document."),
         Member::required(
             "tenant_id",
             Form::Text(Text::filled(64, Characters::Id)),
-            "The tenant whose outcomes were counted.",
+            "Tenant whose outcomes were counted.",
         ),
         Member::required(
             "bonuses",
             Form::Map { names: NAME, of: &BONUS, count_max: SIMULATIONS_MAX },
-            "The bonus of each simulation.",
+            "Bonus of each simulation.",
         ),
     ],
 };
 
-/// Returns the JSON Schemas (draft 2020-12) of evidence and learning table.
+/// Returns the JSON Schemas (draft 2020-12) of the search evidence and the learning table, in this order.
 pub fn schemas() -> [SchemaFile; 2] {
     [
         file(
@@ -157,7 +181,7 @@ pub fn schemas() -> [SchemaFile; 2] {
 }
 
 #[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "a test reads what is published")]
+#[allow(clippy::disallowed_methods, reason = "the test reads the published files")]
 mod tests {
     use std::collections::BTreeMap;
     use std::path::Path;
@@ -177,7 +201,10 @@ mod tests {
         let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
         for file in schemas() {
             let published = std::fs::read_to_string(directory.join(file.name));
-            assert!(published.is_ok_and(|it| it == file.text), "`cargo xtask schemas` writes them");
+            assert!(
+                published.is_ok_and(|it| it == file.text),
+                "outdated schema: run `cargo xtask schemas`"
+            );
         }
     }
 

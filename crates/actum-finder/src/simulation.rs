@@ -1,4 +1,4 @@
-//! Simulations as the Finder knows them: names, phrases and parameters.
+//! Simulations in the form that the Finder searches, with their names, phrases and parameters.
 
 use std::collections::BTreeMap;
 
@@ -10,58 +10,58 @@ use crate::fold::Terms;
 use crate::limits::{FRAMES_MAX, PARAMETERS_MAX, PHRASES_MAX, TERMS_MAX};
 use crate::phrase::{Phrase, PhraseError};
 
-/// Language code of words that count in every language (BCP 47).
+/// Language code (BCP 47) of words that apply to every language.
 pub const ANY_LANGUAGE: &str = "und";
 
-/// Active simulation of a catalog.
+/// Active simulation of a catalog, which an utterance can match.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Simulation {
-    /// Name.
+    /// Name of the simulation, which is unique in the catalog.
     pub id: ActionName,
     /// Version, if the simulation has one.
     pub version: Option<String>,
-    /// Action that access policies judge.
+    /// Action that the access policies decide on.
     pub access_action: String,
-    /// Rollback of its effect.
+    /// Method for rolling back the simulation's effect.
     pub rollback: Rollback,
-    /// Forms of its input, each with its own phrases.
+    /// Forms that the input can have, each with its own phrases.
     pub frames: Vec<Frame>,
 }
 
-/// Rollback of an effect.
+/// Method for rolling back the effect of a simulation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rollback {
-    /// There is no effect to roll back.
+    /// The effect is not rolled back, for example because there is none.
     None,
-    /// `undo_run` reverts the effect.
+    /// The core action `undo_run` rolls back the effect.
     UndoRun,
 }
 
-/// Form of the input of a simulation: parameters, and the words that ask for it.
+/// Form of a simulation's input, described by its parameters and by the words that request it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
-    /// Name within its simulation.
+    /// Name of the frame, which is unique within its simulation.
     pub name: String,
-    /// Parameters.
+    /// Parameters that the values of an utterance can fill.
     pub parameters: Vec<Parameter>,
     words: BTreeMap<String, FrameWords>,
 }
 
-/// Parameter of a frame.
+/// Parameter of a frame, which a value of an utterance can fill.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Parameter {
-    /// JSON Pointer (RFC 6901) of its place in the input; `0` is the one element of a list.
+    /// JSON Pointer (RFC 6901) to the value in the input. The segment `0` refers to the only element of a list.
     pub pointer: String,
-    /// Kind of its value.
+    /// Kind of value that the parameter accepts.
     pub kind: ParameterKind,
-    /// The input requires the parameter.
+    /// Whether the input must have a value for this parameter.
     pub required: bool,
-    /// A value counts only behind a cue word.
+    /// Whether a value is accepted only after a cue word.
     pub needs_cue: bool,
 }
 
-/// Kind of value that a parameter takes.
+/// Kind of value that a parameter accepts.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ParameterKind {
@@ -77,13 +77,13 @@ pub enum ParameterKind {
     Number,
     /// Flag: `true` if the utterance has one of its cue words.
     Flag,
-    /// Value that no utterance gives, such as a list. The Finder asks for a required one.
+    /// Value that an utterance cannot contain, such as a list. The Finder asks the user for it if it is required.
     Other,
-    /// Value that the frame itself implies.
+    /// Fixed value that the frame implies.
     Fixed(Value),
 }
 
-/// Words of a frame in one language.
+/// Phrases, object words and cue words of a frame in one language.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FrameWords {
     pub(crate) phrases: Vec<Phrase>,
@@ -91,41 +91,42 @@ pub struct FrameWords {
     pub(crate) cues: BTreeMap<String, Terms>,
 }
 
-/// Error of a frame that cannot be used.
+/// Reason why a frame is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
-    /// The phrase cannot be used.
-    #[error("the phrase `{text}` cannot be used: {source}")]
+    /// A phrase of the frame is invalid.
+    #[error("the phrase `{text}` is invalid: {source}")]
     Phrase {
-        /// Phrase.
+        /// Text of the phrase.
         text: String,
-        /// Error.
+        /// Reason why the phrase is invalid.
         source: PhraseError,
     },
-    /// The list is too long.
+    /// The frame has too many parameters, phrases or words.
     #[error(
-        "a frame has at most {PARAMETERS_MAX} parameters, {PHRASES_MAX} phrases and {TERMS_MAX} words of a kind"
+        "a frame may have at most {PARAMETERS_MAX} parameters, {PHRASES_MAX} phrases and {TERMS_MAX} words per list"
     )]
     TooMany,
-    /// The text is not a pointer.
-    #[error("`{pointer}` is not a JSON Pointer of a parameter, such as `/path` or `/edits/0/find`")]
+    /// The pointer of a parameter is not a JSON Pointer with simple names.
+    #[error("expected a JSON Pointer such as `/path` or `/edits/0/find`, found `{pointer}`")]
     Pointer {
-        /// Pointer.
+        /// Invalid pointer.
         pointer: String,
     },
-    /// The cue words belong to no parameter.
-    #[error("no parameter has the pointer `{pointer}` of the cue words")]
+    /// The frame has cue words for an unknown parameter.
+    #[error("there are cue words for `{pointer}`, but no parameter has that pointer")]
     Cue {
-        /// Pointer.
+        /// Pointer that the cue words refer to.
         pointer: String,
     },
 }
 
 impl Simulation {
-    /// Creates a simulation without a declared frame. Its name is its phrase: `format_code` matches `format code`.
+    /// Creates a simulation without parameters, whose only phrase is its name. For example, `format_code` matches the
+    /// words `format code`.
     ///
     /// # Errors
-    /// [`FrameError`]
+    /// Returns [`FrameError`] if the name does not form a valid phrase.
     pub fn from_name(
         id: ActionName,
         version: Option<String>,
@@ -138,7 +139,7 @@ impl Simulation {
         Ok(Self { id, version, access_action, rollback, frames })
     }
 
-    /// Computes the digest of all that a search uses, independent of the order of frames and phrases.
+    /// Computes a digest of everything that a search uses. The order of frames and phrases does not affect the digest.
     pub(crate) fn digest(&self) -> Digest {
         let mut frames: Vec<String> = self.frames.iter().map(Frame::describe).collect();
         frames.sort_unstable();
@@ -150,17 +151,17 @@ impl Simulation {
         Digest::tagged("actum/finder-simulation/1", &parts)
     }
 
-    /// Returns true if the number of frames is within its limit.
+    /// Returns true if the simulation has at most [`FRAMES_MAX`] frames.
     pub(crate) fn fits(&self) -> bool {
         self.frames.len() <= FRAMES_MAX
     }
 }
 
 impl Frame {
-    /// Creates a frame from parameters and the words of each language (ISO 639-1, or [`ANY_LANGUAGE`]).
+    /// Creates a frame from its parameters and its words in each language (ISO 639-1, or [`ANY_LANGUAGE`]).
     ///
     /// # Errors
-    /// [`FrameError`]
+    /// Returns [`FrameError`] if there are too many parameters, a pointer is invalid, or cue words have no parameter.
     pub fn new<'w>(
         name: &str,
         parameters: Vec<Parameter>,
@@ -182,7 +183,7 @@ impl Frame {
         Ok(Self { name: name.to_owned(), parameters, words })
     }
 
-    /// Returns a text of the whole frame, for a digest.
+    /// Returns a text that represents the entire frame, as input for the digest.
     fn describe(&self) -> String {
         let words = self.words.iter().map(|(language, words)| {
             let FrameWords { phrases, objects, cues } = words;
@@ -196,25 +197,25 @@ impl Frame {
         format!("{:?} {:?} {words:?}", self.name, self.parameters)
     }
 
-    /// Returns the words for a language, and those of every language.
+    /// Returns the words of the frame in one language, followed by those for all languages.
     pub(crate) fn words_in<'f>(&'f self, language: &str) -> impl Iterator<Item = &'f FrameWords> {
         let own = (language != ANY_LANGUAGE).then(|| self.words.get(language)).flatten();
         own.into_iter().chain(self.words.get(ANY_LANGUAGE))
     }
 
-    /// Returns the words of all languages.
+    /// Returns the words of the frame in all languages, with the language codes.
     pub(crate) fn all_words(&self) -> impl Iterator<Item = (&str, &FrameWords)> {
         self.words.iter().map(|(language, words)| (language.as_str(), words))
     }
 }
 
 impl Parameter {
-    /// Returns the first name of the pointer: a member of the input.
+    /// Returns the first name in the pointer, which is a member of the input object.
     pub fn member(&self) -> &str {
         self.pointer.split('/').nth(1).unwrap_or_default()
     }
 
-    /// Returns true for a pointer whose parts are plain names.
+    /// Returns true if the pointer consists of ASCII letters, digits and underscores, and starts with a letter.
     fn has_pointer(&self) -> bool {
         let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
         let mut segments = self.pointer.split('/');
@@ -226,10 +227,11 @@ impl Parameter {
 }
 
 impl FrameWords {
-    /// Reads phrases, words that name the object of the intent, and cue words of parameters by their pointers.
+    /// Creates the words from phrases, from words for the object of the intent, and from cue words. The cue words are
+    /// keyed by the pointer of their parameter.
     ///
     /// # Errors
-    /// [`FrameError`]
+    /// Returns [`FrameError`] if a phrase is invalid or a list is too long.
     pub fn new<'w>(
         phrases: impl IntoIterator<Item = &'w str>,
         objects: impl IntoIterator<Item = &'w str>,

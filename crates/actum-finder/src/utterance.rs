@@ -1,4 +1,4 @@
-//! Utterance of a user as words and given values.
+//! Splits a user's utterance into words and values.
 
 mod path_like;
 mod quote;
@@ -12,58 +12,58 @@ use path_like::classify;
 pub(crate) use path_like::is_path_like;
 use quote::{Quote, block, quote};
 
-/// Words and values of an utterance, in their order.
+/// Utterance of a user, split into words and values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Utterance {
-    /// Words and values.
+    /// Words and values, in their original order.
     pub(crate) tokens: Vec<Token>,
-    /// First reason not to rely on the utterance.
+    /// First flaw found in the utterance, if any.
     pub(crate) flaw: Option<Flaw>,
 }
 
-/// Part of an utterance.
+/// Word or value of an utterance.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Token {
-    /// Folded word of the intent.
+    /// Word that expresses the intent, folded.
     Word(String),
-    /// Value, which is no word of the intent.
+    /// Value, which does not take part in matching phrases.
     Given(Given),
 }
 
-/// Value in the user's spelling.
+/// Value of an utterance, in the user's spelling.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Given {
     /// Path or name of a file.
     Path(String),
-    /// Text in quotes, or a block of text.
+    /// Text in quotes, or a block such as a diff.
     Quoted(String),
     /// Id of a run.
     Run(String),
     /// Whole number.
     Number(String),
-    /// Value that no parameter takes: an address, or one that can be read in several ways.
+    /// Value that no parameter accepts, such as a URL, an email address or a path with unusual characters.
     Unclear(String),
 }
 
-/// Reason not to rely on an utterance.
+/// Flaw that makes an utterance unreliable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flaw {
-    /// The utterance has characters that are not shown.
+    /// The utterance contains invisible characters.
     Hidden,
-    /// The utterance has a quote that is not closed.
+    /// The utterance contains a quote without an end.
     Unclosed,
 }
 
-/// Kind of a character outside of quotes and values.
+/// Kind of a character outside quotes and values.
 enum Kind {
     Letter,
-    /// A sign with a meaning, such as `€` or `&`, is a word of its own.
+    /// Symbol with a meaning, such as `€` or `&`, which forms a word by itself.
     Sign,
     Separator,
 }
 
 impl Utterance {
-    /// Splits an utterance.
+    /// Splits an utterance into words and values, and checks it for flaws.
     pub(crate) fn new(text: &str) -> Self {
         let mut tokens = Vec::new();
         let mut flaw = has_hidden(text).then_some(Flaw::Hidden);
@@ -114,7 +114,7 @@ impl Utterance {
         })
     }
 
-    /// Returns the word at a position.
+    /// Returns the word at a position, or `None` if there is a value or nothing.
     pub(crate) fn word(&self, at: usize) -> Option<&str> {
         match self.tokens.get(at)? {
             Token::Word(word) => Some(word),
@@ -123,7 +123,8 @@ impl Utterance {
     }
 }
 
-/// Returns true for a text with characters that are not shown. Emoji use two of them.
+/// Returns true if the text contains invisible characters. Whitespace controls and the variation selector of emoji
+/// (U+FE0F) are allowed.
 fn has_hidden(text: &str) -> bool {
     text.chars().any(|c| is_not_shown(c) && !matches!(c, '\t' | '\n' | '\r' | '\u{fe0f}'))
 }
@@ -155,7 +156,7 @@ fn push_word(word: &mut String, tokens: &mut Vec<Token>) {
     });
 }
 
-/// Returns the kind of a character. Underscores are part of a word, so that names of simulations are not split.
+/// Returns the kind of a character. Underscores are letters, so that names of simulations are not split.
 fn kind(c: char) -> Kind {
     use GeneralCategory as Category;
     if c.is_alphanumeric() || c == '_' {

@@ -1,4 +1,4 @@
-//! Questions and messages for the user, in the language of the utterance.
+//! Formats questions and messages for the user in the language of the utterance.
 
 use actum_core::path::Cut;
 
@@ -8,19 +8,19 @@ use crate::rank::Ranked;
 use crate::simulation::{Parameter, Simulation};
 use crate::utterance::{Given, Token, Utterance};
 
-/// Longest sentence of a packet, in characters.
+/// Maximum length of a sentence in a packet, in characters.
 const SENTENCE_CHARS_MAX: usize = actum_agent::limits::SENTENCE_CHARS_MAX;
-/// Longest description of a simulation in a question, in bytes.
+/// Maximum length of a simulation's name in a question, in bytes.
 const LABEL_BYTES_MAX: usize = 64;
 
-/// Words for one language.
+/// Formats questions in one language.
 pub(crate) struct Wording<'a> {
     pub(crate) lexicons: &'a Lexicons,
     pub(crate) language: &'a str,
 }
 
 impl Wording<'_> {
-    /// Returns the question for a field.
+    /// Returns the question that asks the user for the value of a parameter.
     pub(crate) fn ask_field(&self, parameter: &Parameter) -> String {
         let is_name = |segment: &&str| segment.contains(|c: char| c.is_ascii_alphabetic());
         let name = parameter.pointer.rsplit('/').find(is_name).unwrap_or_default();
@@ -34,7 +34,7 @@ impl Wording<'_> {
         }
     }
 
-    /// Returns the question between simulations in doubt.
+    /// Returns the question that asks the user whether to use a simulation, or which of two.
     pub(crate) fn ask_simulation(&self, ranked: &[Ranked<'_>]) -> String {
         match ranked {
             [] => self.ask("empty"),
@@ -46,7 +46,7 @@ impl Wording<'_> {
         }
     }
 
-    /// Returns a question without a value in it.
+    /// Returns a question that has no placeholders.
     pub(crate) fn ask(&self, name: &str) -> String {
         sentence(self.lexicons.question(self.language, name).unwrap_or(name))
     }
@@ -58,7 +58,7 @@ impl Wording<'_> {
         sentence(&filled)
     }
 
-    /// Returns the name of a simulation, with its description if it is a core action.
+    /// Returns the name of a simulation, preceded by its description if the lexicon has one.
     fn label(&self, simulation: &Simulation) -> String {
         let id = Cut(simulation.id.as_str().as_bytes(), LABEL_BYTES_MAX);
         match self.lexicons.label(self.language, simulation.id.as_str()) {
@@ -68,7 +68,8 @@ impl Wording<'_> {
     }
 }
 
-/// Returns the words of an utterance on one line, for Dev Intake, without values: a capability has none.
+/// Returns the words of an utterance as a single line for Dev Intake. Values are replaced by placeholders, because they
+/// are not part of the requested capability.
 pub(crate) fn capability(utterance: &Utterance) -> String {
     let words: Vec<&str> = utterance
         .tokens
@@ -84,7 +85,7 @@ pub(crate) fn capability(utterance: &Utterance) -> String {
     sentence(&Cut(words.join(" ").as_bytes(), REPEATED_BYTES_MAX).to_string())
 }
 
-/// Shortens a text to one line of bounded length.
+/// Removes control characters from a text and truncates it to the maximum length of a sentence.
 fn sentence(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(SENTENCE_CHARS_MAX).collect()
 }

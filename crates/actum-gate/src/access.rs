@@ -1,8 +1,8 @@
-//! Access policies: an operator's texts, and the judge that evaluates them (AEC-6).
+//! Access policies of an operator, and the interface to the judge that evaluates them (AEC-6).
 //!
-//! They are written in Cedar, which takes minutes to compile, so this crate does not parse them. The caller
-//! of a decision passes an [`AccessJudge`], which is only asked if a policy has such texts. An auditor of
-//! other decisions passes [`NoAccess`].
+//! Access policies are written in Cedar. This crate does not parse them, because compiling Cedar takes minutes. Instead,
+//! the caller of a decision passes an [`AccessJudge`], which is used only if a policy contains access policies. A caller
+//! that replays only other decisions can pass [`NoAccess`].
 
 use actum_core::RiskTier;
 use serde::{Deserialize, Serialize};
@@ -10,45 +10,46 @@ use serde::{Deserialize, Serialize};
 use crate::decision::{Bundle, Verdict};
 use crate::ground::{AccessGround, AccessUnknownKind};
 
-/// Text of an access policy file.
+/// Access policy file, with its name and text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AccessText {
     /// Name of the file.
     pub name: String,
-    /// Whole text.
+    /// Complete text of the file.
     pub text: String,
 }
 
-/// Answer of the access policies to a change, with the policies that gave it.
+/// Decision of the access policies on a change, with its grounds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessSaid {
     /// Verdict on the change.
     pub verdict: Verdict,
-    /// Number of approvals that a permit requires; absent if one is enough.
+    /// Number of approvals that a permit requires, or `None` if one is enough.
     pub approvals: Option<u32>,
-    /// First grounds: the policies that decided, or the reason why they could not.
+    /// First few grounds: the policies that determined the verdict, or the reason why none could.
     pub grounds: Vec<AccessGround>,
-    /// Number of further grounds.
+    /// Number of grounds that are left out.
     pub more: usize,
 }
 
-/// Reason why access policies cannot be evaluated here. It is not an answer of the policies.
+/// Reason why this program cannot evaluate access policies. It is not a decision of the policies themselves.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct AccessUnknown {
-    /// Kind, as recorded in a decision.
+    /// Kind of problem, as recorded in a decision.
     pub kind: AccessUnknownKind,
-    /// Message for users.
+    /// Message that is shown to the user.
     pub message: String,
 }
 
-/// Judge of access policies. The answer is part of a decision, so it must depend only on the arguments.
+/// Evaluates access policies. The result is part of a decision, so it must depend only on the arguments.
 pub trait AccessJudge {
-    /// Judges the change in `bundle`, which has this tier, by these policies, as if it had no approval.
+    /// Evaluates the policies for the change in `bundle`, which has the risk tier `tier`. Any approval of the change is
+    /// ignored.
     ///
     /// # Errors
-    /// [`AccessUnknown`] if these policies cannot be evaluated here.
+    /// Returns [`AccessUnknown`] if this program cannot evaluate the policies.
     fn judge(
         &self,
         policies: &[AccessText],
@@ -57,8 +58,8 @@ pub trait AccessJudge {
     ) -> Result<AccessSaid, AccessUnknown>;
 }
 
-/// Judge that cannot evaluate access policies. A change that needs them is denied, and a decision that used
-/// them cannot be replayed.
+/// Judge for programs without Cedar, which cannot evaluate access policies. A change that is subject to them is denied,
+/// and a decision that used them cannot be replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NoAccess;
 
@@ -69,7 +70,7 @@ impl AccessJudge for NoAccess {
         _: &Bundle,
         _: RiskTier,
     ) -> Result<AccessSaid, AccessUnknown> {
-        let message = "this program does not know Cedar, in which access policies are written";
+        let message = "this program does not support Cedar, the language of access policies";
         Err(AccessUnknown { kind: AccessUnknownKind::NoCedar, message: message.to_owned() })
     }
 }

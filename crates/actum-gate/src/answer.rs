@@ -1,4 +1,4 @@
-//! Answer to a plan in the queue, signed by an approval key (AA-5).
+//! Verifies answers to queued plans, which an approval key signs (AA-5).
 
 use actum_record::dsse::{Envelope, EnvelopeError};
 use actum_record::keyring::{KeyProblem, Keyring};
@@ -7,35 +7,35 @@ use actum_record::signer::{KeyId, KeyRole};
 
 use crate::envelope::{PayloadProblem, SignerProblem, counting, payload, signers};
 
-/// Answer signed by an approval key of the keyring, at a time when the key was valid.
+/// Answer to a queued plan that was signed by an approval key of the keyring while the key was valid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifiedAnswer {
     /// Content of the answer.
     pub answered: PlanAnswered,
-    /// Key that signed it.
+    /// Key that signed the answer.
     pub key: KeyId,
 }
 
-/// Reason why an answer does not count.
+/// Reason why an answer to a plan is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AnswerProblem {
-    /// Not an envelope.
-    #[error("the answer cannot be read: {0}")]
+    /// The answer is not a signed envelope.
+    #[error("cannot read the answer to the plan: {0}")]
     Envelope(#[from] EnvelopeError),
-    /// No known signer.
-    #[error("the answer proves nothing: {0}")]
+    /// The signers of the answer could not be determined.
+    #[error("cannot verify the answer to the plan: {0}")]
     Signer(#[from] SignerProblem),
-    /// Signer without the right role, or outside the validity of the key.
-    #[error("the answer does not count: {0}")]
+    /// The signing key has another role, or was not valid at the time of the answer.
+    #[error("cannot accept the answer to the plan: {0}")]
     Key(#[from] KeyProblem),
-    /// Signed payload of another kind.
+    /// The signed payload is not a valid answer to a plan.
     #[error(transparent)]
     Payload(#[from] PayloadProblem),
 }
 
 impl AnswerProblem {
-    /// Returns the permanent name of the problem.
+    /// Returns the permanent reason code of the problem.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Envelope(_)
@@ -49,11 +49,11 @@ impl AnswerProblem {
     }
 }
 
-/// Verifies a `PLAN_ANSWERED` entry: an approval key of the keyring signed it and was valid at that time. The
-/// reader of the ledger checks that it is for the plan it names.
+/// Verifies a `PLAN_ANSWERED` entry. An approval key of the keyring must have signed it and must have been valid at the
+/// time of the answer. The reader of the ledger must check that the answer belongs to the plan that it names.
 ///
 /// # Errors
-/// [`AnswerProblem`].
+/// Returns [`AnswerProblem`] if the entry is not valid.
 pub fn verify_answer(envelope: &[u8], keyring: &Keyring) -> Result<VerifiedAnswer, AnswerProblem> {
     let envelope = Envelope::read(envelope)?;
     let signers = signers(&envelope, keyring)?;

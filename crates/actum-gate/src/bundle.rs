@@ -1,4 +1,5 @@
-//! Receipt with its inclusion proof: one file that any holder of a keyring can verify.
+//! Verifies receipt bundles. A bundle is a file with a receipt and its inclusion proof, which can be verified with a
+//! keyring and nothing else.
 
 use actum_core::Digest;
 use actum_core::canonical::{self, CanonicalError};
@@ -14,116 +15,118 @@ use crate::checkpoint::{CheckpointProblem, verify_checkpoint};
 use crate::merkle::{ProofError, check_inclusion};
 use crate::receipt::{ReceiptProblem, VerifiedReceipt, verify_envelope};
 
-/// Maximum size of a bundle, in bytes: an envelope, a checkpoint, and room for a proof.
+/// Maximum size of a receipt bundle, in bytes. It is enough for an envelope, a checkpoint and a proof.
 pub const BUNDLE_BYTES_MAX: usize = ENVELOPE_BYTES_MAX + 2 * NOTE_BYTES_MAX;
 
-/// Receipt and its place in the log, not verified yet.
+/// Receipt with its inclusion proof, before verification.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReceiptBundle {
-    /// Receipt.
+    /// Signed envelope of the receipt.
     pub receipt: Envelope,
-    /// Index in the log, counted from 0.
+    /// Index of the receipt in the log, starting at 0.
     pub index: u64,
-    /// Size of the log in the proof, which must be that of the checkpoint.
+    /// Number of entries in the log according to the proof. It must equal the size in the checkpoint.
     pub size: u64,
-    /// Hashes from the receipt to the root.
+    /// Hashes of the proof, from the receipt to the root of the Merkle tree.
     pub hashes: Vec<Digest>,
     /// Text of the signed checkpoint.
     pub checkpoint: String,
 }
 
-/// Receipt that is proven to be in its log.
+/// Verified receipt, with proof that its log contains it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifiedBundle {
-    /// Receipt.
+    /// Receipt with a verified signature.
     pub receipt: VerifiedReceipt,
-    /// Place in the log.
+    /// Position of the receipt in the log.
     pub inclusion: Inclusion,
 }
 
-/// Place in a log as of a checkpoint.
+/// Position of an entry in a log, proven by a signed checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Inclusion {
     /// Name of the log.
     pub origin: String,
-    /// Index, counted from 0.
+    /// Index of the entry, starting at 0.
     pub index: u64,
-    /// Size of the log.
+    /// Number of entries in the log at the checkpoint.
     pub size: u64,
-    /// Root of the Merkle tree.
+    /// Root of the log's Merkle tree at the checkpoint.
     pub root: Digest,
-    /// Key that signed size and root.
+    /// Key that signed the checkpoint.
     pub key: KeyId,
 }
 
-/// Reason why a bundle proves nothing.
+/// Reason why a receipt bundle is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BundleProblem {
-    /// Larger than [`BUNDLE_BYTES_MAX`].
-    #[error("a receipt with its proof has {BUNDLE_BYTES_MAX} bytes at most")]
+    /// The bundle is larger than [`BUNDLE_BYTES_MAX`].
+    #[error("a receipt with its proof may be at most {BUNDLE_BYTES_MAX} bytes")]
     TooLarge,
-    /// Not JSON, or JSON that readers interpret differently.
-    #[error("the receipt with its proof cannot be read: {0}")]
+    /// The bundle is not JSON, or is JSON that parsers interpret differently.
+    #[error("cannot read the receipt with its proof: {0}")]
     Json(#[from] CanonicalError),
-    /// Fields that are missing or of another type.
-    #[error("the receipt with its proof cannot be read: {message}")]
+    /// A field of the bundle is missing or of the wrong type.
+    #[error("cannot read the receipt with its proof: {message}")]
     Schema {
-        /// Description of the fields.
+        /// Description of the invalid field.
         message: String,
     },
-    /// Another document, or one from a later version of this program.
+    /// The document has a different format, for example that of a later version of this program.
     #[error(
-        "its format is `{}`, and this program reads `{}`",
+        "its format is `{}`, but this program reads `{}`",
         Cut(found.as_bytes(), 80),
         ReceiptBundle::FORMAT
     )]
     Format {
-        /// Format found.
+        /// Format that the document has.
         found: String,
     },
-    /// Invalid receipt.
+    /// The receipt is not valid.
     #[error(transparent)]
     Receipt(#[from] ReceiptProblem),
-    /// Invalid checkpoint.
+    /// The checkpoint is not valid.
     #[error(transparent)]
     Checkpoint(#[from] CheckpointProblem),
-    /// Receipt and checkpoint of different logs.
+    /// The receipt and the checkpoint belong to different logs.
     #[error(
-        "the receipt is of the log `{}`, and the checkpoint of `{}`",
+        "the receipt belongs to the log `{}`, but the checkpoint to `{}`",
         Cut(receipt.as_bytes(), 80),
         Cut(checkpoint.as_bytes(), 80)
     )]
     OtherLog {
-        /// Log of the receipt.
+        /// Name of the receipt's log.
         receipt: String,
-        /// Log of the checkpoint.
+        /// Name of the checkpoint's log.
         checkpoint: String,
     },
-    /// Proof and checkpoint for different log sizes.
-    #[error("the proof is about a log of {proof} entries, and the checkpoint about {checkpoint}")]
+    /// The proof and the checkpoint state different sizes of the log.
+    #[error("the proof is for a log of {proof} entries, but the checkpoint is for {checkpoint}")]
     OtherSize {
-        /// Size in the proof.
+        /// Number of entries according to the proof.
         proof: u64,
-        /// Size in the checkpoint.
+        /// Number of entries according to the checkpoint.
         checkpoint: u64,
     },
-    /// Receipt at an index before its own intent.
-    #[error("the receipt would be entry {index} of the log, before its intent, entry {intent}")]
+    /// The receipt comes before the intent that it refers to.
+    #[error(
+        "the receipt is entry {index} of the log, but its intent comes later, as entry {intent}"
+    )]
     BeforeIntent {
-        /// Index of the receipt.
+        /// Index of the receipt in the log.
         index: u64,
-        /// Index of the intent.
+        /// Index of the intent in the log.
         intent: u64,
     },
-    /// Invalid proof.
-    #[error("the receipt is not proven to be in the log: {0}")]
+    /// The inclusion proof is not valid.
+    #[error("cannot prove that the log contains the receipt: {0}")]
     Proof(#[from] ProofError),
 }
 
 impl BundleProblem {
-    /// Returns the permanent name of the problem.
+    /// Returns the permanent reason code of the problem.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::TooLarge | Self::Json(_) | Self::Schema { .. } => "BUNDLE_MALFORMED",
@@ -154,13 +157,13 @@ struct WrittenProof {
 }
 
 impl ReceiptBundle {
-    /// Value of `format`.
+    /// Required value of `format` in a receipt bundle.
     pub const FORMAT: &str = "actum.receipt/1";
 
     /// Serialises the bundle as canonical JSON.
     ///
     /// # Errors
-    /// [`CanonicalError`] for a log of more than 2^53 entries.
+    /// Returns [`CanonicalError`] if the log has more than 2^53 entries.
     pub fn to_vec(&self) -> Result<Vec<u8>, CanonicalError> {
         let receipt = canonical::read(&self.receipt.to_vec()?)?;
         let (index, size, hashes) = (self.index, self.size, self.hashes.clone());
@@ -168,10 +171,10 @@ impl ReceiptBundle {
         canonical::to_vec(&Written { format: Self::FORMAT.to_owned(), receipt, proof })
     }
 
-    /// Reads a bundle; ignores unknown fields (D-4).
+    /// Reads a receipt bundle without verifying it. Unknown fields are ignored (D-4).
     ///
     /// # Errors
-    /// `TooLarge`, `Json`, `Schema`, `Format`, `Receipt`.
+    /// Returns `TooLarge`, `Json`, `Schema`, `Format` or `Receipt`.
     pub fn read(bytes: &[u8]) -> Result<Self, BundleProblem> {
         if bytes.len() > BUNDLE_BYTES_MAX {
             return Err(BundleProblem::TooLarge);
@@ -190,11 +193,11 @@ impl ReceiptBundle {
     }
 }
 
-/// Verifies a receipt with its proof: the receipt, the checkpoint, that both are of the same log, and that
-/// the receipt is in it after its intent.
+/// Verifies a receipt bundle. The receipt and the checkpoint must be valid and belong to the same log, and that log must
+/// contain the receipt after its intent.
 ///
 /// # Errors
-/// [`BundleProblem`].
+/// Returns [`BundleProblem`] if the bundle is not valid.
 pub fn verify_bundle(bytes: &[u8], keyring: &Keyring) -> Result<VerifiedBundle, BundleProblem> {
     let bundle = ReceiptBundle::read(bytes)?;
     let receipt = verify_envelope(&bundle.receipt, keyring)?;

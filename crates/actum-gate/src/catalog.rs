@@ -1,4 +1,4 @@
-//! Change of the action catalog, signed by an approval key (AA-13).
+//! Verifies changes of the action catalog, which an approval key signs (AA-13).
 
 use actum_record::dsse::{Envelope, EnvelopeError};
 use actum_record::keyring::{KeyProblem, Keyring};
@@ -7,35 +7,35 @@ use actum_record::signer::{KeyId, KeyRole};
 
 use crate::envelope::{PayloadProblem, SignerProblem, counting, payload, signers};
 
-/// Change of the catalog signed by an approval key of the keyring, at a time when the key was valid.
+/// Change of the action catalog that was signed by an approval key of the keyring while the key was valid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifiedChange {
-    /// Content of the change.
+    /// Content of the catalog change.
     pub changed: CatalogChanged,
-    /// Key that signed it.
+    /// Key that signed the change.
     pub key: KeyId,
 }
 
-/// Reason why a change of the catalog does not count.
+/// Reason why a change of the action catalog is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CatalogProblem {
-    /// Not an envelope.
-    #[error("the change of the catalog cannot be read: {0}")]
+    /// The catalog change is not a signed envelope.
+    #[error("cannot read the catalog change: {0}")]
     Envelope(#[from] EnvelopeError),
-    /// No known signer.
-    #[error("the change of the catalog proves nothing: {0}")]
+    /// The signers of the catalog change could not be determined.
+    #[error("cannot verify the catalog change: {0}")]
     Signer(#[from] SignerProblem),
-    /// Signer without the right role, or outside the validity of the key.
-    #[error("the change of the catalog does not count: {0}")]
+    /// The signing key has another role, or was not valid at the time of the change.
+    #[error("cannot accept the catalog change: {0}")]
     Key(#[from] KeyProblem),
-    /// Signed payload of another kind.
+    /// The signed payload is not a valid catalog change.
     #[error(transparent)]
     Payload(#[from] PayloadProblem),
 }
 
 impl CatalogProblem {
-    /// Returns the permanent name of the problem.
+    /// Returns the permanent reason code of the problem.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Envelope(_)
@@ -49,20 +49,16 @@ impl CatalogProblem {
     }
 }
 
-/// Verifies a `CATALOG_CHANGED` entry: an approval key of the keyring signed it and was valid at that time.
-/// The reader of the ledger checks its snapshot, and that it comes after the entry that it follows.
+/// Verifies a `CATALOG_CHANGED` entry. An approval key of the keyring must have signed it and must have been valid at the
+/// time of the change. The reader of the ledger must check the snapshot, and the reference to the preceding change.
 ///
 /// # Errors
-/// [`CatalogProblem`].
+/// Returns [`CatalogProblem`] if the entry is not valid.
 pub fn verify_change(envelope: &[u8], keyring: &Keyring) -> Result<VerifiedChange, CatalogProblem> {
     let envelope = Envelope::read(envelope)?;
     let signers = signers(&envelope, keyring)?;
-    let changed: CatalogChanged = payload(
-        &envelope,
-        "change of the catalog",
-        CatalogChanged::PAYLOAD_TYPE,
-        CatalogChanged::FORMAT,
-    )?;
+    let changed: CatalogChanged =
+        payload(&envelope, "catalog change", CatalogChanged::PAYLOAD_TYPE, CatalogChanged::FORMAT)?;
     let key = counting(&signers, KeyRole::Approval, changed.time)?.id.clone();
     Ok(VerifiedChange { changed, key })
 }

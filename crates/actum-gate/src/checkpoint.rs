@@ -1,4 +1,4 @@
-//! Signed checkpoints of a log (C2SP `tlog-checkpoint` in a `signed-note`).
+//! Verifies signed checkpoints of a log (C2SP `tlog-checkpoint` in a `signed-note`).
 
 use actum_core::path::Cut;
 use actum_record::checkpoint::{Checkpoint, CheckpointError};
@@ -9,58 +9,56 @@ use actum_record::signer::{KeyId, KeyRole};
 
 use crate::signature;
 
-/// Checkpoint signed by a key of the keyring.
+/// Checkpoint that was signed by a checkpoint key of the keyring.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifiedCheckpoint {
-    /// Signed checkpoint.
+    /// Content of the checkpoint.
     pub checkpoint: Checkpoint,
-    /// First key that signed it.
+    /// First valid key that signed the checkpoint.
     pub key: KeyId,
 }
 
-/// Reason why a checkpoint proves nothing.
+/// Reason why a checkpoint is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CheckpointProblem {
-    /// Not a signed note.
+    /// The bytes are not a signed note.
     #[error("the checkpoint is not a signed note: {0}")]
     Note(#[from] NoteError),
-    /// Signed note without a checkpoint.
+    /// The text of the signed note is not a checkpoint.
     #[error("the signed note does not contain a checkpoint: {0}")]
     Checkpoint(#[from] CheckpointError),
-    /// Wrong root for a log without entries.
-    #[error(
-        "the checkpoint states that the log is empty, but its root is that of a log with entries"
-    )]
+    /// The checkpoint is for an empty log, but has a different root than an empty Merkle tree.
+    #[error("the checkpoint states that the log is empty, but has the root of a log with entries")]
     EmptyRoot,
-    /// No signature by a checkpoint key of the keyring.
+    /// No signature was made by a checkpoint key in the keyring.
     #[error(
-        "the checkpoint of `{}` is signed by no checkpoint key of the keyring",
+        "the checkpoint of `{}` is not signed by a checkpoint key in the keyring",
         Cut(origin.as_bytes(), 80)
     )]
     NoKnownKey {
-        /// Name of the log.
+        /// Name of the checkpoint's log.
         origin: String,
     },
-    /// Signature that does not match the key that it names.
+    /// A signature does not match the key that it names.
     #[error(
-        "the signature of the checkpoint of `{}` is not one of the key `{key}` over it: one of them \
-         was changed",
+        "the signature on the checkpoint of `{}` does not match the key `{key}` and the signed bytes: one \
+         of them was changed",
         Cut(origin.as_bytes(), 80)
     )]
     Wrong {
-        /// Name of the log.
+        /// Name of the checkpoint's log.
         origin: String,
-        /// Key.
+        /// Key that the signature names.
         key: KeyId,
     },
-    /// Signatures only by invalid keys.
-    #[error("the checkpoint does not count: {0}")]
+    /// The checkpoint was signed only by revoked keys.
+    #[error("cannot accept the checkpoint: {0}")]
     Key(#[from] KeyProblem),
 }
 
 impl CheckpointProblem {
-    /// Returns the permanent name of the problem.
+    /// Returns the permanent reason code of the problem.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Note(_) | Self::Checkpoint(_) | Self::EmptyRoot => "CHECKPOINT_MALFORMED",
@@ -71,13 +69,14 @@ impl CheckpointProblem {
     }
 }
 
-/// Verifies a signed checkpoint with the checkpoint keys of a keyring, under the name of the log.
+/// Verifies a signed checkpoint with the checkpoint keys of a keyring.
 ///
-/// A note has no signing time, so a key is valid regardless of its validity period, unless it was revoked.
-/// Lines of unknown keys are ignored. A line of a known key must be valid, or the whole note is rejected.
+/// Only signature lines with the name of the log are checked, and those of unknown keys are ignored. If the line of a
+/// known key is invalid, the entire note is rejected. A note does not state when it was signed, so the validity period
+/// of a key is ignored, but a revoked key is not accepted.
 ///
 /// # Errors
-/// [`CheckpointProblem`].
+/// Returns [`CheckpointProblem`] if the checkpoint is not valid.
 pub fn verify_checkpoint(
     note: &[u8],
     keyring: &Keyring,

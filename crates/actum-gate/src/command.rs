@@ -1,8 +1,8 @@
-//! Command rules: which arguments are allowed, as a pure function (AA-7).
+//! Command rules, which decide by their arguments whether commands may run (AA-7).
 //!
-//! A command is a list of arguments; no shell parses it. A command that no rule allows must not run. The
-//! strictest matching rule decides, so the order of the rules has no meaning. A rule that allows compares the
-//! program as it is written. A rule that asks or denies also matches it under another path or case.
+//! A command is a list of arguments, which is never parsed by a shell. A command that no rule allows must not run. If
+//! several rules match, the strictest one decides, so their order has no influence. An `allow` rule matches the program
+//! exactly as written, while `ask` and `deny` rules also match it under another path or in another case.
 
 mod excerpt;
 mod loaded;
@@ -30,65 +30,64 @@ pub use runner::OpenRunner;
 /// Maximum number of rules in a policy.
 pub const COMMAND_RULES_MAX: usize = 10_000;
 
-/// Maximum number of alternatives in one position of a rule.
+/// Maximum number of alternatives for one argument of a rule.
 pub const ALTERNATIVES_MAX: usize = 100;
 
-/// Maximum number of examples of each kind in a rule.
+/// Maximum number of examples in each of the lists `match` and `not_match` of a rule.
 pub const EXAMPLES_MAX: usize = 100;
 
 /// Maximum length of an example in a message, in bytes.
 const EXAMPLE_SHOWN_MAX: usize = 200;
 
-/// Rules of one policy, each checked against its own examples.
+/// Command rules of one policy, each of which was checked against its own examples.
 ///
-/// In a document each rule also has the commands that it excludes (`barred`), so that a decision can be
-/// replayed from the document alone. Examples are not checked when a document is read: that was done when it
-/// was written.
+/// When serialised, each rule includes the options that it excludes (`barred`), so that the document is enough to replay
+/// a decision. Examples are not checked again when a document is read, because they were checked before it was written.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<LoadedRule>")]
 pub struct CommandRules(
-    /// Sorted, so that the output does not depend on the order in the policy.
+    /// Sorted rules, so that the serialised form does not depend on their order in the policy.
     Vec<LoadedRule>,
 );
 
-/// Verdict on a command, with its reason.
+/// Verdict on a command, with the rule that determined it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub struct CommandJudgement {
-    /// Strictest verdict of the rules.
+    /// Strictest verdict of all matching rules.
     pub verdict: Verdict,
-    /// Rule that decided; `None` if none matches the command.
+    /// Rule that determined the verdict, or `None` if no rule matches the command.
     pub rule: Option<CommandRule>,
-    /// Policy that has the rule.
+    /// Policy that contains the rule.
     pub policy: Option<Source>,
-    /// Nearest rule if none matches.
+    /// Most similar rule, if no rule matches the command.
     pub nearest: Option<Nearest>,
 }
 
-/// Reason why command rules are invalid.
+/// Reason why the command rules of a policy are invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommandRulesError {
-    /// More rules than [`COMMAND_RULES_MAX`].
-    #[error("a policy has at most {COMMAND_RULES_MAX} rules about commands, and this one {count}")]
+    /// The policy has more rules than [`COMMAND_RULES_MAX`].
+    #[error("the policy has {count} command rules, but the limit is {COMMAND_RULES_MAX}")]
     TooMany {
-        /// Number of rules.
+        /// Number of rules in the policy.
         count: usize,
     },
-    /// Invalid rule.
+    /// A rule is invalid.
     #[error("the command rule {number}, `{rule}`, cannot be used: {problem}")]
     Rule {
-        /// Number of the rule, counted from 1.
+        /// Number of the rule, starting at 1.
         number: usize,
-        /// Arguments of the rule.
+        /// Arguments of the rule, formatted for the message.
         rule: String,
-        /// Problem of the rule.
+        /// Reason why the rule is invalid.
         #[source]
         problem: CommandRuleProblem,
     },
 }
 
 impl CommandRulesError {
-    /// Returns the permanent name of the problem.
+    /// Returns the permanent reason code of the problem.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::TooMany { .. } => "COMMAND_RULES_TOO_MANY",
@@ -107,71 +106,68 @@ impl CommandRulesError {
     }
 }
 
-/// Reason why a rule is invalid.
+/// Reason why a command rule is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommandRuleProblem {
-    /// Argument that no command can have.
+    /// The rule describes a command that cannot exist.
     #[error(transparent)]
     Line(CommandLineError),
-    /// No alternative, or more than [`ALTERNATIVES_MAX`].
-    #[error(
-        "place {number} has {count} alternatives, and a place has at least one and at most \
-         {ALTERNATIVES_MAX}"
-    )]
+    /// An argument of the rule has no alternatives, or more than [`ALTERNATIVES_MAX`].
+    #[error("argument {number} has {count} alternatives, but must have 1 to {ALTERNATIVES_MAX}")]
     Alternatives {
-        /// Position in the rule; the program is 0.
+        /// Index of the argument in the rule. The program has index 0.
         number: usize,
-        /// Number of alternatives.
+        /// Number of alternatives for the argument.
         count: usize,
     },
-    /// Rule that allows more than it names.
+    /// The rule would allow code that it does not name.
     #[error(transparent)]
     Open(OpenRunner),
-    /// Rule that allows commands without an example.
-    #[error("a rule that allows has at least one example in `match`")]
+    /// The rule allows commands, but has no example in `match`.
+    #[error("a rule that allows commands needs at least one example in `match`")]
     NoExample,
-    /// More examples of one kind than [`EXAMPLES_MAX`].
-    #[error("it has {count} examples of one kind, and at most {EXAMPLES_MAX} are read")]
+    /// The rule has more than [`EXAMPLES_MAX`] examples in `match` or `not_match`.
+    #[error("it has {count} examples of one kind, but the limit is {EXAMPLES_MAX}")]
     Examples {
-        /// Number of examples.
+        /// Number of examples in the longer list.
         count: usize,
     },
-    /// Example that is not a valid command.
-    #[error("its example `{}`: {problem}", Cut(.example.as_bytes(), EXAMPLE_SHOWN_MAX))]
+    /// An example is not a valid command.
+    #[error("its example `{}` is invalid: {problem}", Cut(.example.as_bytes(), EXAMPLE_SHOWN_MAX))]
     Unreadable {
-        /// Example.
+        /// Text of the example.
         example: String,
-        /// Reason why it is invalid.
+        /// Reason why the example is invalid.
         #[source]
         problem: CommandLineError,
     },
-    /// Example in `match` that the rule does not match.
-    #[error("it does not speak of its own example `{}` in `match`", Cut(.example.as_bytes(), EXAMPLE_SHOWN_MAX))]
+    /// The rule does not match an example in `match`.
+    #[error("it does not match its own example `{}` in `match`", Cut(.example.as_bytes(), EXAMPLE_SHOWN_MAX))]
     NoMatch {
-        /// Example.
+        /// Text of the example.
         example: String,
     },
-    /// Example in `not_match` that the rule matches.
-    #[error("it speaks of its own example `{}` in `not_match`", Cut(.example.as_bytes(), EXAMPLE_SHOWN_MAX))]
+    /// The rule matches an example in `not_match`.
+    #[error("it matches its own example `{}` in `not_match`", Cut(.example.as_bytes(), EXAMPLE_SHOWN_MAX))]
     Match {
-        /// Example.
+        /// Text of the example.
         example: String,
     },
 }
 
 impl CommandRules {
-    /// Checks the rules and their examples.
+    /// Creates the rules of a policy, and checks each rule and its examples.
     ///
     /// # Errors
-    /// [`CommandRulesError`] with the first invalid rule and its problem.
+    /// Returns [`CommandRulesError`] with the first invalid rule, or if there are too many rules.
     pub fn new(rules: Vec<CommandRule>) -> Result<Self, CommandRulesError> {
         Self::each(rules, LoadedRule::new, |rule| rule)
     }
 
-    /// Combines rules that were checked one by one.
+    /// Creates the rules of a policy from rules that were already checked. Duplicates are removed.
     ///
     /// # Errors
-    /// `TooMany`.
+    /// Returns `TooMany` if the number of rules exceeds the limit.
     pub(crate) fn from_rules(mut rules: Vec<LoadedRule>) -> Result<Self, CommandRulesError> {
         check_count(rules.len())?;
         rules.sort();
@@ -193,7 +189,7 @@ impl CommandRules {
         Self::from_rules(rules.collect::<Result<_, _>>()?)
     }
 
-    /// Returns the rules, in an internal order.
+    /// Returns the rules in sorted order.
     pub fn rules(&self) -> impl Iterator<Item = &CommandRule> {
         self.0.iter().map(LoadedRule::rule)
     }
@@ -208,33 +204,33 @@ impl CommandRules {
         self.rules().any(|rule| rule.decision == RuleDecision::Allow)
     }
 
-    /// Keeps only the rules that ask or deny.
+    /// Returns only the rules that ask or deny.
     #[must_use]
     pub fn restraining(self) -> Self {
         let restrains = |loaded: &LoadedRule| loaded.rule().decision > RuleDecision::Allow;
         Self(self.0.into_iter().filter(restrains).collect())
     }
 
-    /// Judges whether a command may run by these rules alone. A command that no rule matches is denied.
+    /// Judges whether these rules allow a command. A command that no rule matches is denied.
     pub fn judge(&self, line: &CommandLine) -> CommandJudgement {
         NarrowedRules::new([self]).judge(line)
     }
 
-    /// Returns the strictest restriction of a command by these rules, where they only tighten what others
-    /// allow. Rules that allow, and a missing match, have no effect.
+    /// Returns the strictest restriction that these rules place on a command, for use with other rules that allow it.
+    /// Rules that allow commands have no effect here. Returns `None` if no rule asks or denies.
     pub fn restraint(&self, line: &CommandLine) -> Option<CommandJudgement> {
         let restraining = self.0.iter().filter(|loaded| loaded.restrains(line));
         let strictest = restraining.min_by_key(|loaded| Reverse(loaded.rule().decision))?;
         Some(strictest.rule().judgement())
     }
 
-    /// Combines these rules with others that can only tighten them, such as those of a workspace.
+    /// Combines these rules with others that can only tighten them, such as the rules of a workspace policy.
     pub fn narrowed_by<'a>(&'a self, narrowing: &'a CommandRules) -> NarrowedRules<'a> {
         NarrowedRules::new([self]).narrowed_by(narrowing)
     }
 
-    /// Returns rules that allow none of their own examples, with the first example and its judgement. Other
-    /// rules ask about each example, or deny it, which cannot be intended.
+    /// Returns `allow` rules that have no effect because other rules ask about or deny all of their examples. Such rules
+    /// are probably a mistake. Each is returned with its first example and the judgement on it.
     pub fn idle(&self) -> impl Iterator<Item = (&CommandRule, CommandLine, CommandJudgement)> {
         let allowing = self.rules().filter(|rule| rule.decision == RuleDecision::Allow);
         allowing.filter_map(|rule| {
@@ -265,7 +261,7 @@ impl TryFrom<Vec<LoadedRule>> for CommandRules {
 }
 
 impl CommandJudgement {
-    /// Returns the stricter of two judgements, or `self` if both are equal.
+    /// Returns the stricter of two judgements, or `self` if their verdicts are equal.
     pub fn and(self, other: Option<Self>) -> Self {
         match other {
             Some(other) if other.verdict > self.verdict => other,
@@ -281,7 +277,7 @@ impl CommandRule {
     }
 }
 
-/// Returns the narrowest rules that allow these commands: each exactly, sorted, without duplicates.
+/// Returns rules that allow exactly these commands, sorted and without duplicates.
 pub fn suggest(commands: &[CommandLine]) -> Vec<CommandRule> {
     let mut rules: Vec<CommandRule> = commands.iter().map(CommandRule::allowing).collect();
     rules.sort();

@@ -1,4 +1,4 @@
-//! Command as a list of arguments, and the parser for a command in one string (AA-7).
+//! Commands as lists of arguments, and a parser for commands that are written as one string (AA-7).
 
 use std::fmt;
 use std::iter::Peekable;
@@ -9,96 +9,98 @@ use serde::{Deserialize, Serialize};
 /// Maximum number of arguments of a command, including the program.
 pub const COMMAND_ARGUMENTS_MAX: usize = 1024;
 
-/// Maximum length of an argument, in bytes: the limit of Linux (`MAX_ARG_STRLEN`, less its NUL).
+/// Maximum length of an argument, in bytes. It is the limit of Linux (`MAX_ARG_STRLEN`) without the terminating NUL.
 pub const ARGUMENT_BYTES_MAX: usize = 128 * 1024 - 1;
 
-/// Maximum length of all arguments of a command together, and of the text that it is parsed from.
+/// Maximum total length of the arguments of a command, and of the text that it is parsed from, in bytes.
 pub const COMMAND_BYTES_MAX: usize = 1024 * 1024;
 
-/// Maximum length of a command in a message.
+/// Maximum length of a command in a message, in bytes.
 const SHOWN_BYTES_MAX: usize = 1000;
 
-/// Characters outside quotes that a shell would interpret.
+/// Characters that a shell would interpret outside quotes.
 const METACHARACTERS: &str = ";&|<>$`(){}*?[]~#!";
 
-/// Program and its arguments, never interpreted by a shell.
+/// Program and its arguments, which are never interpreted by a shell.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(try_from = "Vec<String>", into = "Vec<String>")]
 pub struct CommandLine {
     argv: Vec<String>,
 }
 
-/// Reason why a command is invalid. Positions are in characters, counted from 1.
+/// Reason why a command is invalid. Positions count characters, starting at 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CommandLineError {
-    /// No program.
-    #[error("the command names no program")]
+    /// The command is empty, or its program is an empty string.
+    #[error("the command does not name a program")]
     NoProgram,
-    /// NUL byte in an argument, which no program can receive.
-    #[error("argument {number} of the command holds a NUL")]
+    /// An argument contains a NUL byte, which cannot be passed to a program.
+    #[error("argument {number} of the command contains a NUL byte")]
     Nul {
-        /// Number of the argument; the program is 0.
+        /// Index of the argument. The program has index 0.
         number: usize,
     },
-    /// More arguments than [`COMMAND_ARGUMENTS_MAX`].
-    #[error("the command has more than {COMMAND_ARGUMENTS_MAX} arguments: {count}")]
+    /// The command has more arguments than [`COMMAND_ARGUMENTS_MAX`].
+    #[error("the command has {count} arguments, but the limit is {COMMAND_ARGUMENTS_MAX}")]
     Arguments {
-        /// Number of arguments.
+        /// Number of arguments, including the program.
         count: usize,
     },
-    /// Argument longer than [`ARGUMENT_BYTES_MAX`].
-    #[error("argument {number} of the command has more than {ARGUMENT_BYTES_MAX} bytes: {bytes}")]
-    Argument {
-        /// Number of the argument; the program is 0.
-        number: usize,
-        /// Length in bytes.
-        bytes: usize,
-    },
-    /// Longer than [`COMMAND_BYTES_MAX`].
-    #[error("the command has more than {COMMAND_BYTES_MAX} bytes: {bytes}")]
-    Bytes {
-        /// Length in bytes.
-        bytes: usize,
-    },
-    /// Character that only a shell would interpret.
+    /// An argument is longer than [`ARGUMENT_BYTES_MAX`].
     #[error(
-        "the command is run without a shell, and the {} at character {place} would need one; quote \
-         it where it is meant as it stands",
+        "argument {number} of the command has {bytes} bytes, but the limit is {ARGUMENT_BYTES_MAX}"
+    )]
+    Argument {
+        /// Index of the argument. The program has index 0.
+        number: usize,
+        /// Length of the argument, in bytes.
+        bytes: usize,
+    },
+    /// The command is longer than [`COMMAND_BYTES_MAX`].
+    #[error("the command has {bytes} bytes, but the limit is {COMMAND_BYTES_MAX}")]
+    Bytes {
+        /// Length of the command, in bytes.
+        bytes: usize,
+    },
+    /// The command contains an unquoted character that only a shell could interpret.
+    #[error(
+        "the command is run without a shell, but the {} at character {place} would need one; quote it \
+         to pass it literally",
         name(*character)
     )]
     Metacharacter {
-        /// Character.
+        /// Character that a shell would interpret.
         character: char,
-        /// Position of the character.
+        /// Position of the character in the command.
         place: usize,
     },
-    /// Assignment of a variable before the command.
+    /// The command begins with a variable assignment, which only a shell could carry out.
     #[error(
-        "the command is run without a shell, and the `=` at character {place} would set a variable; \
-         put `env` before it, or quote it where it belongs to the name of the program"
+        "the command is run without a shell, but the `=` at character {place} would set a variable; put \
+         `env` before it, or quote it if it is part of the program's name"
     )]
     Assignment {
-        /// Position of the `=`.
+        /// Position of the `=` in the command.
         place: usize,
     },
-    /// Quote without an end.
+    /// A quote is not closed.
     #[error("the {} at character {place} of the command is never closed", name(*quote))]
     Unclosed {
-        /// Quote character.
+        /// Character that opens the quote.
         quote: char,
         /// Position of the opening quote.
         place: usize,
     },
-    /// Backslash at the end.
-    #[error("the backslash at character {place} of the command has nothing behind it")]
+    /// The command ends with an unquoted backslash.
+    #[error("the backslash at character {place} of the command is not followed by a character")]
     Backslash {
-        /// Position of the backslash.
+        /// Position of the backslash in the command.
         place: usize,
     },
 }
 
 impl CommandLineError {
-    /// Returns the permanent name of the problem.
+    /// Returns the permanent reason code of the problem.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::NoProgram | Self::Nul { .. } => "COMMAND_MALFORMED",
@@ -111,7 +113,7 @@ impl CommandLineError {
     }
 }
 
-/// Returns a visible name of a character, even of a control character.
+/// Returns a visible name for a character, even if it is a control character.
 fn name(character: char) -> String {
     match character {
         '\n' => "newline".to_owned(),
@@ -126,10 +128,10 @@ fn name(character: char) -> String {
 }
 
 impl CommandLine {
-    /// Builds a command from these arguments, the program first.
+    /// Creates a command from its arguments, starting with the program.
     ///
     /// # Errors
-    /// [`CommandLineError`] if no program can be started with them, or a limit is exceeded.
+    /// Returns [`CommandLineError`] if no program could be started with these arguments, or a limit is exceeded.
     pub fn new(argv: Vec<String>) -> Result<Self, CommandLineError> {
         if argv.is_empty() {
             return Err(CommandLineError::NoProgram);
@@ -147,12 +149,13 @@ impl CommandLine {
         Ok(Self { argv })
     }
 
-    /// Parses a command in one string (AA-7). It splits and unquotes words as POSIX.1-2024 specifies for a
-    /// shell (XCU 2.2), and does nothing else of a shell. Any text that a shell would expand, redirect, run
-    /// or skip is rejected.
+    /// Parses a command from a string (AA-7).
+    ///
+    /// The string is split into words and unquoted as POSIX.1-2024 specifies for shells (XCU 2.2). No other shell syntax is
+    /// supported: text that a shell would expand, redirect, run or skip is rejected.
     ///
     /// # Errors
-    /// [`CommandLineError`] with the character and its position.
+    /// Returns [`CommandLineError`] if the string uses shell syntax or is not a valid command.
     pub fn parse(text: &str) -> Result<Self, CommandLineError> {
         if text.len() > COMMAND_BYTES_MAX {
             return Err(CommandLineError::Bytes { bytes: text.len() });
@@ -160,20 +163,20 @@ impl CommandLine {
         Words { chars: text.chars().peekable(), place: 0, argv: Vec::new() }.read()
     }
 
-    /// Returns the program and its arguments; at least the program.
+    /// Returns the program, followed by its arguments.
     pub fn argv(&self) -> &[String] {
         &self.argv
     }
 
-    /// Returns the command as one string, which [`CommandLine::parse`] accepts, unless the quotes make it
-    /// longer than [`COMMAND_BYTES_MAX`].
+    /// Returns the command as a string that [`CommandLine::parse`] accepts, unless the quotes make it longer than
+    /// [`COMMAND_BYTES_MAX`].
     pub fn quoted(&self) -> String {
         let words = self.argv.iter().enumerate().map(|(number, word)| quoted(word, number == 0));
         words.collect::<Vec<_>>().join(" ")
     }
 }
 
-/// Checks that a program can receive this argument at that position.
+/// Checks that the argument at this index can be passed to a program, or can name the program if the index is 0.
 pub(crate) fn check_argument(number: usize, argument: &str) -> Result<(), CommandLineError> {
     let bytes = argument.len();
     if number == 0 && argument.is_empty() {
@@ -187,7 +190,7 @@ pub(crate) fn check_argument(number: usize, argument: &str) -> Result<(), Comman
     }
 }
 
-/// Quotes a word if needed; in the program an `=` would set a variable.
+/// Quotes a word if necessary. A program with an `=` must be quoted, because it would otherwise be read as an assignment.
 fn quoted(word: &str, is_program: bool) -> String {
     let is_plain = |char: char| {
         char.is_ascii_alphanumeric() || "-_./,:@%+".contains(char) || char == '=' && !is_program
@@ -213,19 +216,20 @@ impl From<CommandLine> for Vec<String> {
 }
 
 impl fmt::Display for CommandLine {
-    /// Formats the command as in a policy, `["cargo", "test"]`, without control characters, and truncated if
-    /// it is long.
+    /// Formats the command as in a policy, for example `["cargo", "test"]`. Control characters are escaped, and a long
+    /// command is truncated.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&shown(&self.argv).unwrap_or_else(|cut| cut))
     }
 }
 
-/// Formats the arguments as an array in TOML and JSON; `Err` with its beginning if it is too long.
+/// Formats arguments as an array that is valid in both TOML and JSON. If it is too long, returns a truncated array as
+/// `Err`.
 pub(crate) fn shown(argv: &[String]) -> Result<String, String> {
     array(argv.iter().map(|argument| escaped(argument)), "]")
 }
 
-/// Formats an array of these items, followed by `end`; `Err` with its beginning if it is too long.
+/// Formats an array of formatted items, followed by `end`. If it is too long, returns a truncated array as `Err`.
 pub(crate) fn array(items: impl Iterator<Item = String>, end: &str) -> Result<String, String> {
     let mut text = "[".to_owned();
     for (number, item) in items.enumerate() {
@@ -238,7 +242,7 @@ pub(crate) fn array(items: impl Iterator<Item = String>, end: &str) -> Result<St
     Ok(text + end)
 }
 
-/// Returns the number of leading items that fit into an array.
+/// Returns the number of leading items that fit into an array of the maximum length.
 pub(crate) fn shown_count(items: impl Iterator<Item = String>) -> usize {
     let mut bytes = 1;
     let mut shown = 0;
@@ -252,20 +256,20 @@ pub(crate) fn shown_count(items: impl Iterator<Item = String>) -> usize {
     shown
 }
 
-/// Formats an argument as a string in TOML and JSON, or `…` if it is too long.
+/// Formats an argument as a string that is valid in both TOML and JSON, or as `…` if it is too long.
 pub(crate) fn shown_argument(argument: &str) -> String {
     let escaped = escaped(argument);
     if escaped.len() > SHOWN_BYTES_MAX { "…".to_owned() } else { escaped }
 }
 
-/// Formats a string for both TOML and JSON.
+/// Formats text as a quoted string that is valid in both TOML and JSON.
 pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len() + 2);
     escaped.push('"');
     for char in text.chars() {
         match char {
             '"' | '\\' => escaped.extend(['\\', char]),
-            // Marks that reverse the text direction would make it look like another command.
+            // Characters that change the text direction could make the command look like a different one.
             '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
                 escaped += &format!("\\u{:04x}", u32::from(char));
             }
@@ -277,20 +281,20 @@ pub(crate) fn escaped(text: &str) -> String {
     escaped
 }
 
-/// Word reader, one character at a time.
+/// Parser that splits a command into words, one character at a time.
 ///
-/// Crates that split words ignore metacharacters and do not report where a word began. Finding them would
-/// need a second pass, which could interpret the quotes differently from the first.
+/// No crate is used for this, because existing ones ignore metacharacters and do not report positions. Finding the
+/// metacharacters in a second pass is not safe, because it could interpret quotes differently.
 struct Words<'a> {
     chars: Peekable<Chars<'a>>,
-    /// Position of the last read character, counted from 1.
+    /// Position of the character that was read last, starting at 1.
     place: usize,
     argv: Vec<String>,
 }
 
 impl Words<'_> {
     fn read(mut self) -> Result<CommandLine, CommandLineError> {
-        // `None` between words; `''` is also a word.
+        // `None` means that no word has begun. An empty word (`''`) is `Some("")`.
         let mut word: Option<String> = None;
         while let Some(char) = self.next() {
             match char {
@@ -324,7 +328,7 @@ impl Words<'_> {
         CommandLineError::Metacharacter { character, place: self.place }
     }
 
-    /// Reads the character after a backslash outside quotes; a newline there would join two lines.
+    /// Reads the character after an unquoted backslash. A newline is rejected, because a shell would join the two lines.
     fn escaped(&mut self) -> Result<char, CommandLineError> {
         let place = self.place;
         match self.next() {
@@ -352,7 +356,7 @@ impl Words<'_> {
                 None => return Err(CommandLineError::Unclosed { quote: '"', place }),
                 Some('"') => return Ok(()),
                 Some(char @ ('$' | '`')) => return Err(self.metacharacter(char)),
-                // Before any other character a backslash is literal.
+                // Inside double quotes, a backslash is literal unless one of these characters follows.
                 Some('\\') => match self.chars.peek() {
                     Some('$' | '`' | '"' | '\\') => word.extend(self.next()),
                     Some('\n') => {

@@ -1,4 +1,4 @@
-//! Signed confirmation proofs: an approval key or a host key signs them (AEC-5).
+//! Verifies confirmation proofs, which an approval key or a host key signs (AEC-5).
 
 use actum_core::Timestamp;
 use actum_record::dsse::{Envelope, EnvelopeError};
@@ -8,33 +8,33 @@ use serde_json::Value;
 
 use crate::envelope::{PayloadProblem, SignerProblem, counting, payload, signers};
 
-/// Payload type of the envelope of a signed confirmation proof.
+/// Payload type of the envelope around a signed confirmation proof.
 pub const CONFIRMATION_PAYLOAD_TYPE: &str = "application/vnd.actum.confirmation-proof+json";
-/// Format of the payload.
+/// Value of the payload's `format` field.
 const FORMAT: &str = "actum.confirmation-proof/1";
 
-/// Reason why a signed confirmation proof does not count.
+/// Reason why a signed confirmation proof is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ConfirmationProblem {
-    /// Not an envelope.
-    #[error("the confirmation proof cannot be read: {0}")]
+    /// The confirmation proof is not a signed envelope.
+    #[error("cannot read the confirmation proof: {0}")]
     Envelope(#[from] EnvelopeError),
-    /// No known signer.
-    #[error("the confirmation proves nothing: {0}")]
+    /// The signers of the confirmation proof could not be determined.
+    #[error("cannot verify the confirmation proof: {0}")]
     Signer(#[from] SignerProblem),
-    /// Signer without the right role, or outside the validity of the key.
-    #[error("the confirmation does not count: {0}")]
+    /// The signing key has another role, or is not valid at the given time.
+    #[error("cannot accept the confirmation proof: {0}")]
     Key(#[from] KeyProblem),
-    /// Signed payload of another kind.
+    /// The signed payload is not a valid confirmation proof.
     #[error(transparent)]
     Payload(#[from] PayloadProblem),
 }
 
-/// Verifies a signed confirmation proof: an approval key or a host key of the keyring signed it and was valid
-/// at the time `at`. Returns the bytes of the proof, and the key.
+/// Verifies a signed confirmation proof, and returns its bytes with the key that signed it. The key must be an approval
+/// key or a host key of the keyring that is valid at the time `at`.
 ///
 /// # Errors
-/// [`ConfirmationProblem`]
+/// Returns [`ConfirmationProblem`] if the proof is not valid.
 pub fn verify_confirmation(
     envelope: &[u8],
     keyring: &Keyring,

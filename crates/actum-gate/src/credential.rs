@@ -1,12 +1,13 @@
-//! Credential scan: finds text in new content that looks like a credential (EX-20).
+//! Scans new content for text that looks like a credential (EX-20).
 //!
-//! Rules are tables ([`rule`]): literals that are searched in one pass, and the required surroundings of a
-//! literal. Content without any literal only costs a look at every second byte. There are no regular
-//! expressions, no backtracking and no floating point, so the effort is linear and every machine finds the
-//! same. Rules that depend only on a name also use the entropy of the value.
+//! The rules are tables ([`rule`]) of literals and the required context of each literal. All literals are searched in
+//! one pass, and content without any of them is only sampled at every second byte. The scan uses no regular expressions,
+//! backtracking or floating point. It therefore takes linear time, and finds the same on every machine. Rules that depend
+//! only on a name also check the entropy of the value.
 //!
-//! Precision takes priority over recall. JSON Web Tokens on their own are left out: documentation is full of
-//! them, and most have expired. So are the key ids of Twilio, which are names and not secrets.
+//! Precision is more important than recall. A JSON Web Token without further context is not reported, because
+//! documentation has many of them and most have expired. Twilio key ids are not reported either, because they are not
+//! secret.
 
 mod assignment;
 mod checksum;
@@ -39,63 +40,69 @@ pub use large::{BEFORE_BYTES, BEHIND_BYTES, LargeScan};
 pub use place::{home_places, is_usual_place, is_withheld};
 use view::View;
 
-/// Maximum number of findings of a scan; the first ones in the content are reported.
+/// Maximum number of findings of a scan. The first ones in the content are reported.
 pub const FINDINGS_MAX: usize = 100;
 
-/// Domain tag of the digest of a secret.
+/// Domain tag for digests of secrets.
 const DIGEST_TAG: &str = "actum/credential/v1";
 
-/// Suspected credential. It contains no byte of the secret.
+/// Suspected credential in a file. It does not contain any part of the secret.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Finding {
-    /// Line on which it begins, counted from 1; 0 if only a part of the file was read.
+    /// Number of the line on which the secret begins, starting at 1. It is 0 if a part of the file was skipped before it.
     pub line: u64,
-    /// Permanent id of the rule that found it, for example `aws-access-key-id`.
+    /// Permanent id of the rule that found the secret, for example `aws-access-key-id`.
     pub rule: String,
-    /// Digest of the secret, which identifies it when it moves. An easily guessed password can be guessed from it.
+    /// Digest of the secret, which identifies it even if it moves. A weak password can be guessed from its digest.
     pub digest: Digest,
 }
 
-/// Description of a rule.
+/// Id and description of a rule of the credential scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RuleDescription {
-    /// Permanent id.
+    /// Permanent id of the rule.
     pub id: &'static str,
-    /// Description of its findings in one sentence.
+    /// Description of the credentials that the rule finds, as one sentence.
     pub finds: &'static str,
 }
 
-/// Returns all rules, by table.
+/// Returns descriptions of all rules, in table order.
 pub fn rules() -> impl Iterator<Item = RuleDescription> {
     let rules = rule::rules().map(|rule| RuleDescription { id: rule.id, finds: rule.finds });
     rules.chain([
-        RuleDescription { id: KEY_FILE, finds: "A new file that holds private keys by its name." },
+        RuleDescription {
+            id: KEY_FILE,
+            finds: "A new private key file or key store, recognised by its file name.",
+        },
         RuleDescription { id: PGPASS, finds: "A password in a `.pgpass` file." },
     ])
 }
 
-/// Rule for files that are key stores or private keys by name.
+/// Id of the rule for private key files and key stores, which are recognised by name.
 const KEY_FILE: &str = "key-file";
-/// Rule for the lines of a `.pgpass` file, which is recognised by name.
+/// Id of the rule for the lines of a `.pgpass` file, which is recognised by name.
 const PGPASS: &str = "pgpass-password";
 
-/// File before a change: its last name component, and its content.
+/// Name and content of a file before a change.
 #[derive(Debug, Clone, Copy)]
 pub struct FileBefore<'a> {
-    /// Last name component.
+    /// Last component of the file's path.
     pub name: &'a [u8],
-    /// Content.
+    /// Content of the file.
     pub content: &'a [u8],
 }
 
-/// Returns true if this name alone can make contents credentials, so that even a file that only moves is scanned.
+/// Returns true if content can become a credential because the file has this name. Such a file must be scanned even if
+/// it is only moved.
 pub fn depends_on_name(name: &[u8]) -> bool {
     password_file::is_pgpass(name) || password_file::may_be_key_file(name)
 }
 
-/// Scans the new content of a file as [`scan`] does, and also by its last name component. A file that is a
-/// key store by name and content, and was not before, is one finding.
+/// Scans the new content of a file like [`scan`], and also applies the rules that depend on its name.
+///
+/// A file that is a private key file or key store by name and content is reported as one finding, unless it was one
+/// before the change.
 pub fn scan_file(name: &[u8], before: Option<FileBefore<'_>>, after: &[u8]) -> Vec<Finding> {
     let mut findings = scan(before.map(|before| before.content), after);
     let mut add = |line, rule: &str, digest| {
@@ -125,12 +132,11 @@ pub fn scan_file(name: &[u8], before: Option<FileBefore<'_>>, after: &[u8]) -> V
     findings
 }
 
-/// Finds suspected credentials in `after` that are nowhere in `before`, ordered by line and then by rule. A
-/// secret that occurs several times is reported once, at the first place. At most [`FINDINGS_MAX`] are
-/// reported.
+/// Returns the suspected credentials in `after` that do not occur in `before`, ordered by line and then by rule. A secret
+/// that occurs several times is reported only at its first position, and at most [`FINDINGS_MAX`] are reported.
 ///
-/// The effort is linear in the length of both, whatever they contain. `before` is only read if `after` has a
-/// suspected credential.
+/// The scan takes time linear in the length of both contents. `before` is read only if `after` contains a suspected
+/// credential.
 pub fn scan(before: Option<&[u8]>, after: &[u8]) -> Vec<Finding> {
     let view = View::new(after);
     let mut known = None;
@@ -142,12 +148,12 @@ pub fn scan(before: Option<&[u8]>, after: &[u8]) -> Vec<Finding> {
     findings.finish()
 }
 
-/// Returns the line of a position in the content, counted from 1.
+/// Returns the line number of a position in the content, starting at 1.
 fn line_at(content: &[u8], at: usize) -> u64 {
     newlines(content.get(..at).unwrap_or_default()).saturating_add(1)
 }
 
-/// Returns the ranges of suspected credentials in a content, ordered by start.
+/// Returns the byte ranges of suspected credentials in the content, ordered by their start.
 pub fn spans(content: &[u8]) -> Vec<Range<usize>> {
     let view = View::new(content);
     let span = |(_, secret): (_, Secret<'_>)| {
@@ -160,7 +166,7 @@ pub fn spans(content: &[u8]) -> Vec<Range<usize>> {
 /// Maximum distance from the start of a secret to the end of its literal, in bytes.
 const BEHIND_SECRET_BYTES: usize = 1 << 10;
 
-/// Findings of a scan. A secret that occurs several times is reported once, at the first place.
+/// Collects the findings of a scan. A secret that occurs several times is reported only at its first position.
 #[derive(Default)]
 struct Findings {
     secrets: BTreeSet<(&'static str, Digest)>,
@@ -168,13 +174,13 @@ struct Findings {
 }
 
 impl Findings {
-    /// Returns true if no more findings are reported.
+    /// Returns true if the maximum number of findings has been reached.
     fn is_full(&self) -> bool {
         self.findings.len() >= FINDINGS_MAX
     }
 
-    /// Adds the unknown secrets that begin in a range of a view. `line` is the line of the start of the
-    /// range, if known.
+    /// Adds the secrets that begin in a range of a view, except those for which `is_known` returns true. `line` is the
+    /// line number at the start of the range, if it is known.
     fn add(
         &mut self,
         view: &View<'_>,
@@ -213,7 +219,7 @@ fn newlines(bytes: &[u8]) -> u64 {
     memchr_iter(b'\n', bytes).map(|_| 1).sum()
 }
 
-/// Secret and its position. It has no `Debug`, so that its bytes never appear in a message.
+/// Secret and its position. This type does not implement `Debug`, so that the secret cannot appear in a message.
 struct Secret<'a> {
     at: usize,
     bytes: Cow<'a, [u8]>,
@@ -224,11 +230,12 @@ impl Secret<'_> {
         Digest::tagged(DIGEST_TAG, &[&self.bytes])
     }
 
-    /// Returns the end of the secret in the content in which it was found.
+    /// Returns the end position of the secret in the content in which it was found.
     fn end(&self, content: &[u8]) -> usize {
         let length = match &self.bytes {
             Cow::Borrowed(bytes) => bytes.len(),
-            // The text between the lines of a private key is left out: the key ends where its last line begins.
+            // `bytes` omits the text between the lines of a private key, so its length cannot be used. The key extends to
+            // the start of its last line.
             Cow::Owned(_) => {
                 let rest = content.get(self.at..).unwrap_or_default();
                 let ends: [&[u8]; 2] = [b"-----END", b"Private-MAC"];
@@ -245,13 +252,13 @@ fn digests(content: &[u8]) -> BTreeSet<Digest> {
     secrets(&view.bytes).into_iter().map(|(_, secret)| secret.digest()).collect()
 }
 
-/// Finds all suspected credentials with the ids of their rules, ordered by start. A finding of a generic rule
-/// inside or around that of another rule is left out.
+/// Returns all suspected credentials with the ids of their rules, ordered by start. A finding of a generic rule is left
+/// out if it overlaps with that of a specific rule.
 fn secrets(content: &[u8]) -> Vec<(&'static str, Secret<'_>)> {
     secrets_named_before(content, content.len())
 }
 
-/// Finds the secrets whose literal ends before a position.
+/// Returns the suspected credentials whose literal ends at or before the position `end`.
 fn secrets_named_before(content: &[u8], end: usize) -> Vec<(&'static str, Secret<'_>)> {
     let (mut found, mut generic) = (Vec::new(), Vec::new());
     for hit in search::hits(content.get(..end).unwrap_or(content)) {
@@ -267,10 +274,10 @@ fn secrets_named_before(content: &[u8], end: usize) -> Vec<(&'static str, Secret
         generic.retain(|(_, secret)| {
             let end = secret.end(content);
             let before = ranges.partition_point(|range| range.start < end);
-            // Ranges are sorted by start, and nearly never nested.
+            // Ranges are sorted by start and rarely nested, so checking the last few is enough.
             !ranges.iter().take(before).rev().take(OVERLAPS_MAX).any(|range| range.end > secret.at)
         });
-        // Two names can precede one value: `secret_token`.
+        // A name such as `secret_token` contains two keywords, so its value is found twice.
         generic.sort_by_key(|(_, secret)| secret.at);
         generic.dedup_by_key(|(_, secret)| secret.at);
         found.append(&mut generic);
@@ -279,5 +286,5 @@ fn secrets_named_before(content: &[u8], end: usize) -> Vec<(&'static str, Secret
     found
 }
 
-/// Maximum number of preceding findings that are checked for an overlap with a value.
+/// Maximum number of preceding specific findings that are checked for an overlap with a generic one.
 const OVERLAPS_MAX: usize = 4;

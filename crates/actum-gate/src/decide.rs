@@ -1,4 +1,4 @@
-//! Decision procedure: asks all gates about a bundle under a policy, initially or in a replay.
+//! Evaluates all gates for a bundle under a policy, both for the original decision and for its replay.
 
 mod replay;
 
@@ -14,15 +14,15 @@ use crate::verdict::Verdict;
 
 pub use replay::{ReplayProblem, replay};
 
-/// Decides whether a change may be published (AEC-11). If the strictest gate requires an approval, a valid
-/// approval grants it. A denial by a gate cannot be approved. A change is denied if access policies exist and
-/// `access` cannot evaluate them.
+/// Decides whether a change may be published (AEC-11). A valid approval satisfies a gate that requires one, but
+/// it cannot override a gate that denies the change. If the policy has access policies that `access` cannot
+/// evaluate, the change is denied.
 pub fn decide(bundle: &Bundle, policy: &Policy, access: &dyn AccessJudge) -> Decision {
     decided(bundle, policy, access).0
 }
 
-/// Decides, and also returns the reason if access policies could not be evaluated. Such a decision is never
-/// confirmed.
+/// Decides like [`decide`], and also returns the reason if the access policies could not be evaluated. A replay
+/// does not confirm such a decision.
 fn decided(
     bundle: &Bundle,
     policy: &Policy,
@@ -47,13 +47,14 @@ fn decided(
     (Decision { semantics: DECISION_SEMANTICS, verdict, tier, gates }, unknown)
 }
 
-/// Asks only the lease gate, before a change exists: whether the other terms of the lease allow a request.
+/// Evaluates only the lease gate, to check whether a request satisfies the terms of its lease before its change
+/// is known.
 pub fn judge_lease(bundle: &Bundle, policy: &Policy) -> GateDecision {
     GateDecision::new((GateName::Lease, gate::lease::judge(bundle, policy)))
 }
 
-/// Asks only the access gate, before a change exists: whether the access policies allow the requester an
-/// action of the declared tier.
+/// Evaluates only the access gate, to check whether the access policies allow an action of the declared tier
+/// before its change is known.
 pub fn judge_access(bundle: &Bundle, policy: &Policy, access: &dyn AccessJudge) -> GateDecision {
     let (tier, _) = gate::tier::judge(bundle, policy);
     let said = gate::access::judge(bundle, policy, tier, access).unwrap_or_else(|unknown| {
@@ -64,8 +65,8 @@ pub fn judge_access(bundle: &Bundle, policy: &Policy, access: &dyn AccessJudge) 
 }
 
 impl ExpectedCase {
-    /// Decides the case under the policy with that digest. `asked` provides everything except the change, and
-    /// the agent if the case names none.
+    /// Decides the test case under `policy`, whose digest is `digest`. `asked` provides everything except the
+    /// change, and also the agent unless the case names one.
     pub fn decide(
         &self,
         asked: &Case,

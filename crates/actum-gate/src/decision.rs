@@ -1,7 +1,8 @@
-//! Decision of the gates on a change, as a pure function of a bundle and a policy that are both kept.
+//! Decision of the gates about a change. It is a pure function of a bundle and a policy, both of which are
+//! stored.
 //!
-//! The same inputs give the same bytes: [`replay`](crate::replay). The fields of the grounds are part of the
-//! decision; the sentences made from them are not.
+//! Equal inputs yield identical bytes, and [`replay`](crate::replay) relies on that. The fields of the grounds are
+//! part of the decision, but the sentences that describe them are not.
 
 mod bundle;
 mod lease;
@@ -22,36 +23,36 @@ pub use bundle::{
 };
 pub use lease::{LeaseBlock, LeaseCase, lease_record};
 
-/// Decision of one gate.
+/// Decision of a single gate about a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct GateDecision {
     /// Name of the gate.
     pub gate: GateName,
     /// Verdict of the gate.
     pub verdict: Verdict,
-    /// Grounds of the verdict.
+    /// Grounds on which the gate reached its verdict.
     pub ground: Grounds,
 }
 
-/// Combined decision of all gates.
+/// Combined decision of all gates about a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[must_use]
 pub struct Decision {
-    /// [`DECISION_SEMANTICS`] of the program that decided.
+    /// [`DECISION_SEMANTICS`] of the program that made the decision.
     pub semantics: u32,
-    /// Strictest verdict of the gates, unless an approval lifts it.
+    /// Strictest verdict of all gates, unless a valid approval satisfies it.
     pub verdict: Verdict,
     /// Risk tier of the change.
     pub tier: RiskTier,
-    /// Decision of each gate, in order.
+    /// Decision of each gate, in the order of [`GateName::ALL`].
     pub gates: Vec<GateDecision>,
 }
 
 impl GateDecision {
-    /// Returns the decision of the gate as a receipt records it.
+    /// Returns the gate's decision in the form that receipts record.
     ///
     /// # Errors
-    /// [`CanonicalError`], never for a decision of [`decide`](crate::decide).
+    /// Returns [`CanonicalError`], which never happens for a decision of [`decide`](crate::decide).
     pub fn record(&self) -> Result<GateRecord, CanonicalError> {
         let Self { gate, verdict, ground } = self;
         Ok(GateRecord {
@@ -63,8 +64,8 @@ impl GateDecision {
 }
 
 impl Decision {
-    /// Returns the decision to report first if the change is not allowed: that of the first gate that denies
-    /// it, otherwise of the first that requires approval.
+    /// Returns the gate decision to report first if the change is not allowed. It is the first gate that denies
+    /// the change or, if none does, the first that requires an approval.
     pub fn first_refusal(&self) -> Option<&GateDecision> {
         let refused = Some(self.verdict).filter(|&verdict| verdict > Verdict::Allow)?;
         self.gates.iter().find(|gate| gate.verdict == refused)
@@ -73,7 +74,7 @@ impl Decision {
     /// Serialises the decision as canonical JSON.
     ///
     /// # Errors
-    /// [`CanonicalError`], never for a decision of [`decide`](crate::decide).
+    /// Returns [`CanonicalError`], which never happens for a decision of [`decide`](crate::decide).
     pub fn to_vec(&self) -> Result<Vec<u8>, CanonicalError> {
         canonical::to_vec(self)
     }
@@ -81,7 +82,7 @@ impl Decision {
     /// Returns the digest that binds the decision to the canonical bytes of its bundle.
     ///
     /// # Errors
-    /// [`CanonicalError`], never for a decision of [`decide`](crate::decide).
+    /// Returns [`CanonicalError`], which never happens for a decision of [`decide`](crate::decide).
     pub fn digest(&self, bundle: &[u8]) -> Result<Digest, CanonicalError> {
         self.digest_with(Digest::of(bundle))
     }
@@ -91,10 +92,10 @@ impl Decision {
         Ok(Digest::tagged(&purpose, &[bundle.as_bytes(), &self.to_vec()?]))
     }
 
-    /// Returns the receipt's record of the decision made from the bundle with these bytes.
+    /// Returns the record of this decision for a receipt, given the bytes of the bundle that it is based on.
     ///
     /// # Errors
-    /// [`CanonicalError`], never for a decision of [`decide`](crate::decide).
+    /// Returns [`CanonicalError`], which never happens for a decision of [`decide`](crate::decide).
     pub fn record(&self, bundle: &[u8]) -> Result<DecisionRecord, CanonicalError> {
         let bundle = Digest::of(bundle);
         Ok(DecisionRecord {

@@ -1,4 +1,4 @@
-//! Documents that a decision is made from, read only in their canonical form.
+//! Reads the documents that decisions are based on. Only their canonical form is accepted.
 
 use actum_core::canonical::{self, CanonicalError};
 use actum_core::path::Cut;
@@ -6,49 +6,49 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Maximum length of a version in an error, in bytes.
+/// Maximum number of bytes of a document's version that an error message shows.
 const SHOWN_BYTES_MAX: usize = 120;
 
-/// Error of an invalid document.
+/// Error for a document that cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{what} {problem}")]
 pub struct DocumentError {
-    /// Kind of document.
+    /// Kind of document, as the subject of the error message.
     pub what: &'static str,
-    /// Problem of the document.
+    /// Reason why the document cannot be used.
     pub problem: DocumentProblem,
 }
 
-/// Problem of a document.
+/// Reason why a document cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DocumentProblem {
-    /// Not JSON, or JSON that readers interpret differently.
+    /// The document is not JSON, or is JSON that parsers interpret differently.
     #[error("cannot be read: {0}")]
     Json(#[from] CanonicalError),
-    /// Another format, or other rules.
-    #[error("is a `{}`, and this program knows `{known}`", Cut(found.as_bytes(), SHOWN_BYTES_MAX))]
+    /// The document has another format or was made with other rules.
+    #[error("has the format `{}`, but this program only supports `{known}`", Cut(found.as_bytes(), SHOWN_BYTES_MAX))]
     OtherVersion {
-        /// Version found.
+        /// Version of the document.
         found: String,
-        /// Version known.
+        /// Version that this program supports.
         known: String,
     },
-    /// Fields that are missing, unknown or of another type.
+    /// A field is missing, unknown or of the wrong type.
     #[error("cannot be read: {message}")]
     Schema {
-        /// Description of the fields.
+        /// Description of the invalid field.
         message: String,
     },
-    /// Unknown content, or a form that is not canonical.
-    #[error("is not in its canonical form")]
+    /// The document has unknown content or is not in canonical form.
+    #[error("is not in canonical form")]
     NotCanonical,
 }
 
-/// Reads a document of the version `known`. `version` extracts its version, which must match, and the bytes
-/// must be the canonical form of the result.
+/// Reads a document. Its version, which `version` extracts, must equal `known`, and `bytes` must be the
+/// canonical form of the result.
 ///
 /// # Errors
-/// [`DocumentError`] that names the document as `what`.
+/// Returns [`DocumentError`], which refers to the document as `what`.
 pub fn read<T: DeserializeOwned + Serialize>(
     what: &'static str,
     bytes: &[u8],
@@ -68,7 +68,7 @@ pub fn read<T: DeserializeOwned + Serialize>(
     if again == bytes { Ok(document) } else { Err(failed(DocumentProblem::NotCanonical)) }
 }
 
-/// Returns the format that a document states.
+/// Returns the `format` field of a document, or an empty string if it has none.
 pub fn format_of(value: &Value) -> &str {
     value.get("format").and_then(Value::as_str).unwrap_or_default()
 }

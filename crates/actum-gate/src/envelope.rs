@@ -1,4 +1,4 @@
-//! Signers and payload of an envelope (DSSE v1, `protocol.md`).
+//! Verifies the signers of an envelope and reads its payload (DSSE v1, `protocol.md`).
 
 use std::collections::BTreeSet;
 
@@ -13,35 +13,35 @@ use serde::de::DeserializeOwned;
 use crate::document::format_of;
 use crate::signature;
 
-/// Maximum number of signatures of an envelope.
+/// Maximum number of signatures on an envelope.
 pub const SIGNATURES_MAX: usize = 16;
-/// Maximum number of attempts to find the signers of signatures that name no key.
+/// Maximum number of keys tried, per envelope, for signatures that do not name their key.
 pub const TRIES_MAX: usize = 100;
 
-/// Reason why an envelope has no known signer.
+/// Reason why the signers of an envelope could not be determined.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SignerProblem {
-    /// More signatures than [`SIGNATURES_MAX`].
-    #[error("it has {found} signatures, but at most {SIGNATURES_MAX} are checked")]
+    /// The envelope has more signatures than [`SIGNATURES_MAX`].
+    #[error("it has {found} signatures, but at most {SIGNATURES_MAX} are allowed")]
     TooManySignatures {
         /// Number of signatures.
         found: usize,
     },
-    /// No signature by a key of the keyring.
-    #[error("it is signed by no key of the keyring")]
+    /// No signature was made by a key in the keyring.
+    #[error("none of its signatures is by a key in the keyring")]
     NoKnownKey,
-    /// Signature that does not match the key that it names.
+    /// A signature does not match the key that it names.
     #[error(
-        "the signature is not one of the key `{key}` over these bytes: one of them was changed"
+        "the signature does not match the key `{key}` and the signed bytes: one of them was changed"
     )]
     Wrong {
-        /// Key.
+        /// Key that the signature names.
         key: KeyId,
     },
 }
 
 impl SignerProblem {
-    /// Returns the permanent name of the problem.
+    /// Returns the permanent reason code of the problem.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::TooManySignatures { .. } => "TOO_MANY_SIGNATURES",
@@ -51,43 +51,43 @@ impl SignerProblem {
     }
 }
 
-/// Reason why a signed payload is not of the expected kind.
+/// Reason why a signed payload is not the expected document.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PayloadProblem {
-    /// Payload of another type.
-    #[error("what was signed is no {noun}: its {what} is `{}` and not `{wanted}`", Cut(found.as_bytes(), 80))]
+    /// The payload has a different type or format.
+    #[error("the signed document is not the expected {noun}: its {what} is `{}`, not `{wanted}`", Cut(found.as_bytes(), 80))]
     Type {
-        /// Expected kind of document.
+        /// Kind of document that was expected.
         noun: &'static str,
-        /// Name of the type field.
+        /// Name of the field that differs.
         what: &'static str,
-        /// Type found.
+        /// Value of the field.
         found: String,
-        /// Expected type.
+        /// Value that was expected.
         wanted: &'static str,
     },
-    /// Not JSON, or JSON that readers interpret differently.
-    #[error("the {noun} cannot be read: {source}")]
+    /// The payload is not JSON, or is JSON that parsers interpret differently.
+    #[error("cannot read the {noun}: {source}")]
     Json {
-        /// Expected kind of document.
+        /// Kind of document that was expected.
         noun: &'static str,
-        /// Cause.
+        /// Cause of the error.
         source: CanonicalError,
     },
-    /// Fields that are missing, unknown or of another type.
-    #[error("the {noun} cannot be read: {message}")]
+    /// A field is missing, unknown or of the wrong type.
+    #[error("cannot read the {noun}: {message}")]
     Schema {
-        /// Expected kind of document.
+        /// Kind of document that was expected.
         noun: &'static str,
-        /// Description of the fields.
+        /// Description of the invalid field.
         message: String,
     },
 }
 
-/// Reads the payload of an envelope whose signature was verified: a document of this type and format.
+/// Reads the payload of an envelope with a verified signature as a document of the given type and format.
 ///
 /// # Errors
-/// [`PayloadProblem`].
+/// Returns [`PayloadProblem`] if the payload is a different or an invalid document.
 pub fn payload<T: DeserializeOwned>(
     envelope: &Envelope,
     noun: &'static str,
@@ -97,11 +97,11 @@ pub fn payload<T: DeserializeOwned>(
     signed_payload(envelope, noun, payload_type, Some(format))
 }
 
-/// Reads the payload of an envelope whose signature was verified: a document of this type, whose `format` is
-/// optional.
+/// Reads the payload of an envelope with a verified signature as a document of the given type. The `format`
+/// field is checked only if `format` is given.
 ///
 /// # Errors
-/// [`PayloadProblem`].
+/// Returns [`PayloadProblem`] if the payload is a different or an invalid document.
 pub(crate) fn signed_payload<T: DeserializeOwned>(
     envelope: &Envelope,
     noun: &'static str,
@@ -120,14 +120,14 @@ pub(crate) fn signed_payload<T: DeserializeOwned>(
     serde_json::from_value(value).map_err(shape)
 }
 
-/// Returns the keys that signed an envelope: at least one, each once, in the order of the signatures. The
-/// caller checks whether they are valid for this payload and time.
+/// Returns the keys that signed an envelope, without duplicates and in the order of the signatures. There is at
+/// least one. The caller must check that a key is valid for the payload and its time.
 ///
-/// A signature that names a key outside the keyring is ignored. One that names a key of the keyring must be
-/// of that key. If it names none, all keys are tried.
+/// A signature that names a key outside the keyring is ignored, and one that names a key in the keyring must
+/// match that key. For a signature that names no key, all keys are tried.
 ///
 /// # Errors
-/// [`SignerProblem`].
+/// Returns [`SignerProblem`] if a signature is wrong or no signer is known.
 pub fn signers<'k>(
     envelope: &Envelope,
     keyring: &'k Keyring,
@@ -157,10 +157,10 @@ pub fn signers<'k>(
     if signers.is_empty() { Err(SignerProblem::NoKnownKey) } else { Ok(signers) }
 }
 
-/// Returns the first of these keys whose signature at the moment `at` is valid for `role`.
+/// Returns the first key whose signatures are valid for `role` at the time `at`.
 ///
 /// # Errors
-/// The problem of the first key, if none is valid.
+/// Returns the problem of the first key if none is valid.
 pub fn counting<'k>(
     signers: &[&'k KeyEntry],
     role: KeyRole,

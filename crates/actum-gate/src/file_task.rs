@@ -1,4 +1,4 @@
-//! Results of file tasks, signed by the key of receipts (FE-14).
+//! Verifies results of file tasks, which the result key signs (FE-14).
 
 use actum_record::dsse::{Envelope, EnvelopeError};
 use actum_record::keyring::{KeyProblem, Keyring};
@@ -7,37 +7,37 @@ use actum_record::signer::{KeyId, KeyRole};
 
 use crate::envelope::{PayloadProblem, SignerProblem, counting, signed_payload, signers};
 
-/// Result of a file task signed by a result key of the keyring, at a time when the key was valid.
+/// Result of a file task, signed by a result key of the keyring that was valid at the time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifiedFileTask {
-    /// Part of the result that a ledger reads.
+    /// Fields of the result that a ledger reads.
     pub ended: FileTaskEnded,
-    /// Signed bytes, the whole `ExecutionResult`.
+    /// Signed bytes of the entire `ExecutionResult`.
     pub payload: Vec<u8>,
-    /// Key that signed it.
+    /// Key that signed the result.
     pub key: KeyId,
 }
 
-/// Reason why the result of a file task does not count.
+/// Reason why the result of a file task is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FileTaskProblem {
-    /// Not an envelope.
-    #[error("the result of the file task cannot be read: {0}")]
+    /// The result is not a signed envelope.
+    #[error("cannot read the result of the file task: {0}")]
     Envelope(#[from] EnvelopeError),
-    /// No known signer.
-    #[error("the result of the file task proves nothing: {0}")]
+    /// The signers of the result could not be determined.
+    #[error("cannot verify the result of the file task: {0}")]
     Signer(#[from] SignerProblem),
-    /// Signer without the right role, or outside the validity of the key.
-    #[error("the result of the file task does not count: {0}")]
+    /// The signing key has another role, or was not valid at the time of the result.
+    #[error("cannot accept the result of the file task: {0}")]
     Key(#[from] KeyProblem),
-    /// Signed payload of another kind.
+    /// The signed payload is not a valid result of a file task.
     #[error(transparent)]
     Payload(#[from] PayloadProblem),
 }
 
 impl FileTaskProblem {
-    /// Returns the permanent name of the problem.
+    /// Returns the permanent reason code of the problem.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Envelope(_)
@@ -51,10 +51,11 @@ impl FileTaskProblem {
     }
 }
 
-/// Verifies a `FILE_TASK_ENDED` entry: a result key of the keyring signed it and was valid when the task ended.
+/// Verifies a `FILE_TASK_ENDED` entry. A result key of the keyring must have signed it and must have been valid
+/// when the task ended.
 ///
 /// # Errors
-/// [`FileTaskProblem`].
+/// Returns [`FileTaskProblem`] if the entry is not valid.
 pub fn verify_file_task_ended(
     envelope: &[u8],
     keyring: &Keyring,
@@ -62,7 +63,7 @@ pub fn verify_file_task_ended(
     let envelope = Envelope::read(envelope)?;
     let signers = signers(&envelope, keyring)?;
     let ended: FileTaskEnded =
-        signed_payload(&envelope, "result of a file task", FileTaskEnded::PAYLOAD_TYPE, None)?;
+        signed_payload(&envelope, "file task result", FileTaskEnded::PAYLOAD_TYPE, None)?;
     let key = counting(&signers, KeyRole::Result, ended.time)?.id.clone();
     Ok(VerifiedFileTask { ended, payload: envelope.payload, key })
 }

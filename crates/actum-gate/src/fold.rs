@@ -1,7 +1,7 @@
-//! Equivalent spellings of a name: those that some file system considers equal.
+//! Folds spellings of a name that some file system treats as equal.
 //!
-//! Linux compares names byte by byte. Other file systems, on which a workspace may be or to which it may be
-//! copied, do not. A protected name is protected in each of its spellings.
+//! Linux compares names byte by byte, but a workspace may be on a file system that does not, or may be copied
+//! to one. A protected name is therefore protected in all of its spellings.
 
 use std::borrow::Cow;
 
@@ -9,9 +9,8 @@ use actum_core::path::is_ignorable;
 use unicase::UniCase;
 use unicode_normalization::UnicodeNormalization;
 
-/// Folds a name for comparison: without case, with similar characters unified (NFKC), and without invisible
-/// ones (Unicode,
-/// `NFKC_Casefold`). Bytes that are not UTF-8 are unchanged.
+/// Folds a name for comparison (Unicode `NFKC_Casefold`): case is ignored, compatible characters are unified
+/// (NFKC), and invisible characters are removed. Bytes that are not UTF-8 remain unchanged.
 pub(crate) fn folded(name: &[u8]) -> Cow<'_, [u8]> {
     if name.is_ascii() {
         return match name.iter().any(u8::is_ascii_uppercase) {
@@ -31,11 +30,12 @@ fn folded_text(text: &str) -> String {
     let without_case = |text: String| UniCase::unicode(text).to_folded_case();
     let once = without_case(text.nfkc().collect());
     let seen: String = once.chars().filter(|character| !is_ignorable(*character)).collect();
-    // The remaining characters may fold and compose once more.
+    // After removing invisible characters, the rest may fold and compose once more.
     without_case(seen).nfkc().collect()
 }
 
-/// Returns the name as Windows opens it: without a stream, and without dots and spaces at its end.
+/// Returns the part of `name` that Windows uses to open the file, without a stream name and without trailing
+/// dots and spaces.
 pub(crate) fn as_windows_opens(name: &[u8]) -> &[u8] {
     let name = name.split(|&byte| byte == b':').next().unwrap_or_default();
     let end = name.iter().rposition(|&byte| byte != b'.' && byte != b' ');
@@ -53,7 +53,7 @@ mod tests {
         {
             assert_eq!(&*folded(name.as_bytes()), b".env", "{name}");
         }
-        // A single code point, and a letter with a combining accent.
+        // A precomposed letter, and its base letter with a combining accent.
         assert_eq!(folded("É".as_bytes()), folded("e\u{301}".as_bytes()));
         assert_eq!(&*folded("STRASSE".as_bytes()), &*folded("straße".as_bytes()));
         assert_eq!(&*folded(b"A\xffB"), b"a\xffB".to_ascii_lowercase());

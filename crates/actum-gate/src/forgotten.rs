@@ -1,4 +1,5 @@
-//! Records of removed history, signed by the receipt key, or by the approval key if the retention protects it.
+//! Verifies records of removed history. The receipt key signs them, or the approval key if the retention
+//! protects the history.
 
 use actum_record::dsse::{Envelope, EnvelopeError};
 use actum_record::keyring::{KeyProblem, Keyring};
@@ -7,28 +8,28 @@ use actum_record::signer::KeyRole;
 
 use crate::envelope::{PayloadProblem, SignerProblem, counting, payload, signers};
 
-/// Reason why a record of removed history does not count.
+/// Reason why a record of removed history is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ForgottenProblem {
-    /// Not an envelope.
-    #[error("the record of removed history cannot be read: {0}")]
+    /// The record is not a signed envelope.
+    #[error("cannot read the record of removed history: {0}")]
     Envelope(#[from] EnvelopeError),
-    /// No known signer.
-    #[error("the record of removed history proves nothing: {0}")]
+    /// The signers of the record could not be determined.
+    #[error("cannot verify the record of removed history: {0}")]
     Signer(#[from] SignerProblem),
-    /// Signer without the right role, or outside the validity of the key.
-    #[error("the record of removed history does not count: {0}")]
+    /// The signing key has another role, or was not valid at the time of the record.
+    #[error("cannot accept the record of removed history: {0}")]
     Key(#[from] KeyProblem),
-    /// Signed payload of another kind.
+    /// The signed payload is not a valid record of removed history.
     #[error(transparent)]
     Payload(#[from] PayloadProblem),
 }
 
-/// Verifies a `HISTORY_FORGOTTEN` entry: a key of the keyring signed it and was valid at that time; the
-/// approval key if it was approved.
+/// Verifies a `HISTORY_FORGOTTEN` entry. It must be signed by a key of the keyring that was valid at the time:
+/// the approval key if the removal was approved, otherwise the result key.
 ///
 /// # Errors
-/// [`ForgottenProblem`].
+/// Returns [`ForgottenProblem`] if the entry is not valid.
 pub fn verify_forgotten(
     envelope: &[u8],
     keyring: &Keyring,

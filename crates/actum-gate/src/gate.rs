@@ -1,4 +1,4 @@
-//! Gates, one to a file: each depends only on a bundle and a policy.
+//! Gates that judge a change, one per file. Each depends only on a bundle and a policy.
 
 pub(crate) mod access;
 pub(crate) mod approval;
@@ -20,7 +20,7 @@ pub use tier::paths_that_need_approval;
 
 pub use output::{OutputContent, refuses_output, refuses_result, refuses_root};
 
-/// Verdict of one gate, and its ground.
+/// Verdict of a gate and its grounds.
 pub(crate) struct GateVerdict {
     pub(crate) verdict: Verdict,
     pub(crate) ground: Grounds,
@@ -42,8 +42,8 @@ impl GateVerdict {
     }
 }
 
-/// Judges by one gate. Returns `None` for gates that need more than a bundle and a policy:
-/// [`decide`](crate::decide()) asks these itself.
+/// Judges a change by one gate. Returns `None` for gates that also need other inputs, which
+/// [`decide`](crate::decide()) evaluates itself.
 pub(crate) fn judge(gate: GateName, bundle: &Bundle, policy: &Policy) -> Option<GateVerdict> {
     match gate {
         GateName::Protected => Some(protected::judge(bundle, policy)),

@@ -1,39 +1,40 @@
-//! Names of the gates: one table, in the order in which a decision lists them.
+//! Names of all gates, defined in one table in the order in which a decision lists them.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// Built-in rules about paths.
+/// Set of built-in rules about paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PathRules {
-    /// Protected path groups.
+    /// Groups of protected paths.
     Protected,
-    /// Paths of a tier that needs approval.
+    /// Paths whose risk tier requires an approval.
     Tier,
 }
 
 macro_rules! gates {
     ($($(#[$doc:meta])* $gate:ident = $name:literal { testable: $testable:literal, path_rules: $path_rules:expr },)*) => {
-        /// Gate of this version of the rules. Records keep names as text, since other versions have other gates.
+        /// Gate of the current decision rules. Records store gate names as text, since other versions have
+        /// other gates.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum GateName {
             $($(#[$doc])* $gate,)*
         }
 
         impl GateName {
-            /// All gates, in the order of a decision.
+            /// All gates, in the order in which a decision lists them.
             pub const ALL: &'static [Self] = &[$(Self::$gate,)*];
 
-            /// Name in documents and policy tests.
+            /// Returns the name of the gate in documents and policy tests.
             pub fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$gate => $name,)*
                 }
             }
 
-            /// Returns true if paths and commands alone can make the gate refuse a change, so that a policy
-            /// test can expect it.
+            /// Returns true if the gate can refuse a change because of its paths and commands only, so that a
+            /// policy test can expect it to.
             pub(crate) fn is_testable(self) -> bool {
                 match self {
                     $(Self::$gate => $testable,)*
@@ -50,31 +51,31 @@ macro_rules! gates {
     };
 }
 
-// A new gate comes before `approval`, which answers the gates above it. A policy test has no content and no
-// approval, so gates that depend on these are not `testable`.
+// A new gate must come before `approval`, which responds to the verdicts of the gates above it. Policy tests
+// have no content and no approvals, so a gate that depends on these is not `testable`.
 gates! {
-    /// Denies changes of protected paths.
+    /// Denies changes to protected paths.
     Protected = "protected" { testable: true, path_rules: Some(PathRules::Protected) },
-    /// Denies paths outside the scopes.
+    /// Denies paths outside the scopes of the request and the policies.
     Scope = "scope" { testable: true, path_rules: None },
     /// Denies changes that exceed a budget.
     Budget = "budget" { testable: true, path_rules: None },
-    /// Judges the commands of a change.
+    /// Judges the commands that run for a change.
     Commands = "commands" { testable: true, path_rules: None },
     /// Denies credentials in new content.
     Credentials = "credentials" { testable: false, path_rules: None },
-    /// Denies requests that their lease does not allow, and those that need a lease and have none.
+    /// Denies requests whose lease does not allow them, or that lack a required lease.
     Lease = "lease" { testable: false, path_rules: None },
-    /// Requires approval for risky changes.
+    /// Requires an approval for risky changes.
     Tier = "tier" { testable: true, path_rules: Some(PathRules::Tier) },
-    /// Asks the operator's access policies.
+    /// Evaluates the operator's access policies.
     Access = "access" { testable: true, path_rules: None },
-    /// Answers the other gates: a valid approval satisfies them.
+    /// Checks for a valid approval if another gate requires one.
     Approval = "approval" { testable: false, path_rules: None },
 }
 
 impl GateName {
-    /// Reads a recorded name; `None` for a gate of another version of the rules.
+    /// Parses a recorded gate name. Returns `None` for a gate that this version does not have.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|gate| gate.as_str() == name)
     }

@@ -1,5 +1,6 @@
-//! Grounds of gates as data: they are decided, recorded and hashed as fields. `sentence.rs` makes sentences
-//! from them, so that the wording can change without another version of the rules.
+//! Grounds of gate decisions as structured data, which is decided, recorded and hashed field by field.
+//! `sentence.rs` turns them into sentences, so that the wording can change without a new version of the
+//! decision rules.
 
 mod access;
 mod lease;
@@ -23,372 +24,373 @@ pub use access::{
     AccessGround, AccessPolicyName, AccessUnknownKind, Counted, EvaluationProblem, RequestProblem,
 };
 
-/// Version of the rules that lead from a bundle to a decision. It increases when a gate decides differently,
-/// or when kinds of grounds or their fields change. It also increases with the version of Cedar, which may
-/// judge access policies differently.
+/// Version of the rules that turn a bundle into a decision. It increases if a gate decides differently, or if
+/// the kinds of grounds or their fields change. It also increases with each version of Cedar, which may
+/// evaluate access policies differently.
 pub const DECISION_SEMANTICS: u32 = 7;
 
-/// Ground of one gate, and the number of further ones.
+/// Ground of a gate's verdict, and the number of similar grounds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Grounds {
-    /// First ground found.
+    /// Ground that was found first.
     #[serde(flatten)]
     pub first: Ground,
-    /// Number of further paths, commands or grounds of the same gate with the same verdict.
+    /// Number of further paths, commands or grounds for which the gate reached the same verdict.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub more: usize,
 }
 
-/// Reason why a gate allows, denies or asks. In JSON it is an object whose `kind` is the variant in snake case.
+/// Reason for a gate's verdict. In JSON, it is an object whose `kind` is the name of the variant in snake case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Ground {
-    /// An undo restores the state before a run, so the gate does not judge it.
+    /// The gate does not judge an undo that only restores the state before a run.
     Restores,
 
-    /// Protected: no changed path is protected.
+    /// Protected gate: no changed path is protected.
     NotProtected,
-    /// Protected: the operator's policy excepts a path, and no other path is protected.
+    /// Protected gate: the operator's policy makes an exception for a path, and no other changed path is
+    /// protected.
     Excepted {
-        /// Excepted path.
+        /// Path that is exempt from protection.
         path: PathName,
     },
-    /// Protected: a rule protects a path.
+    /// Protected gate: a rule protects a changed path.
     Protected {
-        /// Path in the workspace.
+        /// Path of the file, relative to the workspace.
         path: PathName,
-        /// Root of the workspace, if the rule matches only together with the names above the workspace.
+        /// Root of the workspace, if the rule matches only together with names above the workspace.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         root: Option<String>,
-        /// Pattern that matches.
-        rule: PathRule,
-        /// Owner of the rule.
-        by: Protector,
-    },
-    /// Protected: permission bits would change for all names of a hard-linked file.
-    SharedPermissions {
-        /// One of its names.
-        path: PathName,
-    },
-    /// Protected: a symbolic link points to a protected path.
-    ProtectedTarget {
-        /// Path of the link.
-        link: PathName,
-        /// Path in the workspace that it points to.
-        path: PathName,
-        /// Same as in [`Ground::Protected`].
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        root: Option<String>,
-        /// Rule that covers the path.
+        /// Path pattern that matches.
         rule: PathRule,
         /// Origin of the rule.
         by: Protector,
     },
-    /// Protected: a symbolic link points into the state of git or actum.
+    /// Protected gate: changing permission bits would affect all names of a hard-linked file.
+    SharedPermissions {
+        /// One of the names of the file.
+        path: PathName,
+    },
+    /// Protected gate: a symbolic link points to a protected path.
+    ProtectedTarget {
+        /// Path of the symbolic link.
+        link: PathName,
+        /// Path in the workspace that the link points to.
+        path: PathName,
+        /// Root of the workspace, if the rule matches only together with names above the workspace.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        root: Option<String>,
+        /// Path pattern that matches the target.
+        rule: PathRule,
+        /// Origin of the rule.
+        by: Protector,
+    },
+    /// Protected gate: a symbolic link points to state of git or actum.
     StateTarget {
-        /// Path of the link.
+        /// Path of the symbolic link.
         link: PathName,
     },
-    /// Protected: a new name has invisible characters.
+    /// Protected gate: a new name contains invisible characters.
     HiddenCharacters {
-        /// New name.
+        /// Path with the new name.
         path: PathName,
     },
-    /// Protected: a new name has invisible characters that belong to an emoji.
+    /// Protected gate: a new name contains invisible characters that are part of an emoji.
     EmojiCharacters {
-        /// New name.
+        /// Path with the new name.
         path: PathName,
     },
-    /// Protected: a file would turn its directory into one that no change may make.
+    /// Protected gate: a file would turn its directory into a repository or a home of ledgers.
     NewState {
         /// Path of the file.
         path: PathName,
-        /// Trigger that the directory would become.
+        /// Program that acts on the directory, and the effect of the file.
         trigger: Trigger,
     },
 
-    /// Scope: every path is in all scopes.
+    /// Scope gate: every path is within all scopes.
     InScope,
-    /// Scope: a rule denies a path.
+    /// Scope gate: a rule denies a path.
     ScopeDenied {
-        /// Path as seen from the root of the scope.
+        /// Denied path, relative to the root of the scope.
         path: PathName,
-        /// Rule that denies it.
+        /// Rule that denies the path.
         rule: PathRule,
-        /// Policy that has the scope; absent for the scope of the request.
+        /// Policy that sets the scope, or `None` if the request does.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         policy: Option<Source>,
     },
-    /// Scope: no rule allows a path.
+    /// Scope gate: no rule allows a path.
     ScopeNotAllowed {
-        /// Path as seen from the root of the scope.
+        /// Path that no rule allows, relative to the root of the scope.
         path: PathName,
-        /// First rules that allow something.
+        /// First few rules that allow paths.
         rules: Vec<PathRule>,
-        /// Further rules.
+        /// Number of further rules that allow paths.
         #[serde(default, skip_serializing_if = "is_zero")]
         rules_omitted: usize,
-        /// Same as in [`ScopeDenied`](Self::ScopeDenied).
+        /// Policy that sets the scope, or `None` if the request does.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         policy: Option<Source>,
     },
-    /// Scope: a path is too long to be seen from the root of the scope.
+    /// Scope gate: a path cannot be compared with the scope, for example because it would be too long.
     ScopeUnknown {
-        /// Path in the workspace.
+        /// Path of the file or link, relative to the workspace.
         path: PathName,
-        /// Same as in [`ScopeDenied`](Self::ScopeDenied).
+        /// Policy that sets the scope, or `None` if the request does.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         policy: Option<Source>,
     },
 
-    /// Budget: size of the change, and the limits it was compared with.
+    /// Budget gate: size of the change and the limits that it was compared with.
     Budget {
-        /// Changed files.
+        /// Number of changed files.
         files: u64,
-        /// Added and removed lines.
+        /// Number of added and removed lines.
         loc: u64,
-        /// Maximum number of files; no limit if absent.
+        /// Maximum number of files, or `None` if there is no limit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         files_max: Option<u64>,
-        /// Maximum number of lines; no limit if absent.
+        /// Maximum number of lines, or `None` if there is no limit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         loc_max: Option<u64>,
-        /// Policy whose limit is exceeded; absent if none is exceeded, or if it is the limit of the request.
+        /// Policy whose limit is exceeded. `None` if the request's own limit or no limit is exceeded.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         policy: Option<Source>,
     },
 
-    /// Commands: no command would be run.
+    /// Commands gate: the change runs no command.
     NoCommand,
-    /// Commands: more of them than one change may have.
+    /// Commands gate: the change has too many commands.
     TooManyCommands {
-        /// Number of commands.
+        /// Number of commands of the change.
         count: usize,
-        /// Maximum number.
+        /// Maximum number of commands in one change.
         max: usize,
     },
-    /// Commands: a rule decides about a command.
+    /// Commands gate: a rule decides about a command.
     CommandRule {
-        /// Command.
+        /// Command that the rule matches.
         command: CommandExcerpt,
-        /// Rule.
+        /// Rule that decides.
         rule: RuleExcerpt,
         /// Decision of the rule.
         decision: RuleDecision,
-        /// Reason that its author gave.
+        /// Reason given by the author of the rule.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
-        /// Policy that has the rule.
+        /// Policy that contains the rule.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         policy: Option<Source>,
     },
-    /// Commands: no rule allows a command.
+    /// Commands gate: no rule allows a command.
     NoCommandRule {
-        /// Command.
+        /// Command without a rule.
         command: CommandExcerpt,
-        /// Nearest rule; absent if none names the program.
+        /// Most similar rule, or `None` if no rule names the program.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         nearest: Option<Nearest>,
     },
-    /// Commands: a command is confined, and no rule restrains it.
+    /// Commands gate: a command runs in a sandbox that captures its effects, and no rule restricts it.
     Confined {
-        /// Command.
+        /// Command that runs in the sandbox.
         command: CommandExcerpt,
     },
 
-    /// Credentials: nothing new looks like one.
+    /// Credentials gate: no new content looks like a credential.
     NoCredential,
-    /// Credentials: the policy allows all suspected ones.
+    /// Credentials gate: the policy allows all suspected credentials.
     AllowedCredentials {
         /// Number of suspected credentials.
         count: usize,
     },
-    /// Credentials: new content looks like one.
+    /// Credentials gate: new content looks like a credential.
     Credential {
-        /// File.
+        /// Path of the file.
         path: PathName,
-        /// Line, counted from 1; absent if only a part of the file was read.
+        /// Line number, starting at 1, or `None` if only a part of the file was read.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         line: Option<u64>,
-        /// Id of the rule that matches.
+        /// Id of the scan rule that matches.
         rule: String,
-        /// Digest of the secret.
+        /// Digest of the suspected secret.
         digest: Digest,
     },
-    /// Credentials: new content could not be scanned to its end.
+    /// Credentials gate: new content could not be scanned completely.
     Unscanned {
-        /// File.
+        /// Path of the file.
         path: PathName,
     },
 
-    /// Lease: none was given, and none is required.
+    /// Lease gate: the request has no lease and needs none.
     NoLease,
-    /// Lease: none was given, and one is required.
+    /// Lease gate: the request has no lease but needs one.
     LeaseRequired {
         /// Entry point that received the request.
         entry_point: String,
-        /// Policy that requires it; absent if the entry point always needs one.
+        /// Policy that requires a lease, or `None` if the entry point always needs one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         policy: Option<Source>,
     },
-    /// Lease: it allows the request.
+    /// Lease gate: the lease allows the request.
     LeaseAllows {
-        /// Id of its last block.
+        /// Id of the last block of the lease.
         lease: LeaseId,
     },
-    /// Lease: a term of one of its blocks is not met.
+    /// Lease gate: the request violates a term of a lease block.
     LeaseDenies {
-        /// Number of the block, counted from 1.
+        /// Number of the block, starting at 1.
         block: u64,
         /// Id of the block.
         lease: LeaseId,
-        /// Term.
+        /// Term that the request violates.
         problem: LeaseProblem,
     },
-    /// Lease: it has no block.
+    /// Lease gate: the lease has no blocks.
     NoLeaseBlock,
 
-    /// Tier: risk tier of the change.
+    /// Tier gate: risk tier of the change.
     Tier {
-        /// Tier.
+        /// Risk tier of the change.
         tier: RiskTier,
-        /// Reason for the tier.
+        /// Reason for the risk tier.
         reason: TierReason,
     },
 
-    /// Access: no access policies are in force.
+    /// Access gate: no access policies are in force.
     NoAccessPolicies,
-    /// Access: answer of the access policies.
+    /// Access gate: decision of the access policies.
     Access {
-        /// Number of approvals that a permit requires; absent if one is enough.
+        /// Number of approvals that a permit requires, or `None` if one is enough.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         approvals: Option<u32>,
-        /// First grounds of the answer.
+        /// First few grounds of the decision.
         grounds: Vec<AccessGround>,
     },
-    /// Access: access policies exist and cannot be evaluated.
+    /// Access gate: access policies exist but cannot be evaluated.
     AccessUnknown {
-        /// Reason why they cannot be evaluated.
+        /// Reason why the policies cannot be evaluated.
         problem: AccessUnknownKind,
     },
 
-    /// Approval: required and missing.
+    /// Approval gate: an approval is required but missing.
     NotApproved,
-    /// Approval: not required.
+    /// Approval gate: no approval is required.
     NoApprovalNeeded,
-    /// Approval: given for exactly this change.
+    /// Approval gate: exactly this change was approved.
     Approved {
-        /// Approver.
+        /// User who approved the change.
         user: String,
-        /// Plan.
+        /// Plan that was approved.
         plan: RunId,
-        /// Key that signed it.
+        /// Key that signed the approval.
         key: KeyId,
     },
-    /// Approval: given, but invalid.
+    /// Approval gate: an approval exists but does not apply to this change.
     ApprovalRejected {
-        /// Plan.
+        /// Plan that was approved.
         plan: RunId,
-        /// Reason why it is invalid.
+        /// Reason why the approval does not apply.
         problem: ApprovalMismatch,
     },
 }
 
-/// Owner of a rule that protects a path.
+/// Origin of a rule that protects a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Protector {
-    /// Built-in group of that id.
+    /// Built-in group of protected paths, by id.
     Group(String),
-    /// Policy.
+    /// Policy that contains the rule.
     Policy(Source),
 }
 
-/// Reason for the risk tier of a change. In JSON it has the same form as [`Ground`].
+/// Reason for the risk tier of a change. Its JSON form follows the rules of [`Ground`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum TierReason {
-    /// Nothing changes.
+    /// The change has no effect.
     NoChange,
-    /// Restores the state before a run.
+    /// The change only restores the state before a run.
     Restores,
-    /// Declared as that tier.
+    /// The request declares this tier.
     Declared,
-    /// All changes are in the areas where agents keep their own work.
+    /// All changes are in directories where agents keep their own work.
     OwnArea,
     /// All changes can be undone.
     Reversible,
-    /// Deletes many files.
+    /// The change deletes many files.
     ManyDeleted {
-        /// Number of files.
+        /// Number of deleted files.
         files: usize,
     },
-    /// Changes many files.
+    /// The change affects many files.
     ManyChanged {
-        /// Number of files.
+        /// Number of changed files.
         files: usize,
     },
     /// SQL steps change more rows than a policy allows without an approval.
     SqlRows {
-        /// Number of rows that they change.
+        /// Number of rows that the steps change.
         rows: u64,
-        /// Maximum number of rows without an approval.
+        /// Maximum number of rows that may be changed without an approval.
         rows_max: u64,
-        /// Policy.
+        /// Policy that sets the maximum.
         policy: Source,
     },
-    /// Pipelines have external effects, which nothing undoes.
+    /// The change starts pipelines with external effects, which cannot be undone.
     External {
         /// Names of the pipelines, in the order in which they run.
         pipelines: Vec<String>,
     },
-    /// A new file takes the path of a directory that task plans need for their reports.
+    /// A new file is at a path where task reports need a directory.
     BlockedReports {
-        /// Path of the file.
+        /// Path of the new file.
         path: PathName,
     },
-    /// A symbolic link points outside the workspace.
+    /// A symbolic link may point outside the workspace.
     LinkOutside {
-        /// Path of the link.
+        /// Path of the symbolic link.
         path: PathName,
     },
-    /// A built-in rule matches.
+    /// A built-in rule matches a path.
     BuiltIn {
-        /// Path in the workspace.
+        /// Path that matches, relative to the workspace.
         path: PathName,
-        /// Same as in [`Ground::Protected`].
+        /// Root of the workspace, if the rule matches only together with names above the workspace.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         root: Option<String>,
-        /// Id of the rule.
+        /// Id of the built-in rule.
         rule: String,
     },
-    /// A rule of a policy matches.
+    /// A rule of a policy matches a path.
     Policy {
-        /// Path in the workspace.
+        /// Path that matches, relative to the workspace.
         path: PathName,
-        /// Same as in [`Ground::Protected`].
+        /// Root of the workspace, if the rule matches only together with names above the workspace.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         root: Option<String>,
-        /// Reason that its author gave.
+        /// Reason given by the author of the rule.
         why: String,
-        /// Policy.
+        /// Policy that contains the rule.
         policy: Source,
     },
-    /// A file has other hard links, which undo does not restore.
+    /// A file has other hard links, which an undo does not restore.
     HardLinked {
-        /// One of its names.
+        /// One of the names of the file.
         path: PathName,
     },
-    /// Every user may write to the path afterwards.
+    /// The change makes a path writable for every user.
     WorldWritable {
-        /// Path.
+        /// Path that becomes world-writable.
         path: PathName,
     },
-    /// Another program acts on a file automatically.
+    /// Another program acts on a changed file automatically.
     Trigger {
-        /// Path of the file.
+        /// Path of the changed file.
         path: PathName,
-        /// Program and its effect.
+        /// Program that acts on the file, and its effect.
         trigger: Trigger,
     },
 }
@@ -397,37 +399,38 @@ pub enum TierReason {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ApprovalMismatch {
-    /// Approval for another plan.
+    /// The approval is for a different plan.
     Plan,
-    /// Approval for other limits.
+    /// The approval is for different limits.
     Limits,
-    /// Approval under another policy.
+    /// The approval was given under a different policy.
     Policy,
-    /// Approval for another change.
+    /// The approval is for a different change.
     Change,
-    /// Expired approval.
+    /// The approval has expired.
     Expired,
 }
 
 impl Grounds {
-    /// Returns the grounds as a receipt records them.
+    /// Returns the grounds in the form that receipts record.
     ///
     /// # Errors
-    /// [`CanonicalError`], never for a ground of a gate.
+    /// Returns [`CanonicalError`], which never happens for the grounds of a gate.
     pub fn record(&self) -> Result<RecordedGround, CanonicalError> {
         canonical::read(&canonical::to_vec(self)?).map(RecordedGround)
     }
 
-    /// Reads recorded grounds; `None` for a sentence of rules before version 7, and for kinds or fields of a later version.
+    /// Reads recorded grounds. Returns `None` for sentences recorded before version 7 of the rules, and for
+    /// kinds or fields of a later version.
     pub fn read(recorded: &RecordedGround) -> Option<Self> {
         let read = Self::deserialize(&recorded.0).ok()?;
-        // A field that this version does not know could change the meaning.
+        // An unknown field could change the meaning of the ground.
         (read.record().as_ref() == Ok(recorded)).then_some(read)
     }
 }
 
 impl Ground {
-    /// Returns the ground for a judgement of a command.
+    /// Returns the ground for the judgement of a command.
     pub fn of_command(line: &CommandLine, judgement: &CommandJudgement) -> Self {
         let command = line.into();
         let CommandJudgement { rule, policy, nearest, .. } = judgement;
@@ -450,7 +453,7 @@ impl From<Ground> for Grounds {
     }
 }
 
-/// Condition for serde to omit a count.
+/// Returns true if serde should omit a count.
 fn is_zero(count: &usize) -> bool {
     *count == 0
 }

@@ -1,4 +1,4 @@
-//! Assertions of hosts about the user of a goal, signed by a host key (AEC-5, AEC-6).
+//! Verifies assertions of hosts about the user of a goal, which a host key signs (AEC-5, AEC-6).
 
 use actum_core::{Digest, Timestamp};
 use actum_record::agent::{CorrelationId, ThreadId, UserId};
@@ -10,52 +10,53 @@ use serde::{Deserialize, Serialize};
 
 use crate::envelope::{PayloadProblem, SignerProblem, counting, payload, signers};
 
-/// Assertion of a host about tenant and user of a goal.
+/// Assertion of a host about the tenant and user of a goal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HostAssertion {
-    /// Format, always [`HostAssertion::FORMAT`].
+    /// Format of the document, which is always [`HostAssertion::FORMAT`].
     pub format: String,
-    /// Goal.
+    /// Correlation id of the goal.
     pub correlation: CorrelationId,
-    /// Tenant.
+    /// Tenant that the goal belongs to.
     pub tenant: TenantId,
-    /// User.
+    /// User who stated the goal.
     pub user: UserId,
-    /// Conversation.
+    /// Conversation in which the goal was stated.
     pub thread: ThreadId,
     /// Fingerprint of the goal.
     pub goal: Digest,
 }
 
 impl HostAssertion {
-    /// Value of `format`.
+    /// Value of the `format` field.
     pub const FORMAT: &str = "actum.host-assertion/1";
     /// Payload type of the envelope.
     pub const PAYLOAD_TYPE: &str = "application/vnd.actum.host-assertion+json";
 }
 
-/// Reason why an assertion does not count.
+/// Reason why a host assertion is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HostAssertionProblem {
-    /// Not an envelope.
-    #[error("the host assertion cannot be read: {0}")]
+    /// The assertion is not a signed envelope.
+    #[error("cannot read the host assertion: {0}")]
     Envelope(#[from] EnvelopeError),
-    /// No known signer.
-    #[error("the host assertion proves nothing: {0}")]
+    /// The signers of the assertion could not be determined.
+    #[error("cannot verify the host assertion: {0}")]
     Signer(#[from] SignerProblem),
-    /// Signer without the right role, or outside the validity of the key.
-    #[error("the host assertion does not count: {0}")]
+    /// The signing key has another role, or is not valid at the given time.
+    #[error("cannot accept the host assertion: {0}")]
     Key(#[from] KeyProblem),
-    /// Signed payload of another kind.
+    /// The signed payload is not a valid host assertion.
     #[error(transparent)]
     Payload(#[from] PayloadProblem),
 }
 
-/// Verifies an assertion: a host key of the keyring signed it and is valid at the time `at`. Returns it, and the key.
+/// Verifies a host assertion, and returns it with the key that signed it. The key must be a host key of the
+/// keyring that is valid at the time `at`.
 ///
 /// # Errors
-/// [`HostAssertionProblem`]
+/// Returns [`HostAssertionProblem`] if the assertion is not valid.
 pub fn verify_host_assertion(
     envelope: &[u8],
     keyring: &Keyring,

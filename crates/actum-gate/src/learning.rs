@@ -1,4 +1,4 @@
-//! Learning tables of the Finder, signed by an approval key (AEC-20).
+//! Verifies learning tables of the Finder, which an approval key signs (AEC-20).
 
 use actum_core::Timestamp;
 use actum_record::dsse::{Envelope, EnvelopeError};
@@ -10,39 +10,38 @@ use crate::envelope::{PayloadProblem, SignerProblem, counting, payload, signers}
 
 /// Payload type of the envelope of a signed learning table.
 pub const LEARNING_PAYLOAD_TYPE: &str = "application/vnd.actum.finder-learning+json";
-/// Format of the payload.
+/// Value of the payload's `format` field.
 const FORMAT: &str = "actum.finder-learning/1";
 
-/// Reason why a signed learning table does not count.
+/// Reason why a signed learning table is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LearningProblem {
-    /// Not an envelope.
-    #[error("the learning table is not signed: {0}")]
+    /// The learning table is not a signed envelope.
+    #[error("cannot read the signed learning table: {0}")]
     Envelope(#[from] EnvelopeError),
-    /// No known signer.
-    #[error("the signature of the learning table proves nothing: {0}")]
+    /// The signers of the learning table could not be determined.
+    #[error("cannot verify the signature of the learning table: {0}")]
     Signer(#[from] SignerProblem),
-    /// Signer without the right role, or whose key is no longer valid.
-    #[error("the signature of the learning table does not count: {0}")]
+    /// The signing key has another role, or is no longer valid.
+    #[error("cannot accept the signature of the learning table: {0}")]
     Key(#[from] KeyProblem),
-    /// Signer whose key was replaced by another one. A replaced key stays valid a little longer, for work in
-    /// progress.
-    #[error("the key `{id}` that signed the learning table was replaced by another one")]
+    /// The signing key was replaced. A replaced key stays valid for a short time so that work in progress can
+    /// finish, but it is not accepted for learning tables.
+    #[error("the learning table was signed with the key `{id}`, which has been replaced")]
     Retired {
-        /// Replaced key.
+        /// Key that was replaced.
         id: KeyId,
     },
-    /// Signed payload of another kind.
+    /// The signed payload is not a valid learning table.
     #[error(transparent)]
     Payload(#[from] PayloadProblem),
 }
 
-/// Verifies a signed learning table: the approval key of the keyring that is in force `now` signed it. A
-/// table has no time of its own, so only the key that would sign it now is accepted. Returns the bytes of the
-/// table, and the key.
+/// Verifies a signed learning table, and returns its bytes with the key that signed it. A table does not state
+/// when it was signed, so only the approval key that is in force at `now` is accepted.
 ///
 /// # Errors
-/// [`LearningProblem`]
+/// Returns [`LearningProblem`] if the table is not valid.
 pub fn verify_learning(
     envelope: &[u8],
     keyring: &Keyring,

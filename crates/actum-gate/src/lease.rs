@@ -1,4 +1,4 @@
-//! Grants and revocations of leases, signed by a lease key (FE-17, D-7).
+//! Verifies grants and revocations of leases, which a lease key signs (FE-17, D-7).
 
 use actum_record::dsse::{Envelope, EnvelopeError};
 use actum_record::keyring::{KeyProblem, Keyring};
@@ -7,60 +7,60 @@ use actum_record::signer::{KeyId, KeyRole};
 
 use crate::envelope::{PayloadProblem, SignerProblem, counting, payload, signers};
 
-/// Grant signed by a lease key of the keyring, at a time when the key was valid.
+/// Lease grant that was signed by a lease key of the keyring while the key was valid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifiedLeaseGrant {
-    /// Grant.
+    /// Content of the grant.
     pub granted: LeaseGranted,
-    /// Key that signed it.
+    /// Key that signed the grant.
     pub key: KeyId,
 }
 
-/// Revocation signed by a lease key of the keyring, at a time when the key was valid.
+/// Lease revocation that was signed by a lease key of the keyring while the key was valid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifiedLeaseRevocation {
-    /// Revocation.
+    /// Content of the revocation.
     pub revoked: LeaseRevoked,
-    /// Key that signed it.
+    /// Key that signed the revocation.
     pub key: KeyId,
 }
 
-/// Reason why a grant or a revocation does not count.
+/// Reason why a lease grant or revocation is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LeaseEntryProblem {
-    /// Not an envelope.
-    #[error("the {noun} cannot be read: {source}")]
+    /// The entry is not a signed envelope.
+    #[error("cannot read the {noun}: {source}")]
     Envelope {
-        /// Expected kind of entry.
+        /// Kind of entry that was expected.
         noun: &'static str,
-        /// Cause.
+        /// Cause of the error.
         source: EnvelopeError,
     },
-    /// No known signer.
-    #[error("the {noun} proves nothing: {source}")]
+    /// The signers of the entry could not be determined.
+    #[error("cannot verify the {noun}: {source}")]
     Signer {
-        /// Expected kind of entry.
+        /// Kind of entry that was expected.
         noun: &'static str,
-        /// Cause.
+        /// Cause of the error.
         source: SignerProblem,
     },
-    /// Signer without the right role, or outside the validity of the key.
-    #[error("the {noun} does not count: {source}")]
+    /// The signing key has another role, or was not valid at the time of the entry.
+    #[error("cannot accept the {noun}: {source}")]
     Key {
-        /// Expected kind of entry.
+        /// Kind of entry that was expected.
         noun: &'static str,
-        /// Cause.
+        /// Cause of the error.
         source: KeyProblem,
     },
-    /// Signed payload of another kind.
+    /// The signed payload is not a valid grant or revocation.
     #[error(transparent)]
     Payload(#[from] PayloadProblem),
 }
 
 impl LeaseEntryProblem {
-    /// Returns the permanent name of the problem.
+    /// Returns the permanent reason code of the problem.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Envelope { .. }
@@ -74,14 +74,15 @@ impl LeaseEntryProblem {
     }
 }
 
-const GRANT: &str = "grant of a lease";
-const REVOCATION: &str = "revocation of a lease";
+const GRANT: &str = "lease grant";
+const REVOCATION: &str = "lease revocation";
 
-/// Verifies a `LEASE_GRANTED` entry: a lease key of the keyring signed it and was valid when the lease was
-/// granted. The key signed the terms; the reader of a lease checks that the lease has them.
+/// Verifies a `LEASE_GRANTED` entry. A lease key of the keyring must have signed it and must have been valid
+/// when the lease was granted. The entry contains the signed terms, but the caller must check that the lease
+/// has these terms.
 ///
 /// # Errors
-/// [`LeaseEntryProblem`].
+/// Returns [`LeaseEntryProblem`] if the entry is not valid.
 pub fn verify_lease_granted(
     envelope: &[u8],
     keyring: &Keyring,
@@ -95,10 +96,11 @@ pub fn verify_lease_granted(
     Ok(VerifiedLeaseGrant { granted, key })
 }
 
-/// Verifies a `LEASE_REVOKED` entry: a lease key of the keyring signed it and was valid when the lease was revoked.
+/// Verifies a `LEASE_REVOKED` entry. A lease key of the keyring must have signed it and must have been valid
+/// when the lease was revoked.
 ///
 /// # Errors
-/// [`LeaseEntryProblem`].
+/// Returns [`LeaseEntryProblem`] if the entry is not valid.
 pub fn verify_lease_revoked(
     envelope: &[u8],
     keyring: &Keyring,

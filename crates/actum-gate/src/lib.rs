@@ -1,7 +1,8 @@
-//! Decisions and proofs of actum, pure: no I/O, clock, randomness, environment or async.
+//! Decides about changes and verifies proofs of what happened. This crate is pure: it has no I/O, clock,
+//! randomness, environment or async code.
 //!
-//! An auditor needs only this crate, `actum-core` and `actum-record`. A receipt, the checkpoint of its log
-//! and a keyring are bytes, and so are all inputs of a decision.
+//! An auditor only needs this crate, `actum-core` and `actum-record`, because receipts, log checkpoints,
+//! keyrings and all inputs of a decision are plain bytes.
 
 pub mod access;
 pub mod answer;
@@ -76,7 +77,7 @@ pub use verdict::Verdict;
 
 use actum_record::keyring::KeyProblem;
 
-/// Returns the permanent name of the reason why a key is not valid.
+/// Returns the permanent reason code for a key that is not valid.
 pub fn key_reason(problem: &KeyProblem) -> &'static str {
     match problem {
         KeyProblem::Unknown { .. } => "KEY_UNKNOWN",

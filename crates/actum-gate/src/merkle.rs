@@ -1,44 +1,44 @@
-//! Verification of Merkle proofs (RFC 6962, sections 2.1.1 and 2.1.2, by the algorithms of RFC 9162, sections
-//! 2.1.3.2 and 2.1.4.2). [`actum_record::merkle`] makes them.
+//! Verifies Merkle proofs (RFC 6962, sections 2.1.1 and 2.1.2) with the algorithms of RFC 9162, sections
+//! 2.1.3.2 and 2.1.4.2. [`actum_record::merkle`] creates the proofs.
 
 use actum_core::Digest;
 use actum_record::merkle::{empty_root, node_hash};
 
-/// Reason why a proof is invalid.
+/// Reason why a Merkle proof is not valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ProofError {
-    /// Entry that is not in the log.
-    #[error("the log of {size} entries has no entry {index}")]
+    /// The log has no entry at the given index.
+    #[error("the log has only {size} entries, so there is no entry {index}")]
     NoEntry {
-        /// Index of the entry, counted from 0.
+        /// Index of the entry, starting at 0.
         index: u64,
-        /// Size of the log.
+        /// Number of entries in the log.
         size: u64,
     },
-    /// Later log that is shorter than the earlier one.
-    #[error("the log of {old} entries is not the beginning of one of {size}")]
+    /// The later log is shorter than the earlier one.
+    #[error("a log of {old} entries cannot be the beginning of a log of {size} entries")]
     Shorter {
-        /// Size of the earlier log.
+        /// Number of entries in the earlier log.
         old: u64,
-        /// Size of the later log.
+        /// Number of entries in the later log.
         size: u64,
     },
-    /// Number of hashes that does not match these sizes.
-    #[error("the proof has {found} hashes, which is the wrong number for these sizes")]
+    /// The number of hashes in the proof does not match the sizes of the logs.
+    #[error("the proof has {found} hashes, which does not match the sizes of the logs")]
     Length {
-        /// Number of hashes.
+        /// Number of hashes in the proof.
         found: usize,
     },
-    /// Root that differs from the one to be proven.
+    /// The proof leads to a root that differs from the root of the log.
     #[error("the proof does not lead to the root of the log")]
     Root,
-    /// Root that differs from that of the earlier log.
-    #[error("the proof does not lead to the root of the log as it was")]
+    /// The proof leads to a root that differs from the root of the earlier log.
+    #[error("the proof does not lead to the root of the earlier log")]
     OldRoot,
 }
 
 impl ProofError {
-    /// Returns the permanent name of the problem.
+    /// Returns the permanent reason code of the problem.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::NoEntry { .. } => "PROOF_NO_ENTRY",
@@ -50,10 +50,10 @@ impl ProofError {
     }
 }
 
-/// Checks that the entry `index` of a log of `size` entries has the hash `leaf`, given the `root` of that log.
+/// Checks that entry `index` of a log with `size` entries and the given `root` has the hash `leaf`.
 ///
 /// # Errors
-/// [`ProofError`], except `Shorter` and `OldRoot`.
+/// Returns any [`ProofError`] except `Shorter` and `OldRoot`.
 pub fn check_inclusion(
     leaf: &Digest,
     index: u64,
@@ -73,7 +73,7 @@ pub fn check_inclusion(
         }
         if node & 1 == 1 || node == last {
             hash = node_hash(beside, &hash);
-            // The last node of a level moves up until it is a right child.
+            // The last node of a level has no sibling, so it moves up until it is a right child.
             let rises = if node & 1 == 1 { 0 } else { node.trailing_zeros() };
             (node, last) = (node >> rises, last >> rises);
         } else {
@@ -88,11 +88,11 @@ pub fn check_inclusion(
     }
 }
 
-/// Checks that the log of `old_size` entries is a prefix of the log of `size` entries, given both roots. An
-/// empty log is a prefix of every log.
+/// Checks that the log of `old_size` entries is a prefix of the log of `size` entries, given the roots of both.
+/// An empty log is a prefix of every log.
 ///
 /// # Errors
-/// [`ProofError`], except `NoEntry`.
+/// Returns any [`ProofError`] except `NoEntry`.
 pub fn check_consistency(
     old_size: u64,
     old_root: &Digest,
@@ -114,7 +114,7 @@ pub fn check_consistency(
             (true, true, false) => Ok(()),
         };
     }
-    // A proof for a log that is one complete subtree omits that subtree.
+    // If the old log is a complete subtree, the proof omits the hash of that subtree.
     let whole = old_size.is_power_of_two().then_some(*old_root);
     let mut hashes = whole.into_iter().chain(proof.iter().copied());
     let rises = (old_size - 1).trailing_ones();

@@ -1,8 +1,9 @@
-//! Policy in force for a decision: that of the operator and that of the workspace.
+//! Policy in force for a decision, combined from the policies of the operator and of the workspace.
 //!
-//! Each file is a layer. A gate asks all layers and takes the strictest answer, so another layer can only
-//! tighten the policy. Loosening rules count only if they are the operator's, or of a workspace that the
-//! operator trusts. Command rules can also allow, so a layer marks those that only tighten.
+//! Each file is a layer. A gate evaluates all layers and takes the strictest answer, so an additional layer can
+//! only tighten the policy. Settings that loosen the rules take effect only if they are the operator's, or if
+//! the operator trusts the workspace that sets them. Because command rules can also allow a command, a layer
+//! marks those that may only restrict.
 
 mod command;
 mod diagnostic;
@@ -52,75 +53,77 @@ pub use suggest::Addition;
 pub use tasks::TaskEnvelopes;
 pub use tier_rule::{BUILT_IN, BuiltIn, BuiltInPaths, TierRule};
 
-/// Whole policy in force, as a document that is kept. Each receipt has its digest.
+/// Complete policy in force, as a document that is stored. Each receipt contains its digest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Policy {
     format: String,
-    /// Profiles in force. The protected path groups are those of all of them.
+    /// Profiles in force. All path groups of any of these profiles are protected.
     profiles: BTreeSet<Profile>,
-    /// Exact paths that the operator excludes from these groups in the profile `interactive`.
+    /// Exact paths that the operator exempts from these groups in the profile `interactive`.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     except: BTreeSet<RelPath>,
     layers: Vec<Layer>,
-    /// Digests of contents that look like credentials and are not, or need not be secret.
+    /// Digests of content that looks like a credential but is not one, or does not have to be secret.
     credentials: BTreeSet<Digest>,
-    /// Files of access policies, by name; `None` without such files.
+    /// Files with access policies, ordered by name, or `None` if no such file exists.
     access: Option<Vec<AccessText>>,
 }
 
-/// Rules of one file.
+/// Rules from a single policy file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Layer {
-    /// Source of the file.
+    /// Origin of the policy file.
     pub source: Source,
     /// Directory of an enclosing policy, to which its rules are relative.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub root: Option<String>,
-    /// Paths that no change may touch, in addition to those of the profiles.
+    /// Paths that no change may touch, in addition to those that the profiles protect.
     pub protected: Vec<PathRule>,
-    /// Scope of changes.
+    /// Scope that all changes must stay within.
     pub scope: Scope,
-    /// Budget of changes.
+    /// Budget that limits the size of each change.
     pub budget: Budget,
-    /// Rules that raise the risk tier.
+    /// Rules that raise the risk tier of a change.
     pub tiers: Vec<TierRule>,
-    /// Command rules.
+    /// Rules that allow, restrict or deny commands.
     pub commands: LayerCommands,
     /// Kinds of requests that need a lease.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub lease: BTreeSet<LeasedWork>,
-    /// Maximum number of rows that the SQL steps of a plan may change without an approval; no limit if absent.
+    /// Maximum number of rows that the SQL steps of a plan may change without an approval, or `None` if there
+    /// is no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sql_rows: Option<u64>,
 }
 
-/// Trust of the operator in a policy's loosening rules.
+/// Whether the operator trusts a policy to loosen the rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
-    /// Trusted: the loosening rules of the policy's current content count.
+    /// The operator trusts the current content of the policy, so its settings may loosen the rules.
     Trusted,
-    /// Untrusted: the policy only tightens.
+    /// The policy can only tighten the rules.
     Untrusted,
 }
 
-/// Loosening rule of a workspace policy that has no effect until it is trusted.
+/// Setting of a workspace policy that would loosen the rules, but has no effect until the operator trusts the
+/// policy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ignored {
-    /// Profile that protects less.
+    /// Profile that protects less than the one in force.
     Profile(Profile),
-    /// Number of allowed contents that look like credentials.
+    /// Number of digests that allow content that looks like a credential.
     Credentials(usize),
     /// Number of rules that allow commands.
     Commands(usize),
 }
 
 impl Layer {
-    /// Returns the roots to which its rules are relative, each as the number of names that lead to it. A
-    /// workspace policy only uses the root of the workspace. The operator's policy also uses the enclosing
-    /// roots.
+    /// Returns the roots that the rules of this layer are relative to, each as the number of names in its path.
+    /// The rules of the operator apply relative to the workspace root and all enclosing roots, and those of a
+    /// workspace policy only to the workspace root.
     pub(crate) fn roots(&self, bundle: &Bundle, above: &Above<'_>) -> Vec<usize> {
         let own = above.names.len();
         match self.source {
@@ -128,7 +131,7 @@ impl Layer {
                 above.enclosing.iter().copied().chain([own]).collect()
             }
             Source::Workspace => vec![own],
-            // A directory outside the enclosing ones could only loosen what is left out.
+            // The directory of an enclosing policy is above the workspace. Otherwise, the workspace root is used.
             Source::Enclosing => {
                 let root = self.root.as_deref().and_then(|root| bundle.depth_of(root));
                 vec![root.unwrap_or(own)]
@@ -136,7 +139,7 @@ impl Layer {
         }
     }
 
-    /// Returns a rule of the layer in the form that is compared with the paths of a change.
+    /// Converts a path rule of this layer to the form that is compared with the paths of a change.
     pub(crate) fn guard(&self, rule: &PathRule, bundle: &Bundle) -> Guard {
         let root = match self.source {
             Source::System | Source::Operator => None,
@@ -151,14 +154,13 @@ impl std::fmt::Display for Ignored {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Profile(profile) => {
-                write!(
-                    f,
-                    "the profile `{profile}` in the place of the one in force, to which it is added"
-                )
+                write!(f, "the profile `{profile}` as a replacement for the profile in force")
             }
-            Self::Credentials(1) => write!(f, "a content that looks like a credential"),
+            Self::Credentials(1) => {
+                write!(f, "a digest that allows content that looks like a credential")
+            }
             Self::Credentials(count) => {
-                write!(f, "{count} contents that look like credentials")
+                write!(f, "{count} digests that allow content that looks like a credential")
             }
             Self::Commands(1) => write!(f, "a rule that allows commands"),
             Self::Commands(count) => write!(f, "{count} rules that allow commands"),
@@ -167,7 +169,7 @@ impl std::fmt::Display for Ignored {
 }
 
 impl Default for Policy {
-    /// Returns the policy in force if no policy file exists.
+    /// Returns the policy that is in force if no policy file exists.
     fn default() -> Self {
         Self {
             format: Self::FORMAT.to_owned(),
@@ -181,10 +183,10 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// Value of `format`.
+    /// Value of the `format` field.
     pub const FORMAT: &str = "actum.policy/3";
 
-    /// Combines these files into a policy, and returns the parts that have no effect.
+    /// Combines policy files into a policy, and returns the settings that have no effect.
     pub fn new(
         operator: Option<PolicyFile>,
         workspace: Option<(PolicyFile, Trust)>,
@@ -224,8 +226,8 @@ impl Policy {
         (Self { profiles, except, layers, credentials, ..Self::default() }, ignored)
     }
 
-    /// Adds a policy that only tightens: that of the machine's administrator, or one named in the operator's
-    /// environment.
+    /// Adds a policy that can only tighten the rules: the policy of the machine's administrator, or one that an
+    /// environment variable of the operator names.
     #[must_use]
     pub fn tightened(mut self, source: Source, file: Option<PolicyFile>) -> Self {
         if let Some(file) = file {
@@ -237,7 +239,7 @@ impl Policy {
         self
     }
 
-    /// Adds the policies of enclosing directories, which only tighten, each with its directory.
+    /// Adds the policies of enclosing directories, each with its directory. They can only tighten the rules.
     #[must_use]
     pub fn enclosed(mut self, files: Vec<(PolicyFile, String)>) -> Self {
         for (file, root) in files {
@@ -250,8 +252,8 @@ impl Policy {
         self
     }
 
-    /// Adds the operator's access policies. Without a file they are not in force. With one, a change that no
-    /// policy permits is denied.
+    /// Adds the operator's access policies. If there is at least one file, a change that no access policy
+    /// permits is denied. Otherwise, access policies are not in force.
     #[must_use]
     pub fn with_access(mut self, mut texts: Vec<AccessText>) -> Self {
         texts.sort_by(|one, other| one.name.cmp(&other.name));
@@ -266,7 +268,7 @@ impl Policy {
         self
     }
 
-    /// Adds protected paths of the operator that are not in a file.
+    /// Adds paths that the operator protects outside of a policy file.
     #[must_use]
     pub fn protecting(mut self, rules: Vec<PathRule>) -> Self {
         if rules.is_empty() {
@@ -281,8 +283,8 @@ impl Policy {
         self
     }
 
-    /// Returns true if a rule depends on the root to which paths are relative. Only rules of the machine, the
-    /// operator and enclosing directories are considered.
+    /// Returns true if any rule depends on the root that paths are relative to. Rules of the workspace policy
+    /// are not considered.
     pub fn counts_from_roots(&self) -> bool {
         let says = |layer: &Layer| {
             let Layer { protected, scope, budget, tiers, .. } = layer;
@@ -293,24 +295,23 @@ impl Policy {
         self.access.is_some() || layers.any(says)
     }
 
-    /// Returns the files of access policies, if there are any.
+    /// Returns the files with access policies, if there are any.
     pub fn access(&self) -> Option<&[AccessText]> {
         self.access.as_deref()
     }
 
-    /// Returns the protected path groups, each once.
+    /// Returns the protected path groups, without duplicates.
     pub fn protected_groups(&self) -> impl Iterator<Item = &'static ProtectedGroup> {
         PROTECTED_GROUPS.iter().filter(|group| self.protects(group))
     }
 
-    /// Returns true if a group is protected.
+    /// Returns true if the paths of a group are protected.
     pub fn protects(&self, group: &ProtectedGroup) -> bool {
         group.profiles.iter().any(|profile| self.profiles.contains(profile))
     }
 
-    /// Returns the exact paths that the operator excludes from all built-in groups. It is empty if any
-    /// profile other than
-    /// `interactive` is in force, even in addition.
+    /// Returns the exact paths that the operator exempts from the built-in groups. The result is empty if
+    /// any profile other than `interactive` is in force, even in addition to it.
     pub fn exceptions(&self) -> impl Iterator<Item = &RelPath> {
         let is_interactive = self.profiles.iter().eq([&Profile::Interactive]);
         self.except.iter().filter(move |_| is_interactive)
@@ -321,12 +322,12 @@ impl Policy {
         self.profiles.iter().copied()
     }
 
-    /// Returns the digests of contents that look like credentials and are allowed in files.
+    /// Returns the digests of content that is allowed although it looks like a credential.
     pub fn credentials(&self) -> &BTreeSet<Digest> {
         &self.credentials
     }
 
-    /// Returns the rules of each file.
+    /// Returns the layers of the policy, one for each policy file.
     pub fn layers(&self) -> &[Layer] {
         &self.layers
     }
@@ -334,15 +335,15 @@ impl Policy {
     /// Serialises the policy as canonical JSON.
     ///
     /// # Errors
-    /// `Number` for a limit beyond 2^53 − 1, which no file can have.
+    /// Returns `Number` if a limit exceeds 2^53 − 1, which no policy file can contain.
     pub fn to_vec(&self) -> Result<Vec<u8>, CanonicalError> {
         canonical::to_vec(self)
     }
 
-    /// Reads the canonical bytes of a policy.
+    /// Reads a policy from its canonical bytes.
     ///
     /// # Errors
-    /// [`DocumentError`].
+    /// Returns [`DocumentError`] if the bytes are not a valid policy.
     pub fn read(bytes: &[u8]) -> Result<Self, DocumentError> {
         let version = |value: &Value| document::format_of(value).to_owned();
         document::read("the policy", bytes, version, Self::FORMAT.to_owned())

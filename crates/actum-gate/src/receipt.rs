@@ -1,4 +1,5 @@
-//! Receipt of a run: verifies its signature first, and then its content, from the signed bytes alone.
+//! Verifies receipts of runs. The signature is checked first, and the content is then read only from the signed
+//! bytes.
 
 use actum_core::canonical::{self, CanonicalError};
 use actum_core::path::Cut;
@@ -16,73 +17,73 @@ use serde_json::Value;
 use crate::decision::Verdict;
 use crate::envelope::{SignerProblem, counting, signers};
 
-/// Receipt signed by a result key of the keyring, at a time when the key was valid.
+/// Receipt that was signed by a result key of the keyring while the key was valid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifiedReceipt {
     /// Content of the receipt.
     pub statement: Statement,
-    /// Key that signed it.
+    /// Key that signed the receipt.
     pub key: KeyId,
-    /// Leaf hash in the log of the receipt.
+    /// Leaf hash of the receipt in the Merkle log.
     pub leaf: Digest,
 }
 
-/// Reason why a receipt proves nothing.
+/// Reason why a receipt is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReceiptProblem {
-    /// Not an envelope.
-    #[error("the receipt cannot be read: {0}")]
+    /// The receipt is not a signed envelope.
+    #[error("cannot read the receipt: {0}")]
     Envelope(#[from] EnvelopeError),
-    /// No known signer.
-    #[error("the receipt proves nothing: {0}")]
+    /// The signers of the receipt could not be determined.
+    #[error("cannot verify the receipt: {0}")]
     Signer(#[from] SignerProblem),
-    /// Signer without the right role, or outside the validity of the key.
-    #[error("the receipt does not count: {0}")]
+    /// The signing key has another role, or was not valid when the run was settled.
+    #[error("cannot accept the receipt: {0}")]
     Key(#[from] KeyProblem),
-    /// Signed payload of another kind.
+    /// The signed payload is not a receipt.
     #[error(
-        "what was signed is no receipt: its {what} is `{}` and not `{wanted}`",
+        "the signed document is not a receipt: its {what} is `{}`, not `{wanted}`",
         Cut(found.as_bytes(), 80)
     )]
     Type {
-        /// Name of the type field.
+        /// Name of the field that states the type.
         what: &'static str,
-        /// Type found.
+        /// Type that the payload states.
         found: String,
-        /// Expected type.
+        /// Type that was expected.
         wanted: &'static str,
     },
-    /// Signed payload that is not JSON, or that readers interpret differently.
-    #[error("the statement in the receipt cannot be read: {0}")]
+    /// The signed payload is not JSON, or is JSON that parsers interpret differently.
+    #[error("cannot read the statement in the receipt: {0}")]
     Json(#[source] CanonicalError),
-    /// Fields that are missing or of another type.
-    #[error("the statement in the receipt cannot be read: {message}")]
+    /// A field is missing or has the wrong type.
+    #[error("cannot read the statement in the receipt: {message}")]
     Schema {
-        /// Description of the fields.
+        /// Description of the problem.
         message: String,
     },
-    /// Subjects that differ from the files that the run left according to the predicate.
-    #[error("the subjects of the receipt differ from the files that it says the run left")]
+    /// The subjects do not match the files that the run left according to the predicate.
+    #[error("the subjects of the receipt do not match the files that it lists as left by the run")]
     Subjects,
-    /// Digest of the change that differs from that of the listed paths.
-    #[error("the digest of the change in the receipt differs from that of the paths it lists")]
+    /// The digest of the change does not match the listed paths.
+    #[error("the change digest in the receipt does not match the paths that it lists")]
     Change,
-    /// Effect of a run that its gates did not allow.
-    #[error("the receipt says that the run succeeded, and that its gates did not allow it")]
+    /// The run succeeded even though its gates did not allow it.
+    #[error("the receipt states that the run succeeded although its gates did not allow it")]
     NotAllowed,
-    /// End of the run before its start.
-    #[error("the receipt says that the run began at {started} and ended before that, at {ended}")]
+    /// The run ended before it started.
+    #[error("the receipt states that the run started at {started} but ended earlier, at {ended}")]
     Times {
-        /// Start of the run.
+        /// Time at which the run started.
         started: Timestamp,
-        /// End of the run.
+        /// Time at which the run ended.
         ended: Timestamp,
     },
 }
 
 impl ReceiptProblem {
-    /// Returns the permanent name of the problem.
+    /// Returns the permanent reason code of the problem.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Envelope(_) | Self::Json(_) | Self::Schema { .. } => "RECEIPT_MALFORMED",
@@ -96,14 +97,14 @@ impl ReceiptProblem {
     }
 }
 
-/// Verifies a receipt (FE-14): a result key signed it and was valid when it was settled, and its content is
-/// consistent.
+/// Verifies a receipt (FE-14). A result key must have signed it and must have been valid when the run was
+/// settled, and the content must be consistent.
 ///
-/// The holder of a key can write any time into a receipt. Only its place in the log proves that it is not
-/// older than it states: [`crate::verify_bundle`].
+/// The holder of a key can write any time into a receipt. Only its position in the log proves that it is not
+/// older than it states (see [`crate::verify_bundle`]).
 ///
 /// # Errors
-/// [`ReceiptProblem`].
+/// Returns [`ReceiptProblem`] if the receipt is not valid.
 pub fn verify_receipt(
     envelope: &[u8],
     keyring: &Keyring,
@@ -122,20 +123,20 @@ pub(crate) fn verify_envelope(
     Ok(VerifiedReceipt { statement, key, leaf: leaf_hash(&canonical) })
 }
 
-/// Run and intent named in a signed receipt.
+/// Run and intent that a signed receipt names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignedIntent {
-    /// Run.
+    /// Id of the run.
     pub run: RunId,
-    /// Intent of the run.
+    /// Ledger entry of the run's intent.
     pub intent: EntryRef,
 }
 
-/// Verifies the signature of a receipt, as [`verify_receipt`] does, and reads its run and intent. It neither
-/// parses nor compares the paths of the change.
+/// Verifies the signature of a receipt like [`verify_receipt`], and reads only its run and intent. The paths of
+/// the change are neither parsed nor checked.
 ///
 /// # Errors
-/// [`ReceiptProblem`] about the envelope, its types, its signature and these fields.
+/// Returns [`ReceiptProblem`] if the envelope, its types, its signature or these fields are invalid.
 pub fn signed_intent(envelope: &[u8], keyring: &Keyring) -> Result<SignedIntent, ReceiptProblem> {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
@@ -170,7 +171,7 @@ fn is_of_type(what: &'static str, found: &str, wanted: &'static str) -> Result<(
     }
 }
 
-/// Reads the statement from a payload whose signature was verified.
+/// Reads the statement from a payload whose signature was already verified.
 fn read(payload_type: &str, payload: &[u8]) -> Result<Statement, ReceiptProblem> {
     is_of_type("payload type", payload_type, PAYLOAD_TYPE)?;
     let value = canonical::read(payload).map_err(ReceiptProblem::Json)?;
@@ -178,11 +179,12 @@ fn read(payload_type: &str, payload: &[u8]) -> Result<Statement, ReceiptProblem>
     is_of_type("statement type", text("_type"), STATEMENT_TYPE)?;
     is_of_type("predicate type", text("predicateType"), PREDICATE_TYPE)?;
     let shape = |error| ReceiptProblem::Schema { message: canonical::describe(&error) };
-    // Hash the paths as written: a later version may add members to a path, and all of them are bound.
+    // Hash the paths as written, because a later version may add members to a path, and the digest covers all
+    // of them.
     let paths = value.get("predicate").and_then(|predicate| predicate.get("paths"));
     let change = change_digest(paths.unwrap_or(&Value::Null)).map_err(ReceiptProblem::Json)?;
     let statement: Statement = serde_json::from_value(value).map_err(shape)?;
-    // The time of settling is not checked: recovery may settle it later, after the clock was set back.
+    // The settling time is not checked, because recovery may settle a run after the clock was set back.
     let RunResult { started, ended, .. } = statement.predicate;
     if ended < started {
         return Err(ReceiptProblem::Times { started, ended });

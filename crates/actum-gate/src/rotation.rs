@@ -1,4 +1,4 @@
-//! Replacement of a key by another, signed by the replaced key.
+//! Verifies key rotations, in which a key signs its own replacement.
 
 use actum_record::dsse::{Envelope, EnvelopeError};
 use actum_record::keyring::{KeyEntry, KeyProblem, Keyring};
@@ -7,51 +7,51 @@ use actum_record::signer::KeyId;
 
 use crate::envelope::{PayloadProblem, SignerProblem, counting, payload, signers};
 
-/// Change of keys signed by the old key, at a time when the key was valid.
+/// Key rotation that was signed by the old key while that key was valid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifiedRotation {
-    /// Content of the change.
+    /// Content of the rotation.
     pub rotation: KeyRotated,
 }
 
-/// Reason why a change of keys does not count.
+/// Reason why a key rotation is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RotationProblem {
-    /// Not an envelope.
-    #[error("the change of keys cannot be read: {0}")]
+    /// The rotation is not a signed envelope.
+    #[error("cannot read the key rotation: {0}")]
     Envelope(#[from] EnvelopeError),
-    /// No known signer.
-    #[error("the change of keys proves nothing: {0}")]
+    /// The signers of the rotation could not be determined.
+    #[error("cannot verify the key rotation: {0}")]
     Signer(#[from] SignerProblem),
-    /// Old key without the right to sign it, or outside its validity.
-    #[error("the change of keys does not count: {0}")]
+    /// The old key has another role, or was not valid at the time of the rotation.
+    #[error("cannot accept the key rotation: {0}")]
     Key(#[from] KeyProblem),
-    /// Signed payload of another kind.
+    /// The signed payload is not a valid key rotation.
     #[error(transparent)]
     Payload(#[from] PayloadProblem),
-    /// Signature by a key other than the old one.
-    #[error("the change of keys is not signed by the old key `{old}`")]
+    /// The rotation is not signed by the old key.
+    #[error("the key rotation is not signed by the old key `{old}`")]
     NotTheOld {
-        /// Old key.
+        /// Id of the old key.
         old: KeyId,
     },
-    /// New key whose name does not follow from it and its role.
-    #[error("the name `{new}` of the new key does not match its public key and role")]
+    /// The id of the new key does not match its public key and role.
+    #[error("the id `{new}` of the new key does not match its public key and role")]
     Name {
-        /// Name of the new key.
+        /// Id of the new key.
         new: KeyId,
     },
-    /// Replacement of a key by itself.
+    /// The old and the new key are the same.
     #[error("the key `{old}` cannot replace itself")]
     Same {
-        /// Key.
+        /// Id of the key.
         old: KeyId,
     },
 }
 
 impl RotationProblem {
-    /// Returns the permanent name of the problem.
+    /// Returns the permanent reason code of the problem.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Envelope(_)
@@ -67,11 +67,11 @@ impl RotationProblem {
     }
 }
 
-/// Verifies a `KEY_ROTATED` entry: the old key is in the keyring and signed it while it was valid, and both
-/// keys have the same role. The new key need not be in the keyring.
+/// Verifies a `KEY_ROTATED` entry. The old key must be in the keyring and must have signed the entry while it
+/// was valid, and both keys must have the same role. The new key does not have to be in the keyring.
 ///
 /// # Errors
-/// [`RotationProblem`].
+/// Returns [`RotationProblem`] if the rotation is not valid.
 pub fn verify_rotation(
     envelope: &[u8],
     keyring: &Keyring,
@@ -79,7 +79,7 @@ pub fn verify_rotation(
     let envelope = Envelope::read(envelope)?;
     let signers = signers(&envelope, keyring)?;
     let rotation: KeyRotated =
-        payload(&envelope, "change of keys", KeyRotated::PAYLOAD_TYPE, KeyRotated::FORMAT)?;
+        payload(&envelope, "key rotation", KeyRotated::PAYLOAD_TYPE, KeyRotated::FORMAT)?;
     let KeyRotated { role, old, new, public, time, .. } = &rotation;
     let signed: Vec<&KeyEntry> = signers.into_iter().filter(|key| key.id == *old).collect();
     if signed.is_empty() {

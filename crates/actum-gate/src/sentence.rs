@@ -1,4 +1,4 @@
-//! Sentences for grounds. No decision depends on their wording.
+//! Turns grounds of gate decisions into sentences. No decision depends on their wording.
 
 use std::fmt;
 
@@ -15,19 +15,19 @@ use crate::ground::{
 use crate::policy::{BUILT_IN, PROTECTED_GROUPS};
 use crate::source::Source;
 
-/// Returns the sentence for a recorded ground, including one of other versions of the rules. It quotes
-/// external text: escape it before printing it to a terminal.
+/// Returns the sentence for a recorded ground, including grounds from other versions of the decision rules. The
+/// sentence may quote external text, so escape it before printing it to a terminal.
 pub fn sentence(GateRecord { ground, .. }: &GateRecord) -> String {
     match (Grounds::read(ground), ground.0.as_str()) {
         (Some(grounds), _) => grounds.to_string(),
-        // Before version 7 the sentence itself was recorded.
+        // Receipts from before version 7 of the decision rules record the sentence itself.
         (None, Some(sentence)) => sentence.to_owned(),
-        (None, None) => format!("a ground that this version of actum cannot read: {}", ground.0),
+        (None, None) => format!("this version of actum cannot read the ground: {}", ground.0),
     }
 }
 
 impl Grounds {
-    /// Returns the sentence without the tier, for output that already shows the tier.
+    /// Returns the sentence without the risk tier, for output that already shows the tier.
     pub fn without_tier(&self) -> String {
         if let Ground::Tier { reason, .. } = &self.first {
             return format!("{reason}{}", More(self.more));
@@ -48,14 +48,14 @@ impl fmt::Display for Grounds {
     }
 }
 
-/// Number of further paths or commands to which a ground applies.
+/// Number of further paths or commands that the same ground applies to.
 struct More(usize);
 
 impl fmt::Display for More {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             0 => Ok(()),
-            more => write!(f, "; so it is with {more} more"),
+            more => write!(f, "; the same applies to {more} more"),
         }
     }
 }
@@ -68,7 +68,7 @@ impl fmt::Display for Ground {
 }
 
 impl Ground {
-    /// Returns the policy that ends the sentence.
+    /// Returns the policy that the end of the sentence refers to, if any.
     fn last_policy(&self) -> Option<Source> {
         match self {
             Self::ScopeDenied { policy, .. }
@@ -113,10 +113,13 @@ impl Ground {
 
     fn write(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Restores => f.write_str("it brings back what was there"),
-            Self::NotProtected => f.write_str("no path is protected"),
+            Self::Restores => f.write_str("the change restores the previous content"),
+            Self::NotProtected => f.write_str("no protected path is changed"),
             Self::Excepted { path } => {
-                write!(f, "the operator's policy excepts `{path}`; no other path is protected")
+                write!(
+                    f,
+                    "the operator's policy exempts `{path}`; no other protected path is changed"
+                )
             }
             Self::Protected { path, root, rule, by } => {
                 write!(f, "the path ")?;
@@ -124,25 +127,25 @@ impl Ground {
                 write_protected(f, rule, by)
             }
             Self::ProtectedTarget { link, path, root, rule, by } => {
-                write!(f, "the link `{link}` leads to ")?;
+                write!(f, "the link `{link}` points to ")?;
                 write_path(f, path, root.as_deref())?;
                 write!(f, ", which")?;
                 write_protected(f, rule, by)
             }
             Self::SharedPermissions { path } => {
-                write!(f, "`{path}` has another name elsewhere, whose permissions would change too")
+                write!(f, "`{path}` has other hard links, whose permissions would also change")
             }
             Self::StateTarget { link } => {
                 write!(
                     f,
-                    "the link `{link}` leads to the state of git or actum, which no run changes"
+                    "the link `{link}` points to the state of git or actum, which no run may change"
                 )
             }
             Self::HiddenCharacters { path } => {
-                write!(f, "the new name `{path}` has characters that are not shown")
+                write!(f, "the new name `{path}` contains invisible characters")
             }
             Self::EmojiCharacters { path } => {
-                write!(f, "the new name `{path}` has characters that belong to an emoji")
+                write!(f, "the new name `{path}` contains an emoji with invisible characters")
             }
             Self::NewState { path, trigger } => write!(f, "`{path}` {}", trigger.effect()),
             Self::InScope => f.write_str("every path is in scope"),
@@ -150,16 +153,16 @@ impl Ground {
                 write!(f, "the path `{path}` is denied by the rule `{rule}`")
             }
             Self::ScopeNotAllowed { path, rules, .. } if rules.is_empty() => {
-                write!(f, "the path `{path}` is not allowed, as no path is")
+                write!(f, "the path `{path}` is not in scope, because no path is allowed")
             }
             Self::ScopeNotAllowed { path, rules, rules_omitted, .. } => {
                 let rules: Vec<_> = rules.iter().map(|rule| format!("`{rule}`")).collect();
                 let more = if *rules_omitted > 0 { ", …" } else { "" };
                 let rules = rules.join(", ");
-                write!(f, "the path `{path}` is in none of the allowed places {rules}{more}")
+                write!(f, "the path `{path}` is not in any of the allowed places {rules}{more}")
             }
             Self::ScopeUnknown { path, .. } => {
-                write!(f, "the path `{path}` cannot be compared with its places")
+                write!(f, "the path `{path}` cannot be compared with the scope")
             }
             Self::Budget { files, loc, files_max, loc_max, .. } => {
                 let limit = |max: &Option<u64>| {
@@ -170,15 +173,15 @@ impl Ground {
             }
             Self::NoCommand => f.write_str("no command would be run"),
             Self::TooManyCommands { count, max } => {
-                write!(f, "{count} commands would be run, and {max} is the most")
+                write!(f, "{count} commands would be run, but at most {max} are allowed")
             }
             Self::CommandRule { command, rule, decision, reason, policy } => {
                 let decides = match decision {
-                    RuleDecision::Allow => "allows it",
-                    RuleDecision::Ask => "asks for a person's agreement",
-                    RuleDecision::Deny => "denies it",
+                    RuleDecision::Allow => "allows",
+                    RuleDecision::Ask => "requires an approval for",
+                    RuleDecision::Deny => "denies",
                 };
-                write!(f, "the command `{command}`: the rule `{rule}` {decides}")?;
+                write!(f, "the rule `{rule}` {decides} the command `{command}`")?;
                 write_reason(f, reason.as_deref())?;
                 policy.map_or(Ok(()), |policy| write!(f, " ({})", policy.policy()))
             }
@@ -186,58 +189,58 @@ impl Ground {
                 write_missing_rule(f, command, nearest.as_ref())
             }
             Self::Confined { command } => {
-                write!(f, "the command `{command}` is confined, and no rule holds it back")
+                write!(f, "the command `{command}` runs in a sandbox, and no rule restricts it")
             }
-            Self::NoCredential => f.write_str("nothing new looks like one"),
+            Self::NoCredential => f.write_str("no new content looks like a credential"),
             Self::AllowedCredentials { count } => {
-                write!(f, "all that looks like one is allowed ({count})")
+                write!(f, "all suspected credentials are allowed ({count})")
             }
             Self::Credential { path, line, rule, digest } => {
-                let line = line.map(|line| format!(", line {line},")).unwrap_or_default();
-                write!(f, "`{path}`{line} looks like a credential ({rule}, {digest})")
+                let line = line.map(|line| format!(" in line {line}")).unwrap_or_default();
+                write!(f, "`{path}` contains a suspected credential{line} ({rule}, {digest})")
             }
             Self::Unscanned { path } => {
-                write!(f, "`{path}` could not be looked through to the end")
+                write!(f, "`{path}` could not be scanned completely for credentials")
             }
-            Self::NoLease => f.write_str("none is required"),
+            Self::NoLease => f.write_str("no lease is required"),
             Self::LeaseRequired { entry_point, .. } => {
                 let entry_point = Harmless(entry_point.as_bytes());
-                write!(f, "a request by `{entry_point}` needs a lease, and has none")
+                write!(f, "a request from `{entry_point}` needs a lease but has none")
             }
-            Self::LeaseAllows { lease } => write!(f, "the lease {lease} allows it"),
+            Self::LeaseAllows { lease } => write!(f, "the lease {lease} allows the request"),
             Self::LeaseDenies { block, lease, problem } => {
-                write!(f, "block {block} of the lease, {lease}, {problem}")
+                write!(f, "block {block} of the lease ({lease}) {problem}")
             }
-            Self::NoLeaseBlock => f.write_str("the lease has no block"),
+            Self::NoLeaseBlock => f.write_str("the lease has no blocks"),
             Self::Tier { tier, reason } => write!(f, "{tier}: {reason}"),
             Self::NoAccessPolicies => f.write_str("no access policies are in force"),
             Self::Access { approvals, grounds } => {
                 if let Some(approvals) = approvals {
-                    write!(f, "{approvals} people would have to agree, and only one can; ")?;
+                    write!(f, "{approvals} approvals are required, but only one is possible; ")?;
                 }
                 let grounds: Vec<_> = grounds.iter().map(ToString::to_string).collect();
                 f.write_str(&grounds.join("; "))
             }
             Self::AccessUnknown { problem } => f.write_str(match problem {
                 AccessUnknownKind::NoCedar => {
-                    "this program does not know Cedar, in which access policies are written"
+                    "this program does not support Cedar, the language of access policies"
                 }
                 AccessUnknownKind::Unreadable => "the access policies cannot be read",
                 AccessUnknownKind::PathTooLong => {
-                    "a path is too long as seen from a root around the workspace"
+                    "a path is too long relative to an enclosing root"
                 }
             }),
-            Self::NotApproved => f.write_str("a person has to agree, and nobody has yet"),
-            Self::NoApprovalNeeded => f.write_str("no gate asks for a person"),
+            Self::NotApproved => f.write_str("an approval is required, but none has been given"),
+            Self::NoApprovalNeeded => f.write_str("no gate requires a user's approval"),
             Self::Approved { user, plan, key } => {
-                write!(f, "`{user}` agreed to plan {plan}, signed by the key {key}")
+                write!(f, "`{user}` approved plan {plan}, signed by key {key}")
             }
             Self::ApprovalRejected { plan, problem } => {
                 let problem = match problem {
-                    ApprovalMismatch::Plan => "is for another plan",
-                    ApprovalMismatch::Limits => "is for other limits",
-                    ApprovalMismatch::Policy => "was given under another policy",
-                    ApprovalMismatch::Change => "is for another change",
+                    ApprovalMismatch::Plan => "is for a different plan",
+                    ApprovalMismatch::Limits => "is for different limits",
+                    ApprovalMismatch::Policy => "was given under a different policy",
+                    ApprovalMismatch::Change => "is for a different change",
                     ApprovalMismatch::Expired => "has expired",
                 };
                 write!(f, "the approval of plan {plan} {problem}")
@@ -250,35 +253,35 @@ impl fmt::Display for TierReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoChange => f.write_str("nothing changes"),
-            Self::Restores => f.write_str("it brings back what was there before a run"),
-            Self::Declared => f.write_str("the request asks for this tier"),
-            Self::OwnArea => f.write_str("all of it lies where agents keep their own work"),
-            Self::Reversible => f.write_str("all of it can be taken back"),
-            Self::ManyDeleted { files } => write!(f, "it deletes {files} files"),
-            Self::ManyChanged { files } => write!(f, "it changes {files} files"),
+            Self::Restores => f.write_str("the change restores the content from before a run"),
+            Self::Declared => f.write_str("the request declares this tier"),
+            Self::OwnArea => f.write_str("all changes are in directories for agents' own work"),
+            Self::Reversible => f.write_str("every change can be undone"),
+            Self::ManyDeleted { files } => write!(f, "the change deletes {files} files"),
+            Self::ManyChanged { files } => write!(f, "the change affects {files} files"),
             Self::SqlRows { rows, rows_max, policy } => {
                 let rows_changed = if *rows == 1 { "row" } else { "rows" };
                 write!(
                     f,
-                    "its SQL steps change {rows} {rows_changed}, and `[sql] ask_over_rows` allows {rows_max} without an \
+                    "the SQL steps change {rows} {rows_changed}, but `[sql] ask_over_rows` only allows {rows_max} without an \
                      approval ({})",
                     policy.policy()
                 )
             }
             Self::External { pipelines } => write!(
                 f,
-                "it runs `{}` outside of the workspace, and nothing takes back what is done there",
+                "the plan runs `{}` outside the workspace, where its effects cannot be undone",
                 pipelines.join("`, `")
             ),
             Self::LinkOutside { path } => {
                 write!(
                     f,
-                    "the link `{path}` leads out of the workspace, or its target is absolute or has `..` after a name"
+                    "the link `{path}` points outside the workspace, or its target is absolute or has `..` after a name"
                 )
             }
             Self::BlockedReports { path } => write!(
                 f,
-                "`{path}` is a file where task plans need a directory for their reports, so every `actum run` here \
+                "`{path}` is a file, but task plans need a directory there for their reports, so every `actum run` \
                  would fail"
             ),
             Self::BuiltIn { path, root, rule } => {
@@ -290,10 +293,10 @@ impl fmt::Display for TierReason {
                 write!(f, ": {why} ({})", policy.policy())
             }
             Self::HardLinked { path } => {
-                write!(f, "`{path}` has another name elsewhere, and undo does not tie them again")
+                write!(f, "`{path}` has other hard links, which undo does not restore")
             }
             Self::WorldWritable { path } => {
-                write!(f, "every user may write `{path}` afterwards")
+                write!(f, "every user could write to `{path}` after the change")
             }
             Self::Trigger { path, trigger } => write!(f, "`{path}` {}", trigger.effect()),
         }
@@ -303,35 +306,37 @@ impl fmt::Display for TierReason {
 impl fmt::Display for AccessGround {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotPermitted => f.write_str("no policy permits it"),
+            Self::NotPermitted => f.write_str("no access policy permits the request"),
             Self::Forbidden { policy, reason } => {
                 write!(f, "forbidden by {policy}")?;
                 write_reason(f, reason.as_deref())
             }
             Self::Permitted { approvals, policy, reason } => {
+                write!(f, "permitted by {policy}")?;
                 match approvals {
                     None => {}
-                    Some(1) => f.write_str("once 1 person agreed, ")?,
-                    Some(approvals) => write!(f, "once {approvals} people agreed, ")?,
+                    Some(1) => f.write_str(" after 1 approval")?,
+                    Some(approvals) => write!(f, " after {approvals} approvals")?,
                 }
-                write!(f, "permitted by {policy}")?;
                 write_reason(f, reason.as_deref())
             }
             Self::NotEvaluated { policy, problem } => {
                 let problem = match problem {
-                    EvaluationProblem::Overflow => "a number in it becomes too large",
+                    EvaluationProblem::Overflow => "a number overflows",
                     EvaluationProblem::OtherEntity => {
-                        "it speaks of an attribute of somebody else, or of another workspace"
+                        "it refers to an attribute of a different user or workspace"
                     }
                     EvaluationProblem::Function => {
-                        "a function in it is given what it does not take"
+                        "a function is called with an argument that it does not accept"
                     }
-                    EvaluationProblem::TooDeep => "it is too deep",
-                    EvaluationProblem::Type => "a value in it is not of its kind",
+                    EvaluationProblem::TooDeep => "it is nested too deeply",
+                    EvaluationProblem::Type => "a value has the wrong type",
                 };
                 write!(f, "{policy} cannot be evaluated: {problem}")
             }
-            Self::NotAsked { problem } => write!(f, "the policies cannot be asked: {problem}"),
+            Self::NotAsked { problem } => {
+                write!(f, "the access policies cannot be evaluated: {problem}")
+            }
         }
     }
 }
@@ -341,9 +346,9 @@ impl fmt::Display for AccessPolicyName {
         match (&self.id, self.position) {
             (Some(id), _) => write!(f, "`{id}`")?,
             (None, Some(position)) => write!(f, "policy {position}")?,
-            (None, None) => f.write_str("a policy of actum")?,
+            (None, None) => f.write_str("a built-in policy")?,
         }
-        self.file.as_ref().map_or(Ok(()), |file| write!(f, " of `{file}`"))
+        self.file.as_ref().map_or(Ok(()), |file| write!(f, " in `{file}`"))
     }
 }
 
@@ -352,37 +357,35 @@ impl fmt::Display for RequestProblem {
         match self {
             Self::Tier(tier) => write!(f, "there is no risk tier {tier}"),
             Self::Paths { count, max } => {
-                write!(f, "{count} paths are more than {max}, which is the most")
+                write!(f, "the change has {count} paths, but at most {max} are supported")
             }
             Self::Count { what, count } => {
                 let what = match what {
                     Counted::Files => "files",
                     Counted::Lines => "lines",
-                    Counted::Deletes => "deletes",
+                    Counted::Deletes => "deletions",
                 };
-                write!(f, "{count} {what} are more than a policy can count to")
+                write!(f, "{count} {what} exceed the number range of access policies")
             }
-            Self::Schema => {
-                f.write_str("what is told of the change does not agree with their schema")
-            }
+            Self::Schema => f.write_str("the request does not match the schema of the policies"),
         }
     }
 }
 
 fn write_policy(f: &mut fmt::Formatter<'_>, policy: Option<Source>) -> fmt::Result {
-    policy.map_or(Ok(()), |policy| write!(f, "; so says {}", policy.policy()))
+    policy.map_or(Ok(()), |policy| write!(f, "; see {}", policy.policy()))
 }
 
 fn write_reason(f: &mut fmt::Formatter<'_>, reason: Option<&str>) -> fmt::Result {
     reason.map_or(Ok(()), |reason| write!(f, ": {reason}"))
 }
 
-/// Writes the rule that protects a path.
+/// Writes which rule protects a path.
 fn write_protected(f: &mut fmt::Formatter<'_>, rule: &PathRule, by: &Protector) -> fmt::Result {
     write!(f, " is protected by `{rule}`")?;
     match by {
-        Protector::Group(id) => write!(f, ", {}", group_name(id)),
-        Protector::Policy(source) => write!(f, " of {}", source.policy()),
+        Protector::Group(id) => write!(f, " ({})", group_name(id)),
+        Protector::Policy(source) => write!(f, " in {}", source.policy()),
     }
 }
 
@@ -393,7 +396,7 @@ fn write_path(f: &mut fmt::Formatter<'_>, path: &PathName, root: Option<&str>) -
     }
 }
 
-/// Writes the reason why no rule allows a command, and a rule that would.
+/// Writes why no rule allows a command, and suggests a rule that would.
 fn write_missing_rule(
     f: &mut fmt::Formatter<'_>,
     command: &CommandExcerpt,
@@ -409,19 +412,19 @@ fn write_missing_rule(
     match command.is_whole() {
         true => write!(
             f,
-            "a `[[command]]` with `argv = {command}`, `exact = true`, `decision = \"allow\"` and the command as its \
-             example in `match` would allow exactly this"
+            "to allow exactly this command, add a `[[command]]` with `argv = {command}`, `exact = true`, \
+             `decision = \"allow\"` and the command as an example in `match`"
         ),
-        false => f.write_str("the command is too long to be shown as a rule"),
+        false => f.write_str("the command is too long to suggest a rule for it"),
     }
 }
 
-/// Returns the name of a group of protected paths, or the id of an unknown group.
+/// Returns the description of a group of protected paths, or the id itself if the group is unknown.
 fn group_name(id: &str) -> &str {
     PROTECTED_GROUPS.iter().find(|group| group.id == id).map_or(id, |group| group.name)
 }
 
-/// Returns the reason why a built-in rule raises the tier, or the id of an unknown rule.
+/// Returns the reason of a built-in tier rule, or the id itself if the rule is unknown.
 fn built_in_reason(id: &str) -> &str {
     BUILT_IN.iter().find(|rule| rule.id == id).map_or(id, |rule| rule.why)
 }

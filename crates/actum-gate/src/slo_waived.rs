@@ -1,4 +1,4 @@
-//! Waivers of the SLO gate, signed by an approval key (AEC-17).
+//! Verifies waivers of the SLO gate, which an approval key signs (AEC-17).
 
 use actum_record::dsse::{Envelope, EnvelopeError};
 use actum_record::keyring::{KeyProblem, Keyring};
@@ -7,35 +7,35 @@ use actum_record::signer::{KeyId, KeyRole};
 
 use crate::envelope::{PayloadProblem, SignerProblem, counting, payload, signers};
 
-/// Waiver that an approval key of the keyring signed, within its time.
+/// SLO gate waiver that was signed by an approval key of the keyring while the key was valid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifiedSloWaiver {
-    /// Waiver.
+    /// Content of the waiver.
     pub waived: SloWaived,
-    /// Key that signed it.
+    /// Key that signed the waiver.
     pub key: KeyId,
 }
 
-/// Reason why a waiver of the SLO gate does not count.
+/// Reason why an SLO gate waiver is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SloWaiverProblem {
-    /// Not an envelope.
-    #[error("the waiver of the SLO gate cannot be read: {0}")]
+    /// The waiver is not a signed envelope.
+    #[error("cannot read the SLO gate waiver: {0}")]
     Envelope(#[from] EnvelopeError),
-    /// No known signer.
-    #[error("the waiver of the SLO gate proves nothing: {0}")]
+    /// The signers of the waiver could not be determined.
+    #[error("cannot verify the SLO gate waiver: {0}")]
     Signer(#[from] SignerProblem),
-    /// Signer without the right role, or outside the validity of the key.
-    #[error("the waiver of the SLO gate does not count: {0}")]
+    /// The signing key has another role, or was not valid at the time of the waiver.
+    #[error("cannot accept the SLO gate waiver: {0}")]
     Key(#[from] KeyProblem),
-    /// Signed payload of another kind.
+    /// The signed payload is not a valid waiver.
     #[error(transparent)]
     Payload(#[from] PayloadProblem),
 }
 
 impl SloWaiverProblem {
-    /// Returns the permanent name of the problem.
+    /// Returns the permanent reason code of the problem.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Envelope(_)
@@ -49,11 +49,11 @@ impl SloWaiverProblem {
     }
 }
 
-/// Verifies an `SLO_WAIVED` entry: an approval key of the keyring signed it and was valid at the time of the
-/// waiver. Its reader checks whether the waiver is in force.
+/// Verifies an `SLO_WAIVED` entry. An approval key of the keyring must have signed it and must have been valid
+/// at the time of the waiver. The caller must check whether the waiver is still in force.
 ///
 /// # Errors
-/// [`SloWaiverProblem`].
+/// Returns [`SloWaiverProblem`] if the waiver is not valid.
 pub fn verify_slo_waived(
     envelope: &[u8],
     keyring: &Keyring,
@@ -61,7 +61,7 @@ pub fn verify_slo_waived(
     let envelope = Envelope::read(envelope)?;
     let signers = signers(&envelope, keyring)?;
     let waived: SloWaived =
-        payload(&envelope, "waiver of the SLO gate", SloWaived::PAYLOAD_TYPE, SloWaived::FORMAT)?;
+        payload(&envelope, "SLO gate waiver", SloWaived::PAYLOAD_TYPE, SloWaived::FORMAT)?;
     let key = counting(&signers, KeyRole::Approval, waived.time)?.id.clone();
     Ok(VerifiedSloWaiver { waived, key })
 }

@@ -1,12 +1,12 @@
-//! Source of a policy: the owner of its file.
+//! Source of a policy, which is the owner of its file.
 
 use serde::{Deserialize, Serialize};
 
-/// Owner of a policy file.
+/// Source of a policy, which determines who can edit it and what it may set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
-    /// File of the machine's administrator, which only tightens.
+    /// File of the machine's administrator, which can only tighten the rules.
     System,
     /// File of the operator.
     Operator,
@@ -17,7 +17,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// Returns a phrase for the policy.
+    /// Returns a noun phrase for a policy from this source, for use in sentences.
     pub fn policy(self) -> &'static str {
         match self {
             Self::Operator => "the operator's policy",

@@ -1,4 +1,4 @@
-//! Spellings of a path for protection, and the rules that are compared with them.
+//! Matches protection rules against all spellings of a path.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -8,69 +8,70 @@ use actum_core::{PathRule, RelPath};
 
 use crate::fold::{as_windows_opens, folded};
 
-/// Directories of coding agents for the work trees of projects, below a directory of their configuration. No
-/// tool reads configuration from inside them.
+/// Directories where coding agents keep work trees of projects, although their parents hold agent
+/// configuration. No tool reads configuration from inside these directories.
 pub const WORK_TREES: [&str; 3] = [".claude/worktrees", ".codex/worktrees", ".cursor/worktrees"];
 
-/// Directories around a workspace, as far as their names affect protection.
+/// Directories above a workspace, with the facts that matter for protection rules.
 #[derive(Debug, Default)]
 pub(crate) struct Above<'b> {
-    /// Names, first to last; the last is that of the workspace root.
+    /// Names of the directories from the outermost on. The last one is that of the workspace root.
     pub(crate) names: Vec<&'b [u8]>,
-    /// Number of leading names that no rule matches.
+    /// Number of leading names that rules must not match.
     pub(crate) unseen: usize,
-    /// Number of names that lead to the root of each enclosing workspace and repository.
+    /// Number of leading names that form the path of each enclosing workspace or repository root.
     pub(crate) enclosing: Vec<usize>,
 }
 
-/// Spellings of a path for the comparison of its names, preceded by the names of the directories around its
-/// workspace.
+/// Spellings of a path to match rules against, including the names of the directories above the workspace.
 pub(crate) struct Spellings<'p> {
     /// Names as written.
     written: Vec<&'p [u8]>,
-    /// Names folded into one form for all spellings.
+    /// Names folded into one form that is equal for all spellings.
     folded: Vec<Cow<'p, [u8]>>,
-    /// Folded names as Windows opens them, if any of them differs.
+    /// Folded names as Windows opens them, or `None` if no name differs.
     opened: Option<Vec<Vec<u8>>>,
-    /// Directories around the workspace.
+    /// Directories above the workspace.
     above: &'p Above<'p>,
-    /// Sets of the first and the last bytes of all names, as bits; `None` if a name has several forms or is
+    /// Bit sets of the first bytes and of the last bytes of all names. `None` if a name has several forms or is
     /// not ASCII.
     ends: Option<(u128, u128)>,
 }
 
-/// Rule that applies to all spellings of a path.
+/// Protection rule that applies to all spellings of a path.
 pub(crate) struct Guard {
-    /// Rule as written. A wildcard may stand for another character in the folded form.
+    /// Rule as written. It is kept because a wildcard may match other characters in the folded form.
     written: PathRule,
-    /// Rule in the folded form.
+    /// Rule with folded names.
     folded: PathRule,
     kind: GuardKind,
 }
 
-/// Comparison of a rule with the directories around a workspace.
+/// Kind of path that a rule matches, which determines whether it applies to directories above the workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum GuardKind {
-    /// Matches files: the names above may lead to one, but its own name is in the workspace.
+    /// The rule matches files. Names above the workspace may be part of the match, but the matching file name
+    /// must be in the workspace.
     File,
-    /// Matches directories, including those around the workspace.
+    /// The rule matches directories, including those above the workspace.
     Directory,
-    /// Matches directories, relative to the root that this number of names above leads to.
+    /// The rule matches directories relative to the root that this number of leading names forms.
     At(usize),
 }
 
-/// Ordered rules with their values, indexed by name.
+/// Ordered rules with associated values, indexed by a name that every matching path contains.
 pub(crate) struct Guards<T> {
     all: Vec<(Guard, T)>,
-    /// Indexes of the rules that match only paths with this name.
+    /// Indexes of the rules that only match paths that contain this name.
     by_name: BTreeMap<Vec<u8>, Vec<usize>>,
-    /// Indexes of the rules without a literal name, with the required first or last byte of a name.
+    /// Indexes of the rules without a literal name, with the first or last byte that some name in a matching
+    /// path must have.
     others: Vec<(usize, Option<NameEnd>)>,
 }
 
 impl<'b> Above<'b> {
-    /// Collects directories with these names, and the roots among them. A directory in an agent's work trees
-    /// is a separate project.
+    /// Creates the list of directories above a workspace from their names and from the enclosing roots. A
+    /// directory in an agent's work trees is a separate project, so rules do not match the names above it.
     pub(crate) fn new(names: Vec<&'b [u8]>, enclosing: Vec<usize>) -> Self {
         let is_boundary = |two: &[&[u8]]| {
             let mut boundaries = WORK_TREES.iter().map(|it| it.split('/').map(str::as_bytes));
@@ -82,7 +83,7 @@ impl<'b> Above<'b> {
 }
 
 impl Above<'static> {
-    /// No directories: a path that is compared on its own.
+    /// No directories, for a path that is matched on its own.
     pub(crate) const NONE: &'static Self =
         &Self { names: Vec::new(), unseen: 0, enclosing: Vec::new() };
 }
@@ -92,12 +93,12 @@ impl<'p> Spellings<'p> {
         Self::below(Above::NONE, path)
     }
 
-    /// Returns the spellings of the root of a workspace with these directories around it.
+    /// Returns the spellings of a workspace root with these directories above it.
     pub(crate) fn around(above: &'p Above<'p>) -> Self {
         Self::new(above, above.names.clone())
     }
 
-    /// Returns the spellings of a path in a workspace with these directories around it.
+    /// Returns the spellings of a path in a workspace with these directories above it.
     pub(crate) fn below(above: &'p Above<'p>, path: &'p RelPath) -> Self {
         Self::new(above, above.names.iter().copied().chain(path.components()).collect())
     }
@@ -119,7 +120,7 @@ impl<'p> Spellings<'p> {
         path
     }
 
-    /// Returns true if a rule that needs such a name may match the path.
+    /// Returns false if no name of the path has the first or last byte that a rule requires.
     fn may_have(&self, end: Option<NameEnd>) -> bool {
         let Some(((first, last), end)) = self.ends.zip(end) else { return true };
         let has = |ends: u128, byte: u8| ends & 1u128.unbounded_shl(u32::from(byte)) != 0;
@@ -137,7 +138,7 @@ impl<'p> Spellings<'p> {
 }
 
 impl Guard {
-    /// Makes a guard from a policy rule, which may match a directory.
+    /// Creates a guard from a policy rule, which may match a directory.
     pub(crate) fn new(rule: &PathRule) -> Self {
         Self::of_kind(rule, GuardKind::Directory)
     }
@@ -152,8 +153,9 @@ impl Guard {
         &self.written
     }
 
-    /// Returns true if the rule matches the path. A rule that can begin anywhere is also compared with the
-    /// names above. Any other rule is relative to the root of the workspace and to the enclosing roots.
+    /// Returns true if the rule matches the path. A rule that can begin anywhere is also matched against the
+    /// names above the workspace. Every other rule is relative to the workspace root and to each enclosing
+    /// root.
     pub(crate) fn covers(&self, path: &Spellings<'_>) -> bool {
         let Above { names, unseen, enclosing } = path.above;
         let root = names.len();
@@ -172,7 +174,8 @@ impl Guard {
         }
     }
 
-    /// Returns true if the rule matches the path on its own, in a workspace whose root this number of names leads to.
+    /// Returns true if the rule matches the path on its own, in a workspace whose root is formed by the first
+    /// `root` names.
     pub(crate) fn covers_within(&self, root: usize, path: &RelPath) -> bool {
         let path = Spellings::from_path(path);
         match self.kind {
@@ -183,8 +186,8 @@ impl Guard {
         }
     }
 
-    /// Returns true if the rule names the path as a directory and may match below it
-    /// (`PathRule::leads_below`). A link at the path replaces that directory.
+    /// Returns true if the rule matches `path` as a directory and may match paths below it
+    /// (`PathRule::leads_below`). A link at `path` would replace that directory.
     fn reaches_below(&self, path: &Spellings<'_>) -> bool {
         let Above { names, unseen, enclosing } = path.above;
         let root = names.len();
@@ -207,7 +210,7 @@ impl Guard {
         }
     }
 
-    /// Returns true if the rule matches from the name at `from` on, with a match that ends after at least
+    /// Returns true if the rule matches the names from index `from` on, and the match ends after at least
     /// `least` names.
     fn covers_from(&self, from: usize, least: usize, path: &Spellings<'_>) -> bool {
         let folded = path.folded.iter().map(|name| &**name).skip(from);
@@ -217,7 +220,8 @@ impl Guard {
                 let opened = it.iter().map(Vec::as_slice).skip(from);
                 self.folded.covers_names_beyond(least, opened)
             })
-            // A plain path has the same characters in a rule and in its folded form.
+            // Matching the written form is only needed for a path that has several forms. A plain path has the
+            // same characters in both forms of a rule.
             || path.ends.is_none()
                 && self.written.covers_names_beyond(least, path.written.iter().copied().skip(from))
     }
@@ -229,7 +233,8 @@ impl<T> Guards<T> {
         let mut by_name: BTreeMap<Vec<u8>, Vec<usize>> = BTreeMap::new();
         let mut others = Vec::new();
         for (place, (guard, _)) in all.iter().enumerate() {
-            // A name that matches as written also matches in its folded form.
+            // A name that matches as written also matches in its folded form, so the folded name is used as the
+            // key.
             match guard.folded.name() {
                 Some(name) => by_name.entry(name.to_owned()).or_default().push(place),
                 None => others.push((place, guard.folded.end_of_name())),
@@ -238,18 +243,19 @@ impl<T> Guards<T> {
         Self { all, by_name, others }
     }
 
-    /// Collects built-in rules. They are valid: a test reads all of them.
+    /// Creates guards from built-in rules. A test checks that all of them are valid.
     pub(crate) fn built_in(rules: impl IntoIterator<Item = (&'static str, GuardKind, T)>) -> Self {
         let read = |(rule, kind, of)| Some((Guard::of_kind(&PathRule::new(rule).ok()?, kind), of));
         Self::new(rules.into_iter().filter_map(read))
     }
 
-    /// Returns the rules that name a path as a directory and may match below it (`PathRule::leads_below`).
+    /// Returns the rules that match `path` as a directory and may match paths below it
+    /// (`PathRule::leads_below`).
     pub(crate) fn reached_below(&self, path: &Spellings<'_>) -> impl Iterator<Item = &(Guard, T)> {
         self.all.iter().filter(|(guard, _)| guard.reaches_below(path))
     }
 
-    /// Returns the rules that match a path, in order.
+    /// Returns the rules that match `path`, in order.
     pub(crate) fn covering(&self, path: &Spellings<'_>) -> impl Iterator<Item = &(Guard, T)> {
         let named = path.names().filter_map(|name| self.by_name.get(name)).flatten();
         let others = self.others.iter().filter(|(_, end)| path.may_have(*end));
@@ -288,7 +294,7 @@ mod tests {
     const PATTERNS: [&str; 8] = ["*", "**", "?", "a*", "*A", "?b", "f?", "*\u{308}"];
 
     proptest! {
-        /// D-5: the index by name omits no matching rule.
+        /// D-5: looking rules up by name finds every matching rule.
         #[test]
         fn guards_that_are_found_by_names_are_those_that_match_the_path(
             rules in vec((vec(select([&NAMES[..], &PATTERNS[..]].concat()), 1..4), any::<bool>(), 0usize..5), 0..12),

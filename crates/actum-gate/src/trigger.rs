@@ -1,7 +1,7 @@
-//! Files that other programs act on automatically, recognised by name and content (D-5).
+//! Detects files that other programs act on automatically, by their name and content (D-5).
 //!
-//! A name alone is not enough: `head/index.js` is a page header, but `HEAD` with a reference in it is a git
-//! repository.
+//! The name is not sufficient: `head/index.js` may be a page header, but a file `HEAD` that contains a
+//! reference marks a git repository.
 
 use std::collections::BTreeSet;
 
@@ -12,26 +12,26 @@ use serde_json::Value;
 
 use crate::fold::{as_windows_opens, folded};
 
-/// Program that acts on a file automatically.
+/// Reason why another program acts on a file automatically.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Trigger {
-    /// git treats the directory as a repository, and starts programs named in its configuration
-    /// (gitrepository-layout(5)).
+    /// The file makes git treat its directory as a repository and start programs that the repository's
+    /// configuration names (gitrepository-layout(5)).
     GitRepository,
-    /// Configuration of a git repository, which names programs (git-config(1)).
+    /// The file is the configuration of a git repository, which can name programs (git-config(1)).
     GitConfiguration,
-    /// Hook, which git starts if `core.hooksPath` names its directory (githooks(5)).
+    /// The file is a hook, which git starts if `core.hooksPath` names its directory (githooks(5)).
     GitHook,
-    /// Changed lifecycle scripts in a `package.json`, which an installation runs (npm-scripts(7)), or other
-    /// changed members that start programs.
+    /// The change to a `package.json` adds or modifies lifecycle scripts, which run on installation
+    /// (npm-scripts(7)), or other members that start programs.
     LifecycleScript,
-    /// Keyring at `keys/keyring.json`, by which actum recognises a home of ledgers and keys, which is closed
-    /// to changes.
+    /// The file is a keyring at `keys/keyring.json`. actum treats the directory as a home of ledgers and keys,
+    /// in which no change is allowed.
     LedgerHome,
 }
 
-/// Hooks that git starts (githooks(5)).
+/// Names of the hooks that git starts (githooks(5)).
 pub const GIT_HOOKS: [&str; 28] = [
     "applypatch-msg",
     "commit-msg",
@@ -63,10 +63,11 @@ pub const GIT_HOOKS: [&str; 28] = [
     "update",
 ];
 
-/// Hook whose name many other files have; only a push to the repository starts it.
+/// Hook name that is ignored because many unrelated files have it. Only a push to the repository starts this
+/// hook.
 const GENERIC: &str = "update";
 
-/// Scripts that an installation runs, for this package or for a dependency from git.
+/// Lifecycle scripts that run on installation, either of this package or of a dependency from git.
 const LIFECYCLE: [&str; 12] = [
     "dependencies",
     "install",
@@ -82,9 +83,9 @@ const LIFECYCLE: [&str; 12] = [
     "preuninstall",
 ];
 
-/// Other members of a `package.json` that start programs at a commit or an installation, as JSON Pointers
-/// (RFC 6901). They are those of husky 4, yorkie, lint-staged and simple-git-hooks, and the dependencies
-/// whose scripts pnpm and Bun run.
+/// Other members of a `package.json` that start programs on commit or installation, as JSON Pointers (RFC
+/// 6901). They belong to husky 4, yorkie, lint-staged and simple-git-hooks, or list the dependencies whose
+/// scripts pnpm and Bun run.
 const MEMBERS: [&str; 15] = [
     "/allowScripts",
     "/config/ghooks",
@@ -103,14 +104,15 @@ const MEMBERS: [&str; 15] = [
     "/trustedDependencies",
 ];
 
-/// Members with dependencies. Yarn builds a dependency with the protocol `exec:` by a script of the project.
+/// Members of a `package.json` that list dependencies. Yarn builds a dependency with the protocol `exec:` by
+/// running a script of the project.
 const DEPENDENCIES: [&str; 5] =
     ["dependencies", "devDependencies", "optionalDependencies", "overrides", "resolutions"];
 
-/// Member that names the package manager, which Corepack loads from a URL.
+/// Member of a `package.json` that names the package manager, which Corepack can load from a URL.
 const MANAGER: &str = "/packageManager";
 
-/// Sections of a git configuration that can name a program, or a file that does.
+/// Sections of a git configuration that can name a program or include a file that does.
 const SECTIONS: [&str; 29] = [
     "alias",
     "browser",
@@ -143,18 +145,19 @@ const SECTIONS: [&str; 29] = [
     "web",
 ];
 
-/// Numbers of digits of an object id, for SHA-1 and SHA-256.
+/// Lengths of object ids in hexadecimal digits, for SHA-1 and SHA-256.
 const ID_DIGITS: [usize; 2] = [40, 64];
 
 impl Trigger {
-    /// Returns true if a file of this name can be a trigger, so that its content must be checked.
+    /// Returns true if a file with this name may be a trigger, so that its content must be checked.
     pub fn may_be(name: &[u8]) -> bool {
         let name = plain(name);
         matches!(&*name, b"head" | b"config" | b"config.worktree" | b"package.json")
             || is_hook(&name)
     }
 
-    /// Returns the trigger of a file with that name and the content `after`. Its content was `before`, if it existed.
+    /// Detects whether a file is a trigger after a change. `before` is the previous content, or `None` if the
+    /// file is new.
     pub fn detect(name: &[u8], before: Option<&[u8]>, after: &[u8]) -> Option<Self> {
         let name = plain(name);
         match &*name {
@@ -169,11 +172,11 @@ impl Trigger {
         }
     }
 
-    /// Returns the trigger of a file by its name and at least the first 256 bytes of its content.
+    /// Detects whether a file is a trigger from at least the first 256 bytes of its content.
     pub fn of_beginning(name: &[u8], beginning: &[u8]) -> Option<Self> {
         let name = plain(name);
         match &*name {
-            // git reads 256 bytes of the file.
+            // git itself only reads 256 bytes of this file.
             b"head" => is_head(beginning).then_some(Self::GitRepository),
             b"config" | b"config.worktree" => Some(Self::GitConfiguration),
             b"package.json" => Some(Self::LifecycleScript),
@@ -181,18 +184,19 @@ impl Trigger {
         }
     }
 
-    /// Returns true if git starts a file of that name if it is executable, whatever its content. Changing its
-    /// mode or removing it therefore changes which programs run.
+    /// Returns true if the name is that of a git hook. git starts an executable hook regardless of its content,
+    /// so changing its mode or removing it affects which programs run.
     pub(crate) fn is_hook(name: &[u8]) -> bool {
         is_hook(&plain(name))
     }
 
-    /// Returns the trigger of a symbolic link of that name. Any content counts, since it is that of another file.
+    /// Detects whether a symbolic link is a trigger by its name. The content is not checked, because it belongs
+    /// to the link's target.
     pub fn of_link(name: &[u8]) -> Option<Self> {
         Self::by_content(name).or_else(|| is_hook(&plain(name)).then_some(Self::GitHook))
     }
 
-    /// Returns the trigger that a file of this name can be, depending on its content.
+    /// Returns the trigger that a file with this name may be, depending on its content.
     pub fn by_content(name: &[u8]) -> Option<Self> {
         match &*plain(name) {
             b"head" => Some(Self::GitRepository),
@@ -202,7 +206,7 @@ impl Trigger {
         }
     }
 
-    /// Returns true if a file at a path below `root` can mark a home of ledgers and keys, so that its content
+    /// Returns true if a file at `path` below `root` may mark a home of ledgers and keys, so that its content
     /// must be checked. The root itself may be a directory of keys.
     pub fn may_mark_home(root: &str, path: &RelPath) -> bool {
         let parent = path.parent();
@@ -212,13 +216,13 @@ impl Trigger {
             && plain(directory) == KEYS_DIRECTORY.as_bytes()
     }
 
-    /// Returns the trigger of a file that [may mark a home](Self::may_mark_home); `None` as content means
-    /// that it is unknown.
+    /// Returns the trigger of a file that [may mark a home](Self::may_mark_home). `None` stands for unknown
+    /// content.
     pub fn of_mark(content: Option<&[u8]>) -> Option<Self> {
         content.is_none_or(Keyring::is_named_in).then_some(Self::LedgerHome)
     }
 
-    /// Returns true if no policy allows a change to make it.
+    /// Returns true if no policy can allow a change that creates the trigger.
     pub fn is_denied(self) -> bool {
         match self {
             Self::GitRepository | Self::LedgerHome => true,
@@ -226,27 +230,27 @@ impl Trigger {
         }
     }
 
-    /// Describes its effect, as the end of a sentence about the file.
+    /// Describes the effect of the trigger, as the predicate of a sentence about the file.
     pub fn effect(self) -> &'static str {
         match self {
             Self::GitRepository => {
-                "makes its directory a git repository, whose configuration starts programs"
+                "turns its directory into a git repository, whose configuration can start programs"
             }
-            Self::GitConfiguration => "configures git, which starts the programs that it names",
-            Self::GitHook => {
-                "is a hook, which git starts where `core.hooksPath` names its directory"
+            Self::GitConfiguration => {
+                "configures git, which starts programs that the configuration names"
             }
+            Self::GitHook => "is a hook that git starts if `core.hooksPath` names its directory",
             Self::LifecycleScript => {
-                "may have other lifecycle scripts or hooks, which an installation or a commit runs"
+                "may change lifecycle scripts or hooks, which run on installation or commit"
             }
             Self::LedgerHome => {
-                "is a keyring of actum, and would close its directory to changes as a home of ledgers and keys"
+                "is an actum keyring, which would turn its directory into a home of ledgers and keys that no run may change"
             }
         }
     }
 }
 
-/// Folds the name as file systems that ignore case compare names.
+/// Folds a name in the same way as file systems that ignore case.
 fn plain(name: &[u8]) -> Vec<u8> {
     as_windows_opens(&folded(name)).to_vec()
 }
@@ -255,7 +259,7 @@ fn is_hook(name: &[u8]) -> bool {
     name != GENERIC.as_bytes() && GIT_HOOKS.iter().any(|hook| hook.as_bytes() == name)
 }
 
-/// Returns true if git accepts the content as the `HEAD` of a repository: a reference, or the id of a commit.
+/// Returns true if git accepts the content as the `HEAD` of a repository, which is a reference or a commit id.
 fn is_head(content: &[u8]) -> bool {
     if let Some(reference) = content.strip_prefix(b"ref:") {
         return reference.trim_ascii_start().starts_with(b"refs/");
@@ -264,7 +268,7 @@ fn is_head(content: &[u8]) -> bool {
     ID_DIGITS.iter().any(|id| digits >= *id)
 }
 
-/// Returns true if a line opens one of [`SECTIONS`].
+/// Returns true if the configuration has one of the [`SECTIONS`].
 fn has_program_section(content: &[u8]) -> bool {
     let sections = content.split(|&byte| byte == b'[').skip(1);
     sections.into_iter().any(|section| {
@@ -282,7 +286,7 @@ fn adds_lifecycle_script(before: Option<&[u8]>, after: &[u8]) -> bool {
     let scripts = after.get("scripts").and_then(Value::as_object).into_iter().flatten();
     let script_before = |name: &str| before.get("scripts")?.as_object()?.get(name);
     let mut scripts = scripts.filter(|(name, _)| is_lifecycle(name));
-    // A version has no colon, but a URL has one in every spelling (WHATWG URL).
+    // A version never contains a colon, but every spelling of a URL does (WHATWG URL).
     let is_loaded = |manager: &Value| manager.as_str().is_some_and(|it| it.contains(':'));
     let differs = |member: &str| after.pointer(member) != before.pointer(member);
     scripts.any(|(name, script)| script_before(name) != Some(script))
@@ -292,13 +296,14 @@ fn adds_lifecycle_script(before: Option<&[u8]>, after: &[u8]) -> bool {
         || !built(&after).is_subset(&built(&before))
 }
 
-/// Returns true if a dependency has the protocol `exec:`, even inside another one, where the colon is encoded.
+/// Returns true if a dependency uses the protocol `exec:`, also when nested in another protocol with an encoded
+/// colon.
 fn is_executed(dependency: &str) -> bool {
     let dependency = dependency.to_ascii_lowercase();
     dependency.contains("exec:") || dependency.contains("exec%3a")
 }
 
-/// Returns the dependencies that Yarn builds by a script, as written.
+/// Returns the dependencies that Yarn builds by running a script, as written.
 fn executed(package: &Value) -> BTreeSet<&str> {
     fn collect<'v>(value: &'v Value, found: &mut BTreeSet<&'v str>) {
         match value {
@@ -317,7 +322,7 @@ fn executed(package: &Value) -> BTreeSet<&str> {
     found
 }
 
-/// Returns the dependencies whose scripts Yarn runs, which is not its default.
+/// Returns the dependencies whose scripts Yarn runs. Yarn does not run them by default.
 fn built(package: &Value) -> BTreeSet<&str> {
     let members = package.get("dependenciesMeta").and_then(Value::as_object);
     let is_built = |meta: &Value| meta.get("built").is_some_and(|it| *it != Value::Bool(false));
@@ -325,14 +330,14 @@ fn built(package: &Value) -> BTreeSet<&str> {
     members.map(|(name, _)| name.as_str()).collect()
 }
 
-/// Parses a `package.json`. Returns `None` if a name occurs twice in an object, since readers differ in which
-/// value they use. Skips a byte order mark, as npm does.
+/// Parses a `package.json`. Returns `None` if a name occurs twice in an object, because parsers differ in which
+/// value they use. Like npm, it skips a byte order mark.
 fn package(content: &[u8]) -> Option<Value> {
     canonical::read(content.strip_prefix("\u{feff}".as_bytes()).unwrap_or(content)).ok()
 }
 
-/// Returns true if a `package.json` that strict readers reject may name a lifecycle script. An installer may
-/// read it nevertheless; an escape (`\u0070`) can stand for any letter of a name.
+/// Returns true if a `package.json` that strict parsers reject may define a lifecycle script. An installer may
+/// still accept the file, and an escape (`\u0070`) may stand for any letter of a name.
 fn may_name_lifecycle_script(content: &[u8]) -> bool {
     let content = content.to_ascii_lowercase();
     let holds = |name: &[u8]| content.windows(name.len()).any(|bytes| bytes == name);
@@ -355,7 +360,7 @@ mod tests {
         Trigger::detect(name.as_bytes(), None, after.as_bytes())
     }
 
-    /// D-5
+    /// D-5: a `HEAD` file is recognized as that of a repository by its content.
     #[test]
     fn a_head_of_a_repository_is_known_by_its_content() {
         let id = "0123456789abcdef".repeat(4);
@@ -373,7 +378,7 @@ mod tests {
         assert_eq!(beginning("export default Head;\n"), None);
     }
 
-    /// D-5
+    /// D-5: a git configuration is recognized by a section that can name programs.
     #[test]
     fn a_configuration_of_git_is_known_by_a_section_that_names_programs() {
         for content in
@@ -387,7 +392,7 @@ mod tests {
         assert_eq!(of("config.toml", "[core]"), None);
     }
 
-    /// D-5
+    /// D-5: git hooks are recognized by their names only.
     #[test]
     fn hooks_are_known_by_their_names() {
         assert!(Trigger::is_hook(b"Pre-Commit") && !Trigger::is_hook(b"update"));
@@ -398,7 +403,7 @@ mod tests {
         assert_eq!(of("update", ""), None);
     }
 
-    /// D-5
+    /// D-5: lifecycle scripts count only if the change adds or modifies them.
     #[test]
     fn lifecycle_scripts_count_where_they_are_added_or_changed() {
         let package = |scripts: &str| format!("{{\"name\":\"x\",\"scripts\":{scripts}}}");
@@ -423,7 +428,7 @@ mod tests {
         assert_eq!(Trigger::of_beginning(b"package.json", b"{}"), lifecycle);
     }
 
-    /// D-5
+    /// D-5: other members that start programs count only if the change adds or modifies them.
     #[test]
     fn members_of_a_package_that_start_programs_count_where_they_are_added_or_changed() {
         let lifecycle = Some(Trigger::LifecycleScript);
@@ -448,7 +453,7 @@ mod tests {
         }
     }
 
-    /// D-5
+    /// D-5: if only a lenient parser accepts a `package.json`, its bytes are searched for lifecycle scripts.
     #[test]
     fn a_package_that_only_a_lenient_reader_takes_counts_by_its_bytes() {
         let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
@@ -462,7 +467,7 @@ mod tests {
         assert_eq!(found, Some(Trigger::LifecycleScript));
         let escaped = r#"{"a":1e999,"scripts":{"\u0070repare":"x"}}"#;
         assert_eq!(of("package.json", escaped), Some(Trigger::LifecycleScript));
-        // An unreadable earlier content proves nothing about its scripts.
+        // If the previous content is invalid, it does not show which scripts already existed.
         let (before, after) = (with("1e999"), with("1"));
         let found = Trigger::detect(b"package.json", Some(before.as_bytes()), after.as_bytes());
         assert_eq!(found, Some(Trigger::LifecycleScript));

@@ -1,5 +1,5 @@
-//! Parts of a receipt that verification ignores: members that this version does not know, and signatures of
-//! keys outside the keyring (D-4).
+//! Lists the parts of a receipt that verification ignores: members that this version does not know, and
+//! signatures by keys outside the keyring (D-4).
 
 use std::fmt;
 
@@ -14,22 +14,22 @@ use crate::bundle::ReceiptBundle;
 use crate::document::format_of;
 use crate::signature;
 
-/// Maximum number of listed parts.
+/// Maximum number of ignored parts to list.
 const UNREAD_MAX: usize = 20;
-/// Maximum length of a shown name, in bytes.
+/// Maximum number of bytes of a name that a message shows.
 const SHOWN_BYTES_MAX: usize = 200;
 
-/// Part that proves nothing, as it was not verified.
+/// Part of a receipt that verification ignores, so that it proves nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unread {
-    /// Member of an object.
+    /// Member of an object that this version does not know.
     Member {
-        /// Path of names to the member, joined by `.`.
+        /// Dotted path of names that leads to the member.
         name: String,
     },
-    /// Signature.
+    /// Signature by a key that is not in the keyring.
     Signature {
-        /// Id of the key that it names; empty if it names none.
+        /// Id of the key that the signature names, or an empty string if it names none.
         key: String,
     },
 }
@@ -39,10 +39,10 @@ impl fmt::Display for Unread {
         match self {
             Self::Member { name } => {
                 let name = Cut(name.as_bytes(), SHOWN_BYTES_MAX);
-                write!(f, "the member `{name}`, which this version does not know")
+                write!(f, "the unknown member `{name}`")
             }
             Self::Signature { key } if key.is_empty() => {
-                write!(f, "a signature that is of no key in the keyring")
+                write!(f, "a signature without a key id that no key in the keyring made")
             }
             Self::Signature { key } => {
                 let key = Cut(key.as_bytes(), SHOWN_BYTES_MAX);
@@ -52,15 +52,15 @@ impl fmt::Display for Unread {
     }
 }
 
-/// Lists the parts that the verification of a receipt, with or without its proof, ignores. The list is empty
-/// for bytes that are not a receipt.
+/// Lists the parts that verification of a receipt or receipt bundle ignores. The list is empty if `bytes` is
+/// not a receipt.
 pub fn unread(bytes: &[u8], keyring: &Keyring) -> Vec<Unread> {
     found(bytes, keyring).unwrap_or_default()
 }
 
 fn found(bytes: &[u8], keyring: &Keyring) -> Option<Vec<Unread>> {
     let given = canonical::read(bytes).ok()?;
-    // Serialising the result again shows which parts were read.
+    // Serializing the parsed document again shows which parts were read.
     let (envelope, known) = if format_of(&given) == ReceiptBundle::FORMAT {
         let bundle = ReceiptBundle::read(bytes).ok()?;
         let known = bundle.to_vec().ok()?;
@@ -89,7 +89,7 @@ fn found(bytes: &[u8], keyring: &Keyring) -> Option<Vec<Unread>> {
     Some(unread)
 }
 
-/// Collects the members of `given` that `known` lacks.
+/// Collects the members of `given` that are missing in `known`.
 fn compare<'v>(
     given: &'v Value,
     known: &Value,
@@ -102,7 +102,7 @@ fn compare<'v>(
                 names.push(name);
                 match known.get(name) {
                     Some(known) => compare(value, known, names, unread),
-                    // An optional member with the value null may also be left out.
+                    // An optional member that is null may be omitted when serializing.
                     None if value.is_null() => {}
                     None => unread.push(Unread::Member { name: names.join(".") }),
                 }

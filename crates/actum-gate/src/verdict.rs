@@ -1,27 +1,28 @@
-//! Verdicts of the gates, and their combination.
+//! Verdicts of the gates, and rules to combine them.
 
 use actum_record::receipt::GateRecord;
 use serde::{Deserialize, Serialize};
 
 use crate::gate_name::GateName;
 
-/// Verdict of a gate, or the strictest of all gates.
+/// Verdict of one gate, or the combined verdict of all gates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Allowed.
+    /// The change is allowed.
     Allow,
-    /// Allowed with an approval.
+    /// The change is allowed only with an approval.
     NeedsApproval,
-    /// Denied, even with an approval.
+    /// The change is denied, even with an approval.
     Deny,
 }
 
 impl Verdict {
-    /// All verdicts, the strictest last.
+    /// All verdicts, ordered from the least to the most strict.
     pub const ALL: [Self; 3] = [Self::Allow, Self::NeedsApproval, Self::Deny];
 
-    /// Combines the strictest verdict with that of the approval gate, which can lift `NeedsApproval` but not `Deny`.
+    /// Combines the strictest verdict of the other gates with the verdict of the approval gate. An approval can
+    /// lift `NeedsApproval`, but not `Deny`.
     #[must_use]
     pub fn answered(self, answer: Self) -> Self {
         match self {
@@ -30,7 +31,7 @@ impl Verdict {
         }
     }
 
-    /// Combines recorded verdicts of gates. An unknown word allows nothing.
+    /// Combines the recorded verdicts of all gates. An unknown verdict counts as `Deny`.
     pub fn together(gates: &[GateRecord]) -> Self {
         let verdict = |gate: &GateRecord| {
             Self::ALL.into_iter().find(|it| it.as_str() == gate.verdict).unwrap_or(Self::Deny)
@@ -45,7 +46,7 @@ impl Verdict {
         last.map_or(strictest, |approval| strictest.answered(verdict(approval)))
     }
 
-    /// Returns the word used in documents.
+    /// Returns the word for the verdict in documents.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Allow => "allow",

@@ -1,11 +1,11 @@
-//! Author and time of a commit.
+//! Author of a commit, with the time of the commit.
 
 use actum_core::Timestamp;
 use actum_core::path::Cut;
 
 use crate::problem::{GitProblem, ResultExt};
 
-/// Author and committer of a commit, with its time. The time is written in seconds, in UTC.
+/// Author and committer of a commit, with its time. git stores the time in seconds and in UTC.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Author {
     name: String,
@@ -13,25 +13,25 @@ pub struct Author {
     at: Timestamp,
 }
 
-/// Error of a name or an address that git has no form for.
+/// Reason why git cannot represent an author's name or address.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{}` cannot be the {what} of an author: it needs a letter or a digit, and neither `<`, `>` nor a \
-     control character",
+    "`{}` is not a valid author {what}: it must contain a letter or digit, but no `<`, `>` or control \
+     character",
     Cut(given.as_bytes(), 80)
 )]
 pub struct AuthorError {
-    /// The given text.
+    /// Name or address that was given.
     pub given: String,
-    /// Name of the field: name or address.
+    /// Kind of field, which is `name` or `address`.
     pub what: &'static str,
 }
 
 impl Author {
-    /// Creates an author with a name, an address and the time of the commit.
+    /// Creates an author from a name, an email address and the time of the commit.
     ///
     /// # Errors
-    /// [`AuthorError`]: git would cut the text off, or take part of it for another field.
+    /// Returns [`AuthorError`] if git would truncate the name or address, or parse a part of it as another field.
     pub fn new(name: &str, email: &str, at: Timestamp) -> Result<Self, AuthorError> {
         for (what, text) in [("name", name), ("address", email)] {
             let is_harmless = text.chars().all(|c| !c.is_control() && !matches!(c, '<' | '>'));
@@ -42,16 +42,16 @@ impl Author {
         Ok(Self { name: name.to_owned(), email: email.to_owned(), at })
     }
 
-    /// Returns name and address in git's form: `Ada <ada@example.org>`.
+    /// Returns the name and address as git writes them, such as `Ada <ada@example.org>`.
     pub fn shown(&self) -> String {
         format!("{} <{}>", self.name, self.email)
     }
 
     pub(crate) fn signature(&self) -> Result<git2::Signature<'static>, GitProblem> {
-        // git has no commits before 1970.
+        // git cannot represent times before 1970.
         let seconds = self.at.micros().div_euclid(1_000_000).max(0);
         git2::Signature::new(&self.name, &self.email, &git2::Time::new(seconds, 0))
-            .doing("naming the author")
+            .doing("creating the author signature")
     }
 }
 
@@ -59,7 +59,7 @@ impl Author {
 mod tests {
     use super::*;
 
-    /// EX-17
+    /// EX-17: names and addresses that would inject a field into a commit are rejected.
     #[test]
     fn no_author_can_add_a_field_to_a_commit() {
         let at = Timestamp::from_micros(0);

@@ -1,14 +1,14 @@
-//! Objects that are read whole only if their header says that they are small enough: a few megabytes of a loose object
-//! can hold gigabytes.
+//! Reads git objects only if their header states an acceptable size, because a loose object of a few megabytes can
+//! expand to gigabytes.
 
 use git2::{Blob, Commit, ErrorClass, ErrorCode, Oid, Repository as Raw, Tree};
 
-/// Size of the largest blob that is read, in bytes: 50 MB, the limit of a file of a task.
+/// Maximum size of a blob to read, in bytes: 50 MB, which is the limit for a file of a task.
 const FILE_BYTES_MAX: u64 = 50_000_000;
-/// Size of the largest commit or tree that is read, in bytes: 64 MiB.
+/// Maximum size of a commit or tree to read, in bytes: 64 MiB.
 const STRUCTURE_BYTES_MAX: u64 = 64 << 20;
 
-/// Reading of objects of a bounded size.
+/// Lookup of git objects that fails if the object is too large.
 pub(crate) trait Bounded {
     fn bounded_commit(&self, id: Oid) -> Result<Commit<'_>, git2::Error>;
     fn bounded_tree(&self, id: Oid) -> Result<Tree<'_>, git2::Error>;
@@ -37,6 +37,7 @@ fn check_size(raw: &Raw, id: Oid, max: u64) -> Result<(), git2::Error> {
     if u64::try_from(size).unwrap_or(u64::MAX) <= max {
         return Ok(());
     }
-    let message = format!("the object {id} has {size} bytes, and at most {max} are read");
+    let message =
+        format!("the object {id} is too large to read ({size} bytes, but the limit is {max})");
     Err(git2::Error::new(ErrorCode::GenericError, ErrorClass::Odb, message))
 }

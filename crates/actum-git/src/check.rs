@@ -1,4 +1,4 @@
-//! Check, before a run, that its files can be committed.
+//! Checks before a run whether its files can be committed.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -17,41 +17,42 @@ use crate::repository::{Handle, Repository};
 use crate::tree::{EXECUTABLE, Entry, REGULAR};
 use crate::unfit::Unfit;
 
-/// Path that a run will change, with its file before the run.
+/// Path that a run will change, with the file's state before the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Before {
-    /// The path.
+    /// Path of the file.
     pub path: RelPath,
-    /// The file, or `None` if it was missing.
+    /// State of the file before the run, or `None` if it does not exist.
     pub state: Option<FileState>,
 }
 
-/// Files that can be committed on top of the HEAD that was checked, and of no other.
+/// Files that can be committed on top of the HEAD that they were checked against. The check is not valid for any other
+/// HEAD.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[must_use = "it says what a commit may hold"]
+#[must_use = "the result is needed to create the commit"]
 pub struct Checked {
     pub(crate) head: Head,
-    /// Entry of HEAD at each path.
+    /// Entry in HEAD for each path, if there is one.
     pub(crate) files: BTreeMap<RelPath, Option<Entry>>,
 }
 
 impl Checked {
-    /// Returns the branch that the commit would go to: `main`.
+    /// Returns the short name of the branch to commit to, such as `main`.
     pub fn branch(&self) -> String {
         self.head.branch_name()
     }
 }
 
 impl Repository {
-    /// Checks that the files of a run could be committed. Each must be in HEAD and in the index exactly as it was
-    /// before the run, and git must store its bytes unchanged.
+    /// Checks that the files of a run can be committed. Each file must be in HEAD and in the index exactly as it is
+    /// before the run, and git must be able to store its bytes unchanged.
     ///
-    /// Reads only the repository, `.gitattributes` and `.gitignore`; no file of the run is opened.
+    /// Reads only the repository, `.gitattributes` and `.gitignore`. The files themselves are not opened.
     ///
     /// # Errors
-    /// [`GitProblem::Dirty`] or [`GitProblem::Unfit`] with the first such path; [`GitProblem::InProgress`],
-    /// [`GitProblem::DetachedHead`] and [`GitProblem::UnbornHead`] where there is nothing to commit to; and the errors
-    /// of [`Repository::open`].
+    /// Returns [`GitProblem::Dirty`] or [`GitProblem::Unfit`] for the first file that cannot be committed. If there is
+    /// no branch to commit to, the error is [`GitProblem::InProgress`], [`GitProblem::DetachedHead`] or
+    /// [`GitProblem::UnbornHead`]. All errors of [`Repository::open`] are also possible.
     pub fn check(&self, files: &[Before]) -> Result<Checked, GitProblem> {
         let handle = self.handle()?;
         handle.is_at_rest()?;
@@ -70,7 +71,7 @@ impl Repository {
     }
 }
 
-/// HEAD and the index, for lookups by path.
+/// Tree of HEAD and the index, for lookups by path.
 pub(crate) struct View<'h> {
     handle: &'h Handle,
     pub(crate) tree: Tree<'h>,
@@ -93,7 +94,8 @@ impl<'h> View<'h> {
         Ok(Self { handle, tree, index })
     }
 
-    /// Returns the entry of HEAD and the index at a path, if it equals the file from before the run.
+    /// Returns the entry at a path if HEAD, the index and the file before the run are equal. Otherwise it returns an
+    /// error.
     fn entry_before(
         &self,
         path: &RelPath,
@@ -143,13 +145,13 @@ impl<'h> View<'h> {
             return Ok(Some(Entry { blob: found.id(), mode }));
         }
         if found.kind() == Some(ObjectType::Tree) {
-            // The run has to remove the directory first: building the tree of the commit checks that.
+            // The run has to remove this directory first, which is checked when the commit's tree is built.
             return Ok(None);
         }
         Err(GitProblem::Dirty { path: path.clone(), dirt: Dirt::Kind })
     }
 
-    /// Refuses a path whose entry in the index differs from HEAD.
+    /// Returns an error if the index entry of a path differs from HEAD.
     pub(crate) fn is_unstaged(
         &self,
         path: &RelPath,
@@ -161,14 +163,14 @@ impl<'h> View<'h> {
         Ok(())
     }
 
-    /// Refuses paths that git does not accept, and those in other repositories. A directory that was found sound is not
-    /// examined again.
+    /// Rejects paths that git does not accept, and paths in other repositories. Directories in `seen` were accepted
+    /// before and are not checked again.
     fn accepts(&self, path: &RelPath, seen: &mut BTreeSet<RelPath>) -> Result<(), GitProblem> {
         let unfit = |unfit| GitProblem::Unfit { path: path.clone(), unfit };
         let raw = &self.handle.raw;
         let mut builder = raw.treebuilder(None).doing(DOING)?;
         for name in path.components() {
-            // Never written: the builder knows which names git accepts.
+            // The builder is only used to check which names git accepts. Nothing is written.
             if builder.insert(name, self.tree.id(), 0o040_000).is_err() {
                 return Err(unfit(Unfit::Name));
             }
@@ -205,8 +207,8 @@ impl<'h> View<'h> {
         Ok(())
     }
 
-    /// Checks that `.gitattributes` and `.gitignore` in a directory are files, where they exist: libgit2 would wait for
-    /// the other end of a FIFO, and git follows no links there.
+    /// Checks that `.gitattributes` and `.gitignore` in a directory are regular files, if they exist. libgit2 would
+    /// block on a FIFO, and git does not follow symbolic links there.
     fn rules_are_files(&self, directory: Option<&RelPath>) -> Result<(), Unfit> {
         for name in [".gitattributes", ".gitignore"] {
             let at = match directory {
@@ -223,14 +225,14 @@ impl<'h> View<'h> {
     }
 }
 
-/// Returns true if the entry of an index at a path differs from HEAD.
+/// Returns true if the index entry of a path differs from HEAD.
 pub(crate) fn is_staged(index: &Index, path: &RelPath, in_head: Option<Entry>) -> bool {
     let staged = index.get_path(as_path(path), 0);
     let staged = staged.map(|entry| (entry.id, i32::try_from(entry.mode).unwrap_or(0)));
     staged != in_head.map(|entry| (entry.blob, entry.mode))
 }
 
-/// Returns the mode under which git stores a file.
+/// Returns the mode that git stores for a file.
 pub(crate) fn git_mode(mode: FileMode) -> i32 {
     if mode.bits() & 0o100 == 0 { REGULAR } else { EXECUTABLE }
 }

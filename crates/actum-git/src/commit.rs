@@ -1,4 +1,4 @@
-//! Commit of exactly a run's files.
+//! Creates a commit of exactly the files that a run changed.
 
 use std::collections::BTreeSet;
 use std::fs::{self, OpenOptions};
@@ -21,56 +21,57 @@ use crate::repository::{Handle, Repository};
 use crate::tree::{self, Entry};
 use crate::unfit::Unfit;
 
-/// Path with the file that a run left, if any. A renamed file is two of these.
+/// Path that a run changed, with its new content. A renamed file is represented by two changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change<'a> {
-    /// The path.
+    /// Path of the file.
     pub path: &'a RelPath,
-    /// The file, or `None` if it is gone.
+    /// File after the run, or `None` if the run removed it.
     pub after: Option<NewFile<'a>>,
 }
 
-/// File as a run left it.
+/// Content and mode of a file after a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct NewFile<'a> {
-    /// Its bytes.
+    /// Content of the file.
     pub bytes: &'a [u8],
-    /// Its mode; git keeps only the owner's executable bit.
+    /// Mode of the file. git only stores the owner's executable bit.
     pub mode: FileMode,
 }
 
-/// Outcome of a commit.
+/// Outcome of [`Repository::commit`].
 #[derive(Debug)]
-#[must_use = "it says whether there is a commit"]
+#[must_use = "the outcome states whether a commit was created"]
 pub enum Outcome {
-    /// The branch is at a new commit, which is on the disk.
+    /// The branch points to a new commit, which was synced to disk.
     Committed(Committed),
-    /// The files equal those of HEAD, as git sees them; no commit was made.
+    /// No commit was created, because git sees no difference between the files and HEAD.
     Unchanged,
 }
 
-/// Commit that was made.
+/// Commit that was created.
 #[derive(Debug)]
 pub struct Committed {
-    /// Its id.
+    /// Id of the commit.
     pub id: CommitId,
-    /// Outcome for the user's index.
+    /// Result of updating the user's index.
     pub index: IndexOutcome,
 }
 
 impl Repository {
-    /// Makes a commit that holds exactly these files on top of the HEAD that was checked, and moves the branch to it.
-    /// The reflog entry is `actum: run` and the run that `message` names. When this returns, the commit and the branch
-    /// are on the disk.
+    /// Creates a commit with exactly these files on top of the HEAD that was checked, and moves the branch to it. The
+    /// reflog message is `actum: run` followed by the run that `message` names. When this method returns, the commit
+    /// and the branch have been synced to disk.
     ///
-    /// The bytes are those that are given; the files themselves are not opened. The entries of these files in the
-    /// user's index are updated, and everything else that is staged remains so. Nothing is signed, since that would run
-    /// a program.
+    /// The content comes from `files`, and the files in the work tree are not opened. The user's index is updated for
+    /// these files, and all other staged changes are kept. The commit is not signed, because signing would run a
+    /// program.
     ///
     /// # Errors
-    /// [`GitProblem::HeadMoved`] if HEAD differs from the checked one; [`GitProblem::Dirty`] if one of the files was
-    /// staged meanwhile; [`GitProblem::Unfit`] if git would not store new bytes unchanged; [`GitProblem::NotChecked`]
-    /// for a file that was not checked. Only [`GitProblem::NotDurable`] leaves a branch that was moved.
+    /// Returns [`GitProblem::HeadMoved`] if HEAD is not the one that was checked, and [`GitProblem::NotChecked`] if a
+    /// file was not checked. Returns [`GitProblem::Dirty`] if a file has been staged since the check, and
+    /// [`GitProblem::Unfit`] if git would not store the new bytes unchanged. If an error is returned, the branch was
+    /// not moved, except for [`GitProblem::NotDurable`].
     pub fn commit(
         &self,
         checked: &Checked,
@@ -95,7 +96,7 @@ impl Repository {
             Err(NotReady::Stop(problem)) => return Err(problem),
         };
         move_branch(&handle, &checked.head, id, message, author)?;
-        // libgit2 releases the lock of HEAD a moment before it moves the branch.
+        // Read HEAD again, because libgit2 releases the lock on HEAD shortly before it moves the branch.
         let is_head = Head::read(&handle.raw)
             .is_ok_and(|now| now.branch == checked.head.branch && now.commit == id);
         let pending = pending.and_then(|ready| match is_head {
@@ -111,7 +112,8 @@ impl Repository {
 }
 
 impl Repository {
-    /// Writes the commit and its trees, whose blobs are written; `None` if its tree is that of HEAD.
+    /// Writes the commit and its trees. The blobs must already be written. Returns `None` if the tree is the same as in
+    /// HEAD.
     fn write_commit(
         &self,
         head: &Head,
@@ -119,8 +121,8 @@ impl Repository {
         message: &Message,
         author: &Author,
     ) -> Result<Option<Oid>, GitProblem> {
-        const DOING: &str = "making the commit";
-        // New objects are in memory at first, and are gone with this handle.
+        const DOING: &str = "creating the commit";
+        // New objects are first kept in memory, and are discarded together with this handle.
         let Handle { raw, .. } = &self.handle()?;
         let odb = raw.odb().doing(DOING)?;
         let _memory = odb.add_new_mempack_backend(i32::MAX).doing(DOING)?;
@@ -142,7 +144,7 @@ impl Repository {
     }
 }
 
-/// Returns the new entry of each path, and the blobs of the new files, after all were checked.
+/// Checks all files, and returns the new entry of each path and the blobs of the new files.
 fn judged<'a>(
     handle: &Handle,
     view: &View<'_>,
@@ -172,8 +174,8 @@ fn judged<'a>(
     Ok((moved, blobs))
 }
 
-/// Sets the mode of the file that is about to replace that of a reference to the old mode, whatever the umask is. A
-/// reference in `packed-refs` has no file yet.
+/// Copies the mode of a reference to its `.lock` file, which will replace it, so that the umask has no effect. Does
+/// nothing for a reference that only exists in `packed-refs`.
 fn keep_mode(reference: &Path) -> std::io::Result<()> {
     let mut lock = reference.as_os_str().to_owned();
     lock.push(".lock");
@@ -181,14 +183,15 @@ fn keep_mode(reference: &Path) -> std::io::Result<()> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(error),
         Ok(found) if found.is_file() => {
-            // The lock belongs to this process, so no other process replaces it.
+            // This process holds the lock, so no other process replaces the file.
             OpenOptions::new().write(true).open(lock)?.set_permissions(found.permissions())
         }
         Ok(_) => Ok(()),
     }
 }
 
-/// Moves the branch from the commit that was checked to the new one, while no other process can move it or HEAD.
+/// Moves the branch from the commit that was checked to the new one. A lock prevents other processes from moving the
+/// branch or HEAD at the same time.
 fn move_branch(
     handle: &Handle,
     head: &Head,
@@ -216,7 +219,7 @@ fn move_branch(
     let moved = transaction.commit().doing(DOING);
     match moved {
         Ok(()) => Ok(()),
-        // The name may be there although the disk did not confirm it.
+        // The branch may have been moved even if the disk did not confirm it.
         Err(source) if Head::read(raw).is_ok_and(|now| now.commit == to) => {
             let (commit, source) = (CommitId::from_oid(to), Box::new(source));
             Err(GitProblem::NotDurable { branch, commit, source })

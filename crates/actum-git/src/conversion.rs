@@ -1,7 +1,8 @@
-//! Conversion of the bytes of a file by git.
+//! Determines whether git would convert the content of a file when storing it.
 //!
-//! No filter is ever run to find out. The conversion follows from settings, attributes and the bytes (`convert.c` of
-//! git). Where that would take more than a look, a file counts as converted, which costs its commit and loses nothing.
+//! The result follows from settings, attributes and the content, like in git's `convert.c`, and no filter is run. In
+//! cases that would need a closer look, the file is treated as converted. Such a file is not committed, but nothing is
+//! lost.
 
 use std::path::Path;
 
@@ -12,7 +13,7 @@ use crate::unfit::Conversion;
 
 const DOING: &str = "reading the attributes of a file";
 
-/// Rules of git for the content of one path.
+/// Conversion rules of git for the content of one path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ContentRules {
     always: Option<Conversion>,
@@ -20,14 +21,14 @@ pub(crate) struct ContentRules {
     line_ends: LineEnds,
 }
 
-/// Treatment of CRLF.
+/// Treatment of CRLF line endings by git.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum LineEnds {
-    /// Unchanged.
+    /// CRLF is kept.
     Kept,
-    /// Converted to LF, if git takes the content for text.
+    /// CRLF is converted to LF if git considers the content to be text.
     OfText(Conversion),
-    /// Always converted to LF.
+    /// CRLF is always converted to LF.
     Always,
 }
 
@@ -44,7 +45,7 @@ impl ContentRules {
         Ok(Self { always, ident, line_ends: LineEnds::new(raw, path)? })
     }
 
-    /// Returns the conversion of `bytes` by git, if any.
+    /// Returns the conversion that git would apply to `bytes`, if any.
     pub(crate) fn converts(&self, bytes: &[u8]) -> Option<Conversion> {
         if self.always.is_some() {
             return self.always;
@@ -56,12 +57,12 @@ impl ContentRules {
         match self.line_ends {
             LineEnds::Kept => None,
             LineEnds::Always => has_crlf().then_some(Conversion::LineEnds),
-            // With a NUL the content is binary for git, whatever else it has.
+            // git treats content that contains a NUL byte as binary.
             LineEnds::OfText(why) => (!bytes.contains(&0) && has_crlf()).then_some(why),
         }
     }
 
-    /// Returns the conversion of any bytes by git, if any.
+    /// Returns the conversion that git would apply to any content of the path, if there is one.
     pub(crate) fn always(&self) -> Option<Conversion> {
         self.always
     }
@@ -69,7 +70,7 @@ impl ContentRules {
 
 impl LineEnds {
     fn new(raw: &Raw, path: &Path) -> Result<Self, GitProblem> {
-        // `crlf` is the earlier name of `text`, and counts if `text` is not given.
+        // `crlf` is the former name of `text`, and only applies if `text` is not specified.
         let mut found = attribute(raw, path, "text", Named::new)?;
         if found == Named::Nothing {
             found = attribute(raw, path, "crlf", Named::new)?;
@@ -86,7 +87,7 @@ impl LineEnds {
     }
 }
 
-/// Value of an attribute about text.
+/// Value of the attribute `text` or `crlf`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Named {
     Nothing,
@@ -102,7 +103,7 @@ impl Named {
             AttrValue::False => Self::Off,
             AttrValue::True => Self::On,
             AttrValue::String("auto") => Self::Auto,
-            // `crlf=input`; and a value that git does not know counts as the strictest.
+            // This covers `crlf=input`. Unknown values are treated as the strictest one.
             AttrValue::String(_) | AttrValue::Bytes(_) => Self::On,
         }
     }
@@ -125,7 +126,7 @@ fn is_text(value: &AttrValue<'_>) -> bool {
     }
 }
 
-/// Returns true if `core.autocrlf` has any value except no.
+/// Returns true if `core.autocrlf` is set to any value except false.
 fn is_automatic(raw: &Raw) -> Result<bool, GitProblem> {
     let config = raw.config().doing(DOING)?;
     match config.get_entry("core.autocrlf") {

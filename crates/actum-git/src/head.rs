@@ -1,15 +1,15 @@
-//! Branch that is checked out, and its commit.
+//! Reads the branch that is checked out, and its commit.
 
 use git2::{Oid, ReferenceType, Repository as Raw};
 
 use crate::problem::{GitProblem, ResultExt};
 
-/// Branch that HEAD names, and its commit.
+/// Branch that HEAD refers to, and its commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Head {
-    /// Full name of the branch: `refs/heads/main`.
+    /// Full name of the branch, such as `refs/heads/main`.
     pub(crate) branch: String,
-    /// The commit.
+    /// Commit that the branch points to.
     pub(crate) commit: Oid,
 }
 
@@ -34,14 +34,14 @@ impl Head {
         };
         match (reference.kind(), reference.target()) {
             (Some(ReferenceType::Direct), Some(commit)) => Ok(Self { branch, commit }),
-            // A branch that refers to another one: it is unclear which of them would move.
+            // For a branch that refers to another branch, it is unclear which of the two would move.
             (Some(ReferenceType::Direct | ReferenceType::Symbolic) | None, _) => {
                 Err(GitProblem::DetachedHead)
             }
         }
     }
 
-    /// Returns the short name of the branch, as users write it.
+    /// Returns the short name of the branch, such as `main`.
     pub(crate) fn branch_name(&self) -> String {
         short(&self.branch)
     }

@@ -1,25 +1,25 @@
-//! Id of a commit.
+//! Id of a git commit.
 
 use std::fmt;
 use std::str::FromStr;
 
 use actum_core::path::Cut;
 
-/// Id of a commit: SHA-1, written as 40 lowercase hexadecimal characters.
+/// Id of a commit, which is a SHA-1 digest written as 40 lowercase hexadecimal characters.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CommitId(git2::Oid);
 
-/// Number of bytes of an invalid commit id that an error shows.
+/// Maximum number of bytes of an invalid commit id that an error message shows.
 const SHOWN_BYTES_MAX: usize = 80;
 
-/// Error of a text that is not the id of a commit.
+/// Error for text that is not a commit id.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{}` is not the name of a commit: expected 40 hexadecimal characters",
+    "`{}` is not a commit id: expected 40 hexadecimal characters",
     Cut(given.as_bytes(), SHOWN_BYTES_MAX)
 )]
 pub struct CommitIdError {
-    /// The text that was given.
+    /// Text that was given.
     pub given: String,
 }
 
@@ -48,7 +48,7 @@ impl fmt::Debug for CommitId {
 impl FromStr for CommitId {
     type Err = CommitIdError;
 
-    /// Reads 40 hexadecimal characters of either case; a shortened id is rejected.
+    /// Parses 40 hexadecimal characters in upper or lower case. Abbreviated ids are rejected.
     fn from_str(text: &str) -> Result<Self, CommitIdError> {
         let whole = text.len() == 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
         let oid = whole.then(|| git2::Oid::from_str(text).ok()).flatten();
@@ -60,7 +60,7 @@ impl FromStr for CommitId {
 mod tests {
     use super::*;
 
-    /// EX-17
+    /// EX-17: only a full 40-character id is accepted as a commit id.
     #[test]
     fn only_a_whole_name_is_the_name_of_a_commit() {
         let whole = "0123456789abcdef0123456789abcdef01234567";

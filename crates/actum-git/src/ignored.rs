@@ -1,4 +1,4 @@
-//! Directories that git ignores (gitignore(5)), found without running git.
+//! Determines which directories git ignores (gitignore(5)), without running git.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -8,24 +8,25 @@ use std::path::Path;
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-/// Name of the files with patterns.
+/// Name of the files that contain ignore patterns.
 const FILE: &str = ".gitignore";
 
-/// Patterns of a work tree. Those of the user (`core.excludesFile`) do not count.
+/// Ignore patterns of a work tree. The user's own patterns (`core.excludesFile`) are not considered.
 pub struct IgnoredDirectories<R> {
-    /// Reads a file below the root; returns `None` if it is missing or unreadable.
+    /// Reads a file below the root. Returns `None` if the file is missing or unreadable.
     read: R,
-    /// Patterns of each directory that was checked.
+    /// Patterns of each directory that was already checked.
     patterns: HashMap<Vec<u8>, Gitignore>,
 }
 
 impl<R: Fn(&[u8]) -> Option<Vec<u8>>> IgnoredDirectories<R> {
-    /// Creates patterns that are read by `read`, which is given paths below the root.
+    /// Creates an empty cache of patterns. Pattern files are read with `read`, which receives paths relative to the
+    /// root.
     pub fn new(read: R) -> Self {
         Self { read, patterns: HashMap::new() }
     }
 
-    /// Returns true if git ignores a directory, provided that it ignores none above it.
+    /// Returns true if git ignores `directory`. The caller must have checked that none of its parents is ignored.
     pub fn has(&mut self, directory: &[u8]) -> bool {
         let mut end = directory.len();
         // Patterns in nearer directories take precedence.
@@ -55,7 +56,7 @@ impl<R: Fn(&[u8]) -> Option<Vec<u8>>> IgnoredDirectories<R> {
             let mut add = |file: &[u8]| {
                 let text = read(file).unwrap_or_default();
                 for line in String::from_utf8_lossy(&text).lines() {
-                    drop(builder.add_line(None, line)); // git ignores invalid patterns, too
+                    drop(builder.add_line(None, line)); // git also ignores invalid patterns
                 }
             };
             if directory.is_empty() {
@@ -73,7 +74,7 @@ impl<R: Fn(&[u8]) -> Option<Vec<u8>>> IgnoredDirectories<R> {
 mod tests {
     use super::*;
 
-    /// Issue 27
+    /// Issue 27: the nearest matching pattern decides whether a directory is ignored.
     #[test]
     fn the_nearest_pattern_tells_whether_a_directory_is_ignored() {
         let files = |path: &[u8]| {

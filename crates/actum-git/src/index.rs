@@ -1,9 +1,10 @@
-//! Update of the user's index: only the entries of the committed files change.
+//! Updates the entries of committed files in the user's index. All other entries stay unchanged.
 //!
-//! libgit2 would compare other files of the work tree when it writes the index of a repository. It does so because a
-//! file that changed in the moment in which an index was written looks unchanged. So a copy that belongs to no
-//! repository is changed, under the lock that git uses, and replaces the index. It keeps the time of the old one, by
-//! which git recognises such entries. The new entries hold no time at all, so git compares these files once.
+//! When libgit2 writes the index of a repository, it also compares other files of the work tree. It does so because a
+//! file that changes at the moment of the write looks unchanged afterwards. To avoid this comparison, a copy of the
+//! index that belongs to no repository is changed under git's own lock, and then replaces the index. The copy keeps the
+//! modification time of the old index, by which git detects such entries. The new entries have no file times, so git
+//! compares these files once.
 
 use std::fs::{self, OpenOptions};
 use std::io;
@@ -18,88 +19,82 @@ use crate::objects;
 use crate::problem::{Dirt, GitProblem};
 use crate::tree::Entry;
 
-/// Outcome for the user's index.
+/// Result of updating the user's index after a commit.
 #[derive(Debug)]
 pub enum IndexOutcome {
-    /// The index has the committed files as they were committed; all else that is staged is unchanged.
+    /// The index contains the committed files. All other staged changes are kept.
     Updated,
-    /// The index is unchanged, so git shows the committed files as staged for a revert, until `git reset -- PATH` is
-    /// run for them.
+    /// The index was not updated, so git shows the committed files as staged for a revert. Running `git reset -- PATH`
+    /// for these files corrects that.
     NotUpdated(IndexProblem),
 }
 
 /// Reason why the user's index was not updated.
 #[derive(Debug, thiserror::Error)]
 pub enum IndexProblem {
-    /// Another process holds its lock.
+    /// Another process holds the lock of the index.
     #[error(
-        "updating the index: another process holds `.git/index.lock`; the commit was made, and the index \
-         was not changed; run `git reset -- PATH` for its files when the lock is gone"
+        "the index was not updated after the commit because another process holds `.git/index.lock`; when \
+         the lock is gone, run `git reset -- PATH` for the committed files"
     )]
     Locked,
-    /// HEAD was moved to another commit in the same moment.
-    #[error(
-        "updating the index: HEAD is no longer at the commit; the commit was made, and the index was not changed"
-    )]
+    /// HEAD moved to another commit right after the commit was created.
+    #[error("the index was not updated after the commit because HEAD moved to another commit")]
     HeadMoved,
-    /// Another process or a user removed the lock.
+    /// Another process or a user removed the lock while it was held.
     #[error(
-        "updating the index: another process removed its lock from the process that held it; the commit was \
-         made, and the index was not changed; run `git reset -- PATH` for its files"
+        "the index was not updated after the commit because its lock was removed while it was held; run \
+         `git reset -- PATH` for the committed files"
     )]
     LockRemoved,
-    /// The index was changed, and the disk did not confirm it.
-    #[error(
-        "updating the index: {0}; the commit was made, and the index was changed, but may be as before after a power cut"
-    )]
+    /// The index was updated, but the disk did not confirm the write.
+    #[error("the index was updated after the commit, but a power failure may undo the update: {0}")]
     NotDurable(io::Error),
-    /// The index has files of the commit as they were before it.
+    /// The index has the state from before the commit for some of the committed files.
     #[error(
-        "the index has files of the commit as they were before it; run `git reset -- PATH` for those that no user staged so"
+        "the index has an older state of some committed files; run `git reset -- PATH` for those that no user staged"
     )]
     Behind,
-    /// The index cannot be read or written.
+    /// libgit2 cannot read or write the index.
     #[error(
-        "updating the index: {0}; the commit was made, and the index was not changed; run `git reset -- PATH` \
-         for its files"
+        "the index was not updated after the commit: {0}; run `git reset -- PATH` for the committed files"
     )]
     Git(#[from] git2::Error),
-    /// The system denies writing it.
+    /// The operating system reports an error for the index or its lock.
     #[error(
-        "updating the index: {0}; the commit was made, and the index was not changed; run `git reset -- PATH` \
-         for its files"
+        "the index was not updated after the commit: {0}; run `git reset -- PATH` for the committed files"
     )]
     Disk(#[from] io::Error),
 }
 
-/// File that was committed: the entry of HEAD before, and the current one.
+/// Committed file, with its entry in HEAD before and after the commit.
 pub(crate) struct Moved<'a> {
     pub(crate) path: &'a RelPath,
     pub(crate) old: Option<Entry>,
     pub(crate) new: Option<Entry>,
 }
 
-/// Index that is ready, under the lock; dropped, it leaves nothing.
+/// New index that is ready to replace the old one, with the lock held. If it is dropped, the copy is removed.
 pub(crate) struct Pending {
     copy: PathBuf,
     index: PathBuf,
-    /// The lock, which is dropped last.
+    /// Lock of the index. It must be dropped after the copy was removed.
     lock: IndexLock,
 }
 
-/// Index that a process left which no longer runs.
+/// Index that a process prepared before it was killed.
 pub(crate) enum LeftIndex {
-    /// Nothing that is known to belong to it.
+    /// No index was found that is known to belong to the commit.
     None,
-    /// An index that is ready, for the commit to which the branch was to be moved.
+    /// The index is ready for the commit that the branch was going to be moved to.
     Ready(Pending),
 }
 
-/// Reason why no index is ready.
+/// Reason why the new index could not be prepared.
 pub(crate) enum NotReady {
-    /// The commit can be made without the index.
+    /// The commit can be created without updating the index.
     Index(IndexProblem),
-    /// The commit must not be made.
+    /// The commit must not be created.
     Stop(GitProblem),
 }
 
@@ -110,12 +105,13 @@ impl<E: Into<IndexProblem>> From<E> for NotReady {
 }
 
 impl Pending {
-    /// Takes the lock and makes the new index beside the old one.
+    /// Takes the lock, and writes the new index next to the old one.
     pub(crate) fn prepare(raw: &Raw, files: &[Moved<'_>]) -> Result<Self, NotReady> {
         let directory = raw.path();
         let own = IndexLock::own(directory)?.ok_or(IndexProblem::Locked)?;
-        // Under actum's lock this name belongs to actum, and a file that has it is left of a process that was killed.
-        // It is removed before git's lock is taken, so a process that finds both knows that they belong together.
+        // While actum's own lock is held, only actum uses this file name, so an existing file is a leftover of a killed
+        // process. It is removed before git's lock is taken, so that a process that finds both knows that they belong
+        // together.
         let copy = directory.join("index.actum");
         remove(&copy)?;
         let lock = own.take()?.ok_or(IndexProblem::Locked)?;
@@ -124,12 +120,12 @@ impl Pending {
         Ok(pending)
     }
 
-    /// Finds the index of a process that was killed between [`Self::prepare`] and [`Self::publish`]. Other leftovers of
-    /// that process are removed.
+    /// Finds the index that a killed process left between [`Self::prepare`] and [`Self::publish`], and removes other
+    /// leftovers of that process.
     ///
     /// # Errors
-    /// `LockRemoved` if the index may have been changed since; `Locked` if another process is about to change it;
-    /// `Disk`.
+    /// Returns `LockRemoved` if the index may have changed since, `Locked` if another process is about to change it,
+    /// and `Disk` for errors of the file system.
     pub(crate) fn left(raw: &Raw) -> Result<LeftIndex, IndexProblem> {
         let directory = raw.path();
         let copy = directory.join("index.actum");
@@ -147,7 +143,8 @@ impl Pending {
         }
     }
 
-    /// Returns true if the index is the one that was copied, whose time the copy has.
+    /// Returns true if the current index is still the one that was copied, or is missing. The copy has the modification
+    /// time of the original.
     fn is_of_this_index(&self) -> io::Result<bool> {
         let time = |path: &Path| match fs::symlink_metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -188,12 +185,12 @@ impl Pending {
         Ok(())
     }
 
-    /// Opens the index that is ready.
+    /// Opens the new index.
     pub(crate) fn ready(&self) -> Result<Index, git2::Error> {
         Index::open(&self.copy)
     }
 
-    /// Replaces the old index by the new one, and releases the lock.
+    /// Replaces the old index with the new one, and releases the lock.
     pub(crate) fn publish(self) -> Result<(), IndexProblem> {
         if !self.lock.is_taken()? {
             return Err(IndexProblem::LockRemoved);
@@ -205,12 +202,13 @@ impl Pending {
 
 impl Drop for Pending {
     fn drop(&mut self) {
-        // A copy that cannot be removed here blocks the next one, which reports it.
+        // If the copy cannot be removed here, the next attempt to prepare an index reports it.
         remove(&self.copy).ok();
     }
 }
 
-/// Returns an entry without the file system's facts about the file; marks that the user set remain.
+/// Returns an index entry without file times and other file metadata. Flags that the user set on the existing entry are
+/// kept.
 fn entry(path: &RelPath, new: Entry, held: Option<&IndexEntry>) -> IndexEntry {
     let never = IndexTime::new(0, 0);
     IndexEntry {
@@ -229,7 +227,7 @@ fn entry(path: &RelPath, new: Entry, held: Option<&IndexEntry>) -> IndexEntry {
     }
 }
 
-/// Copies a file, and returns the system's facts about it; `None` if it is missing.
+/// Copies a file and returns its metadata. Returns `None` if it does not exist.
 fn copied(from: &Path, to: &Path) -> io::Result<Option<fs::Metadata>> {
     let mut from = match OpenOptions::new().read(true).open(from) {
         Ok(from) => from,

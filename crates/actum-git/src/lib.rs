@@ -1,18 +1,18 @@
-//! Git as the rollback of task plans (EX-17): a run that succeeded is committed, and rolled back by a revert that is
-//! computed in memory.
+//! Uses git to roll back task plans (EX-17). A successful run is committed, and a rollback reverts that commit in
+//! memory.
 //!
-//! [`Repository::check`] reports before a run whether its files could be committed. [`Repository::commit`] makes a
-//! commit of exactly these files on top of the HEAD that was checked. [`Repository::revert`] returns the content that
-//! files need so that a commit is reverted. No file of the work tree is written here: the caller does that in a
-//! transaction of its own, so that hooks, filters and checkouts of git never take part.
+//! [`Repository::check`] determines before a run whether its files can be committed. [`Repository::commit`] commits
+//! exactly these files on top of the HEAD that was checked. [`Repository::revert`] returns the content that files must
+//! get so that a commit is reverted. This crate never writes files of the work tree. The caller does that in a
+//! transaction of its own, so git's hooks, filters and checkouts are not involved.
 //!
-//! This crate relies on libgit2, which starts no program: no hook, no `filter.*.clean`, no `core.fsmonitor`, no merge
-//! driver. So the conversion that git itself would apply to a file's bytes on their way into a blob is not done here
-//! either. A file to which git would do anything is not committed ([`Unfit::Converted`]).
+//! This crate uses libgit2, which starts no programs such as hooks, `filter.*.clean`, `core.fsmonitor` or merge
+//! drivers. Content is therefore not converted as git would do when storing it in a blob. A file that git would convert
+//! is not committed ([`Unfit::Converted`]).
 //!
-//! Settings are read as git reads them (the system's, the user's, the repository's), except variables whose name begins
-//! with `GIT_`, which change nothing here. Settings can make a file unfit, or the repository one that is not supported.
-//! Settings that could extend what is done are fixed here, above all others (`settings.rs`).
+//! Settings of the system, the user and the repository are read as in git, but environment variables that start with
+//! `GIT_` are ignored. Settings can make a file unfit for a commit, or make the repository unsupported. Settings that
+//! could cause additional actions are overridden with fixed values (`settings.rs`).
 
 mod author;
 mod bounded;

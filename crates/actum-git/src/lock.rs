@@ -1,9 +1,9 @@
-//! Lock of the user's index, which a process that is killed does not keep.
+//! Locks the user's index so that the lock is not left behind if the process is killed.
 //!
-//! git knows a lock by its name: the process that makes `.git/index.lock` has it, and the file that a killed process
-//! leaves blocks all others. actum's lock is a second name of `.git/actum.lock`, on which the live holder has a lock of
-//! the system (flock(2)). So a process that gets that one, and finds both names to be one file, holds what no other
-//! process can claim.
+//! git identifies a lock by its file name: the process that creates `.git/index.lock` holds the lock, and the file
+//! blocks all others even after its process was killed. actum's lock file is a hard link to `.git/actum.lock`, on which
+//! its process also holds an flock(2) lock. A process that gets the flock, and finds that both names refer to the same
+//! file, therefore holds a lock that no other live process holds.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
@@ -12,34 +12,34 @@ use std::path::{Path, PathBuf};
 
 const OWN: &str = "actum.lock";
 
-/// Number of times that a file is opened again if its holder removes it meanwhile.
+/// Number of attempts to open the lock file, because its holder may remove it in the meantime.
 const TRIES: usize = 8;
 
-/// actum's part of the lock, whether or not git's part is taken: its holder alone uses the files that actum left in the
-/// directory. Dropping it releases it, and removes all that is known to be actum's.
+/// Lock of the index that excludes other actum processes and, once taken, also git. The holder may use the files that
+/// actum left in the directory. Dropping it releases the lock and removes the files that are known to belong to actum.
 #[derive(Debug)]
 pub(crate) struct IndexLock {
-    /// File that both names refer to; without hard links the one that `index` refers to.
+    /// File that both names refer to. On a file system without hard links, it is the file at `index`.
     held: File,
     own: PathBuf,
     index: PathBuf,
 }
 
 impl IndexLock {
-    /// Takes actum's own part in a `.git` directory, which keeps other processes of actum away, but not git. Returns
-    /// `None` if another process has it.
+    /// Takes actum's own lock in a `.git` directory, which excludes other actum processes but not git. Returns `None`
+    /// if another process holds it.
     pub(crate) fn own(directory: &Path) -> io::Result<Option<Self>> {
         let (own, index) = (directory.join(OWN), directory.join("index.lock"));
         Ok(held(&own)?.map(|held| Self { held, own, index }))
     }
 
-    /// Returns true if the lock keeps git away. After [`Self::own`] this holds if a process that no longer runs left
-    /// it, and after [`Self::take`] as long as no user removes it by hand.
+    /// Returns true if the lock also excludes git. After [`Self::own`], this is the case if a process that no longer
+    /// runs left its lock. After [`Self::take`], it is the case unless a user removed the lock file.
     pub(crate) fn is_taken(&self) -> io::Result<bool> {
         is_named(&self.held, &self.index)
     }
 
-    /// Keeps git away as well. Returns `None` if another process does.
+    /// Also takes git's lock. Returns `None` if another process holds it.
     pub(crate) fn take(mut self) -> io::Result<Option<Self>> {
         if self.is_taken()? {
             return Ok(Some(self));
@@ -47,8 +47,8 @@ impl IndexLock {
         match fs::hard_link(&self.own, &self.index) {
             Ok(()) => Ok(Some(self)),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(None),
-            // The file system has no hard links, or none of another user's file. A killed process then leaves the lock,
-            // as git itself does.
+            // The file system does not support hard links, or does not allow one to another user's file. In this case,
+            // a killed process leaves its lock behind, just like git does.
             Err(error) if cannot_link(&error) => {
                 match OpenOptions::new().write(true).create_new(true).open(&self.index) {
                     Ok(made) => {
@@ -64,7 +64,7 @@ impl IndexLock {
         }
     }
 
-    /// Returns true if a process took it, which may no longer run.
+    /// Returns true if a process took the lock. That process may no longer be running.
     pub(crate) fn was_taken(directory: &Path) -> bool {
         directory.join(OWN).symlink_metadata().is_ok()
     }
@@ -72,20 +72,19 @@ impl IndexLock {
 
 impl Drop for IndexLock {
     fn drop(&mut self) {
-        // The next process of actum takes over a name that cannot be removed here; a file that now belongs to another
-        // process remains.
+        // If a name cannot be removed here, the next actum process takes it over. A file that now belongs to another
+        // process is kept.
         for name in [&self.index, &self.own] {
             if is_named(&self.held, name).unwrap_or(false) {
                 remove(name).ok();
             }
         }
-        // A program that another thread starts right now has a copy of the handle for a moment.
+        // Unlock explicitly, because a program that another thread is starting briefly has a copy of the file handle.
         self.held.unlock().ok();
     }
 }
 
-/// Opens and locks the file at `own`, which may have to be made, for this process. Returns `None` if another process
-/// has it.
+/// Opens and locks the file at `own`, and creates it if necessary. Returns `None` if another process holds the lock.
 fn held(own: &Path) -> io::Result<Option<File>> {
     for _ in 0..TRIES {
         let file = opened(own)?;
@@ -94,7 +93,7 @@ fn held(own: &Path) -> io::Result<Option<File>> {
             Err(TryLockError::WouldBlock) => return Ok(None),
             Err(TryLockError::Error(error)) => return Err(error),
         }
-        // Its holder may have released it, and removed its name, after it was opened here.
+        // The previous holder may have released the lock and removed the file after it was opened here.
         if is_named(&file, own)? {
             return Ok(Some(file));
         }
@@ -102,18 +101,18 @@ fn held(own: &Path) -> io::Result<Option<File>> {
     Ok(None)
 }
 
-/// Opens a file that may have to be made; any other object is not opened.
+/// Opens a regular file, or creates it if it does not exist. Objects of other types are not opened.
 fn opened(path: &Path) -> io::Result<File> {
     match OpenOptions::new().write(true).create_new(true).open(path) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
         made => return made,
     }
     if fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()) {
-        let told = format!("something else than a file is in the place of `{}`", path.display());
+        let told = format!("`{}` is not a regular file", path.display());
         return Err(io::Error::new(ErrorKind::InvalidInput, told));
     }
     match OpenOptions::new().read(true).open(path) {
-        // Its holder released it.
+        // The holder removed the file when it released the lock.
         Err(error) if error.kind() == ErrorKind::NotFound => {
             OpenOptions::new().write(true).create_new(true).open(path)
         }
@@ -126,7 +125,7 @@ fn cannot_link(error: &io::Error) -> bool {
     none.contains(&error.kind())
 }
 
-/// Returns true if a name refers to an open file.
+/// Returns true if the path `name` refers to the open file.
 fn is_named(file: &File, name: &Path) -> io::Result<bool> {
     let named = match fs::symlink_metadata(name) {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
@@ -136,7 +135,7 @@ fn is_named(file: &File, name: &Path) -> io::Result<bool> {
     Ok((file.dev(), file.ino()) == (named.dev(), named.ino()))
 }
 
-/// Removes a file of git's directory, if it exists.
+/// Removes a file in the git directory, if it exists.
 #[expect(clippy::disallowed_methods, reason = "git's own files are reached by their paths")]
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {

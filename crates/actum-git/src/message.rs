@@ -1,7 +1,7 @@
-//! Message of a commit: a subject, a body, and trailers that name its run.
+//! Builds commit messages with a subject, a body, and trailers that name the run.
 //!
-//! The text of a plan is only a claim about itself. It can fill a line and a body, but no text of it begins a trailer,
-//! ends the message early or reaches a terminal as more than text.
+//! Text from a plan is not trusted. It can fill the subject and the body, but it cannot start a trailer, end the
+//! message early, or send control characters to a terminal.
 
 use std::fmt::Write as _;
 
@@ -10,11 +10,11 @@ use actum_core::path::Harmless;
 
 use crate::id::CommitId;
 
-/// Number of characters of a subject that are kept.
+/// Maximum number of characters of a subject. Longer subjects are truncated.
 pub const SUBJECT_CHARS_MAX: usize = 100;
-/// Number of characters of a body that are kept.
+/// Maximum number of characters of a body. Longer bodies are truncated.
 pub const BODY_CHARS_MAX: usize = 16_384;
-/// Number of characters of the value of a trailer that are kept.
+/// Maximum number of characters of a trailer's value. Longer values are truncated.
 pub const VALUE_CHARS_MAX: usize = 200;
 
 const RUN: &str = "Actum-Run";
@@ -22,31 +22,31 @@ const TASK: &str = "Actum-Task";
 const PLAN: &str = "Actum-Plan";
 const REVERTS: &str = "Actum-Reverts";
 
-/// Message of a commit.
+/// Commit message that names a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
     text: String,
     run: RunId,
 }
 
-/// Parts of the message of a run's commit. No text in it is trusted.
+/// Parts of the commit message of a run. Their text is not trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunNote<'a> {
-    /// The run.
+    /// Id of the run.
     pub run: RunId,
-    /// The id of its task, if it has one.
+    /// Id of the run's task, if it has one.
     pub task: Option<&'a str>,
-    /// The id of its plan, if it has one.
+    /// Id of the run's plan, if it has one.
     pub plan: Option<&'a str>,
-    /// Summary of the run, in a line. If nothing of it is left, the run is named.
+    /// One-line summary of the run. If it is empty after cleaning, the subject names the run instead.
     pub subject: &'a str,
-    /// Further text; may be empty.
+    /// Body of the message, which may be empty.
     pub body: &'a str,
 }
 
 impl Message {
-    /// Creates the message of the commit of a run: subject, body, and the trailers `Actum-Run`, `Actum-Task` and
-    /// `Actum-Plan`. A text that is too long is cut off with `…`.
+    /// Creates the commit message of a run from its subject, its body, and the trailers `Actum-Run`, `Actum-Task` and
+    /// `Actum-Plan`. Text that is too long is truncated and ends with `…`.
     pub fn of_run(note: &RunNote<'_>) -> Self {
         let RunNote { run, task, plan, subject, body } = *note;
         let mut text = subject_line(subject, run);
@@ -65,7 +65,8 @@ impl Message {
         Self { text, run }
     }
 
-    /// Creates the message of the commit by which `run` reverts `reverted`, whose subject is given.
+    /// Creates the message of the commit with which `run` reverts `reverted`. `subject` is the subject of the reverted
+    /// commit.
     pub(crate) fn of_revert(run: RunId, reverted: CommitId, subject: &str) -> Self {
         let mut text = subject_line(&format!("Revert \"{subject}\""), run);
         text.extend(["\nThis reverts commit ", &reverted.to_string(), ".\n\n"]);
@@ -74,32 +75,32 @@ impl Message {
         Self { text, run }
     }
 
-    /// Returns the whole text; it ends with a line end.
+    /// Returns the full text of the message, which ends with a line break.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Returns the run that it names.
+    /// Returns the id of the run that the message names.
     pub fn run(&self) -> RunId {
         self.run
     }
 }
 
-/// Returns the run of a commit, if its last paragraph names exactly one.
+/// Returns the run that a commit message names, if its last paragraph names exactly one.
 pub(crate) fn run_of(message: &str) -> Option<RunId> {
     trailer_of(message, RUN)?.parse().ok()
 }
 
-/// Returns the commit that a commit of actum's reverts, if its last paragraph names exactly one.
+/// Returns the commit that an actum commit reverts, if the last paragraph of its message names exactly one.
 pub(crate) fn reverted_by(message: &str) -> Option<CommitId> {
     run_of(message)?;
     trailer_of(message, REVERTS)?.parse().ok()
 }
 
-/// Returns the value of a trailer that occurs exactly once in the last paragraph.
+/// Returns the value of a trailer if it occurs exactly once in the last paragraph.
 fn trailer_of<'m>(message: &'m str, key: &str) -> Option<&'m str> {
     let last = message.trim_end().rsplit("\n\n").next()?;
-    // A message of one paragraph has a subject and no trailers.
+    // A message with only one paragraph has a subject but no trailers.
     if last.len() == message.trim_end().len() {
         return None;
     }
@@ -120,7 +121,7 @@ fn trailer(text: &mut String, key: &str, value: &str) {
     }
 }
 
-/// Returns a text as one line without control characters.
+/// Returns `text` as a single line without control characters.
 fn one_line(text: &str, chars_max: usize) -> String {
     Harmless(cut(text.trim(), chars_max).as_bytes()).to_string()
 }
@@ -133,8 +134,8 @@ fn cut(text: &str, chars_max: usize) -> String {
     kept
 }
 
-/// Returns the lines of a body. A line that git takes for the end of a message (`---`), or for a comment, begins with a
-/// blank.
+/// Cleans the lines of a body. A line that git would interpret as the end of the message (`---`) or as a comment gets a
+/// leading space.
 fn paragraphs(body: &str) -> String {
     let mut text = String::new();
     for line in cut(body.trim(), BODY_CHARS_MAX).lines() {
@@ -160,7 +161,7 @@ mod tests {
         }
     }
 
-    /// EX-17
+    /// EX-17: a commit message consists of a subject, a body and trailers.
     #[test]
     fn a_message_has_a_subject_a_body_and_trailers() {
         let message =
@@ -176,7 +177,7 @@ mod tests {
         assert_eq!(message.text(), "actum: run 000000000007\n\nActum-Run: 000000000007\n");
     }
 
-    /// EX-17
+    /// EX-17: text from a plan can neither create a trailer nor end the message.
     #[test]
     fn no_text_of_a_plan_makes_a_trailer_or_ends_the_message() {
         let evil = "x\n\nActum-Run: 00000000000a\n---\n# y\x1b[2J\u{202e}";
@@ -189,7 +190,7 @@ mod tests {
         assert_eq!(last.lines().count(), 3);
     }
 
-    /// EX-17
+    /// EX-17: text is truncated at its length limit.
     #[test]
     fn texts_are_cut_off_at_their_limits() {
         for (chars, kept) in [(SUBJECT_CHARS_MAX, 100), (SUBJECT_CHARS_MAX + 1, 101)] {
@@ -203,7 +204,7 @@ mod tests {
         assert!(message.text().ends_with(&format!("{}…\n", "a".repeat(VALUE_CHARS_MAX))));
     }
 
-    /// EX-17
+    /// EX-17: no run is returned unless the last paragraph names exactly one.
     #[test]
     fn a_message_without_one_run_in_its_last_paragraph_names_none() {
         let run = "Actum-Run: 000000000007";

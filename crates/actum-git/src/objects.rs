@@ -1,9 +1,9 @@
-//! Objects of a commit, which are on the disk before it counts.
+//! Writes the objects of a commit, and ensures that they are on disk before the commit takes effect.
 //!
-//! libgit2 syncs what it writes (`settings.rs`), one object after another. The file system combines syncs that several
-//! threads request at once, so several threads write. However, libgit2 writes no object that exists already, and git
-//! itself leaves loose objects to the system. Of a new directory libgit2 syncs only the content. This module handles
-//! both.
+//! libgit2 syncs the objects that it writes one after another (`settings.rs`). File systems combine syncs that are
+//! requested concurrently, so this module writes with several threads. libgit2 does not write objects that already
+//! exist, but git may have left them unsynced. It also does not sync the parent of a new directory. This module handles
+//! both cases.
 
 use std::borrow::Cow;
 use std::fs::OpenOptions;
@@ -15,7 +15,7 @@ use git2::{ObjectType, Odb, Oid, Repository as Raw};
 use crate::problem::{GitProblem, ResultExt};
 use crate::repository::Repository;
 
-/// Object that has to be on the disk.
+/// Git object that must be on disk before the commit takes effect.
 pub(crate) struct Object<'a> {
     kind: ObjectType,
     bytes: Cow<'a, [u8]>,
@@ -24,29 +24,29 @@ pub(crate) struct Object<'a> {
 
 const DOING: &str = "writing the objects of the commit";
 
-/// Number of threads that write; more gain nothing on one disk.
+/// Maximum number of threads that write objects. More threads do not help on a single disk.
 const WRITERS_MAX: usize = 8;
 
 impl<'a> Object<'a> {
-    /// Returns the blob of these bytes.
+    /// Creates a blob from its content.
     pub(crate) fn blob(bytes: &'a [u8]) -> Result<Self, GitProblem> {
         let id = Oid::hash_object(ObjectType::Blob, bytes).doing(DOING)?;
         Ok(Self { kind: ObjectType::Blob, bytes: bytes.into(), id })
     }
 
-    /// Returns the commit of these bytes.
+    /// Creates a commit object from its serialized form.
     pub(crate) fn commit(bytes: &'a [u8]) -> Result<Self, GitProblem> {
         let id = Oid::hash_object(ObjectType::Commit, bytes).doing(DOING)?;
         Ok(Self { kind: ObjectType::Commit, bytes: bytes.into(), id })
     }
 
-    /// Returns the tree with this id.
+    /// Reads the tree with this id from the object database.
     pub(crate) fn tree(odb: &Odb<'_>, id: Oid) -> Result<Self, GitProblem> {
         let bytes = odb.read(id).doing(DOING)?.data().to_vec();
         Ok(Self { kind: ObjectType::Tree, bytes: bytes.into(), id })
     }
 
-    /// Writes the object, or ensures that the existing one is on the disk.
+    /// Writes the object, or syncs the existing object to disk.
     fn write(&self, raw: &Raw) -> Result<(), GitProblem> {
         let odb = raw.odb().doing(DOING)?;
         if !odb.exists(self.id) {
@@ -55,18 +55,18 @@ impl<'a> Object<'a> {
         let name = self.id.to_string();
         let (directory, file) = name.split_at(2);
         match sync(&objects(raw).join(directory).join(file)) {
-            // The object is in a pack.
+            // The object is stored in a pack file.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             synced => synced.doing(DOING),
         }
     }
 }
 
-/// Writes objects. When this returns they are on the disk.
+/// Writes all objects and syncs them to disk.
 pub(crate) fn write(repository: &Repository, all: &[Object<'_>]) -> Result<(), GitProblem> {
     let share = all.len().div_ceil(WRITERS_MAX).max(1);
     let writer = |share: &[Object<'_>]| {
-        // An open repository belongs to one thread.
+        // A repository handle cannot be shared between threads, so each thread opens its own.
         let handle = repository.handle()?;
         share.iter().try_for_each(|object| object.write(&handle.raw))
     };
@@ -81,7 +81,7 @@ pub(crate) fn write(repository: &Repository, all: &[Object<'_>]) -> Result<(), G
     sync(&objects(&repository.handle()?.raw)).doing(DOING)
 }
 
-/// Syncs a file or a directory.
+/// Syncs a file or a directory to disk.
 pub(crate) fn sync(path: &Path) -> io::Result<()> {
     OpenOptions::new().read(true).open(path)?.sync_all()
 }

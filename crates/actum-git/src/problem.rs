@@ -1,4 +1,4 @@
-//! Problems with a repository, and the state of the changes after each.
+//! Errors of repository operations, and what each of them means for the changes.
 
 use std::path::PathBuf;
 
@@ -8,212 +8,208 @@ use actum_core::{RelPath, RunId};
 use crate::id::CommitId;
 use crate::unfit::Unfit;
 
-/// Reason why an operation on a repository failed. Each message states what is true about changes afterwards.
+/// Reason why an operation on a repository failed. Each message is also correct about which changes were made.
 #[derive(Debug, thiserror::Error)]
 pub enum GitProblem {
-    /// The directory is no repository of its own.
+    /// The directory is not the root of a git repository.
     #[error(
-        "opening the repository at `{}`: there is no `.git` in it; make one with `git init`, or open the \
-         directory in which it is", shown(.root)
+        "cannot open the repository at `{}`: it has no `.git` directory; run `git init`, or open the \
+         directory that contains `.git`", shown(.root)
     )]
     NoRepository {
-        /// The directory.
+        /// Root of the work tree.
         root: PathBuf,
     },
     /// The repository has no work tree.
     #[error(
-        "opening the repository at `{}`: it is bare, so it has no files to commit; use a clone with a work \
-         tree", shown(.root)
+        "cannot use the repository at `{}`: it is bare, so it has no files to commit; use a clone with a \
+         work tree", shown(.root)
     )]
     Bare {
-        /// The directory.
+        /// Root of the work tree.
         root: PathBuf,
     },
-    /// `.git` leads elsewhere.
+    /// `.git` refers to a directory elsewhere.
     #[error(
-        "opening the repository at `{}`: its `.git` leads to another directory, as that of a linked work \
-         tree or of a submodule does; use the main work tree", shown(.root)
+        "cannot use the repository at `{}`: its `.git` refers to another directory, like that of a linked \
+         work tree or submodule; use the main work tree", shown(.root)
     )]
     LinkedWorktree {
-        /// The directory.
+        /// Root of the work tree.
         root: PathBuf,
     },
     /// The repository belongs to another user.
     #[error(
-        "opening the repository at `{}`: it belongs to another user, and git does not trust it; add it to \
-         `safe.directory` of your own git settings if you do", shown(.root)
+        "cannot open the repository at `{}`: it belongs to another user, so git does not trust it; if you \
+         trust it, add it to `safe.directory` in your git settings", shown(.root)
     )]
     OtherOwner {
-        /// The directory.
+        /// Root of the work tree.
         root: PathBuf,
     },
-    /// The repository is of a kind that is not supported.
+    /// The repository has a property that is not supported.
     #[error(
-        "opening the repository at `{}`: {what}, which actum does not support; the checkpoint of the run is \
-         the way back", shown(.root)
+        "cannot use the repository at `{}`: {what}, which actum does not support; use the checkpoint of the \
+         run to roll back", shown(.root)
     )]
     Unsupported {
-        /// The directory.
+        /// Root of the work tree.
         root: PathBuf,
-        /// Property that is not supported.
+        /// Description of the property that is not supported.
         what: String,
     },
-    /// HEAD names a commit, and no branch.
-    #[error(
-        "looking for the branch to commit to: HEAD is detached; check out a branch with `git switch`"
-    )]
+    /// HEAD refers to a commit instead of a branch.
+    #[error("cannot commit because HEAD is detached; check out a branch with `git switch`")]
     DetachedHead,
-    /// The branch has no commit yet.
+    /// The branch has no commits yet.
     #[error(
-        "looking for the commit to build on: the branch `{branch}` has none yet; make a first commit"
+        "cannot commit because the branch `{branch}` has no commits yet; create an initial commit"
     )]
     UnbornHead {
-        /// The branch that HEAD names.
+        /// Branch that HEAD refers to.
         branch: String,
     },
-    /// Another operation of git is not finished.
+    /// Another git operation is not finished.
     #[error(
-        "looking at the state of the repository: {what} is not finished; finish or abort it with git"
+        "cannot use the repository because {what} is not finished; finish or abort it with git"
     )]
     InProgress {
-        /// The operation.
+        /// Name of the unfinished operation.
         what: &'static str,
     },
-    /// The repository does not have all its commits.
+    /// The repository is a shallow clone and lacks some commits.
     #[error(
-        "reverting `{commit}`: the repository is shallow, so commits that the revert could need are missing; \
+        "cannot revert `{commit}`: the repository is shallow and may lack commits that the revert needs; \
          fetch them with `git fetch --unshallow`"
     )]
     Shallow {
-        /// The commit.
+        /// Id of the commit.
         commit: CommitId,
     },
-    /// A file has changes that are not committed.
+    /// A file has uncommitted changes.
     #[error(
-        "checking `{path}` against HEAD: {dirt}, so that a commit would sweep in work that is not the run's; \
-         commit or stash it"
+        "cannot commit `{path}`: {dirt}, so a commit would include changes that the run did not make; \
+         commit or stash them first"
     )]
     Dirty {
-        /// The first such file.
+        /// Path of the first affected file.
         path: RelPath,
-        /// Obstacle to the commit.
+        /// Difference between the file and HEAD.
         dirt: Dirt,
     },
-    /// A path cannot be committed in its current form.
-    #[error(
-        "checking whether `{path}` can be committed: {unfit}; the checkpoint of the run is the way back"
-    )]
+    /// A file cannot be committed in its current form.
+    #[error("cannot commit `{path}`: {unfit}; use the checkpoint of the run to roll back")]
     Unfit {
-        /// The first such file.
+        /// Path of the first affected file.
         path: RelPath,
-        /// Reason why it is unfit.
+        /// Reason why the file cannot be committed.
         unfit: Unfit,
     },
-    /// A file is given that was not checked, or is given twice.
+    /// A file was not checked before, or is listed twice.
     #[error(
-        "committing `{path}`: it is not among what was checked before the run, or is given twice; check \
-         exactly what is to be committed"
+        "cannot commit `{path}`: the file was not checked before the run, or is listed twice; check \
+         exactly the files to commit"
     )]
     NotChecked {
-        /// The file.
+        /// Path of the file.
         path: RelPath,
     },
     /// HEAD moved since the files were checked.
     #[error(
-        "committing to `{branch}`: HEAD moved since the files were checked; check them again; no branch was \
-         moved"
+        "cannot commit to `{branch}`: HEAD moved since the files were checked; check them again; no branch \
+         was moved"
     )]
     HeadMoved {
-        /// The branch that was checked out then.
+        /// Branch that was checked out at the time of the check.
         branch: String,
     },
     /// Another process holds a lock on HEAD or on the branch.
     #[error(
-        "committing to `{branch}`: another process is changing it or HEAD; retry later, or remove the file \
-         that ends with `.lock` if no process has it; no branch was moved"
+        "cannot commit to `{branch}`: another process is changing the branch or HEAD; retry later, or remove \
+         the leftover `.lock` file if no git process is running; no branch was moved"
     )]
     Busy {
-        /// The branch.
+        /// Short name of the branch.
         branch: String,
     },
-    /// The commit exists, but the disk did not confirm it.
+    /// The commit was created, but the disk did not confirm it.
     #[error(
-        "committing to `{branch}`: the branch is at `{commit}` now, but the disk did not confirm it; look at \
-         `git log`, and do not rely on it after a power cut"
+        "the branch `{branch}` now points to `{commit}`, but the disk did not confirm the write; after a \
+         power failure, check it with `git log`"
     )]
     NotDurable {
-        /// The branch.
+        /// Short name of the branch.
         branch: String,
-        /// The commit.
+        /// Id of the commit.
         commit: CommitId,
-        /// Error of the disk.
+        /// Error that the disk reported.
         source: Box<GitProblem>,
     },
-    /// The commit cannot be reverted for the run.
-    #[error("reverting `{commit}` for run `{run}`: {why}; name the commit of that run")]
+    /// The commit cannot be reverted for the given run.
+    #[error("cannot revert `{commit}` for run `{run}`: {why}; specify the commit of that run")]
     NotOfRun {
-        /// The commit.
+        /// Id of the commit.
         commit: CommitId,
-        /// The run.
+        /// Id of the run.
         run: RunId,
-        /// Reason for the refusal.
+        /// Reason why the commit cannot be reverted.
         why: &'static str,
     },
-    /// Later commits changed what the revert would change.
+    /// Later commits changed the same parts that the revert would change.
     #[error(
-        "reverting `{commit}`: later commits changed the same places of {}; take these back first, or use the \
-         checkpoint of the run", listed(.paths)
+        "cannot revert `{commit}`: later commits changed the same parts of {}; revert them first, or use \
+         the checkpoint of the run", listed(.paths)
     )]
     RevertConflict {
-        /// The commit.
+        /// Id of the commit.
         commit: CommitId,
-        /// The files, by their paths; never empty.
+        /// Paths of the affected files. The list is never empty.
         paths: Vec<RelPath>,
     },
-    /// git's data cannot be read or written.
-    #[error("{doing}: {source}; no branch was moved")]
+    /// libgit2 cannot read or write data of the repository.
+    #[error("error while {doing}: {source}; no branch was moved")]
     Git {
-        /// Attempted operation.
+        /// Operation that was attempted.
         doing: &'static str,
-        /// Error of libgit2.
+        /// Error that libgit2 reported.
         source: git2::Error,
     },
     /// A file of the repository cannot be read or written.
-    #[error("{doing}: {source}; no branch was moved")]
+    #[error("error while {doing}: {source}; no branch was moved")]
     Disk {
-        /// Attempted operation.
+        /// Operation that was attempted.
         doing: &'static str,
-        /// Error of the system.
+        /// Error that the operating system reported.
         source: std::io::Error,
     },
 }
 
-/// Difference between a file and HEAD.
+/// Difference between a file and HEAD that prevents a commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Dirt {
-    /// HEAD does not have it.
+    /// HEAD does not contain the file.
     #[error("it is not in HEAD")]
     Untracked,
-    /// HEAD has it, and the work tree did not.
+    /// HEAD contains the file, but the work tree does not.
     #[error("it is in HEAD, but not in the work tree")]
     Removed,
-    /// Its content differs.
-    #[error("its content is not that in HEAD")]
+    /// The content of the file differs from HEAD.
+    #[error("its content differs from HEAD")]
     Content,
-    /// Its executable bit differs.
-    #[error("its executable bit is not that in HEAD")]
+    /// The executable bit of the file differs from HEAD.
+    #[error("its executable bit differs from HEAD")]
     Mode,
-    /// HEAD has another object there than a file.
-    #[error("HEAD has something else than a file there")]
+    /// HEAD has an object other than a regular file at the path.
+    #[error("it is not a regular file in HEAD")]
     Kind,
-    /// The index has it in another form than HEAD.
+    /// The index entry of the file differs from HEAD.
     #[error("it has staged changes")]
     Staged,
 }
 
 impl GitProblem {
-    /// Returns true if it concerns a user's edits of the files: nothing else could roll the run back without losing
-    /// them.
+    /// Returns true if the problem is caused by a user's edits of the files. In this case, no other way of rolling back
+    /// would keep these edits either.
     pub fn is_about_edits(&self) -> bool {
         match self {
             Self::Dirty { .. } | Self::RevertConflict { .. } => true,
@@ -238,7 +234,7 @@ impl GitProblem {
     }
 }
 
-/// Adds the attempted operation to an error.
+/// Extension trait that adds the attempted operation to an error.
 pub(crate) trait ResultExt<T> {
     fn doing(self, doing: &'static str) -> Result<T, GitProblem>;
 }
@@ -259,7 +255,7 @@ fn shown(path: &std::path::Path) -> String {
     Quoted(path.as_os_str().as_encoded_bytes()).to_string()
 }
 
-/// Number of paths that a message names.
+/// Maximum number of paths that a message lists.
 const LISTED_MAX: usize = 5;
 
 fn listed(paths: &[RelPath]) -> String {

@@ -1,4 +1,4 @@
-//! Repository whose work tree is the workspace, and the requirements on it.
+//! Opens the git repository whose work tree is the workspace, and checks that it is supported.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
@@ -13,47 +13,48 @@ use crate::problem::{GitProblem, ResultExt};
 use crate::settings::Settings;
 use crate::special;
 
-/// Repository whose work tree is exactly one directory.
+/// Git repository whose work tree is exactly one directory.
 ///
-/// It is opened again for each call, so that no decision uses facts that were read earlier.
+/// The repository is opened again for each call, so that no decision relies on outdated data.
 #[derive(Debug, Clone)]
 pub struct Repository {
     root: PathBuf,
 }
 
-/// Repository that is open, and of a supported kind.
+/// Open repository that was found to be supported.
 pub(crate) struct Handle {
     pub(crate) raw: git2::Repository,
-    /// The work tree, by its real path.
+    /// Root of the work tree, with symbolic links resolved.
     pub(crate) root: PathBuf,
-    /// The settings, which are dropped last: the repository reads them.
+    /// Settings that the repository uses. They must be dropped after the repository.
     _settings: Settings,
 }
 
 impl Repository {
-    /// Opens the repository whose work tree is exactly `root`. Directories above are not searched, and variables like
-    /// `GIT_DIR` do not count. Nothing is changed, and nothing is executed.
+    /// Opens the repository whose work tree is exactly `root`. Parent directories are not searched, and variables such
+    /// as `GIT_DIR` are ignored. Opening a repository changes nothing and runs no programs.
     ///
     /// # Errors
-    /// [`GitProblem::NoRepository`], [`GitProblem::Bare`], [`GitProblem::LinkedWorktree`], [`GitProblem::OtherOwner`]
-    /// if git would not trust the directory either (`safe.directory`). [`GitProblem::Unsupported`] if libgit2 or this
-    /// crate does not support it: SHA-256, other stores of references, `core.worktree`, or names that are compared
-    /// without case. A FIFO or device in `.git`, or a reflog with other names, is not supported either.
+    /// Returns [`GitProblem::NoRepository`], [`GitProblem::Bare`] or [`GitProblem::LinkedWorktree`] if there is no such
+    /// repository, and [`GitProblem::OtherOwner`] if git would not trust the directory either (`safe.directory`).
+    /// Returns [`GitProblem::Unsupported`] for properties that libgit2 or this crate does not support: SHA-256, other
+    /// reference stores, `core.worktree`, and case-insensitive file names. FIFOs or devices in `.git`, and reflogs with
+    /// several hard links, are not supported either.
     pub fn open(root: &Path) -> Result<Self, GitProblem> {
-        let root = root.canonicalize().doing("looking for the work tree")?;
+        let root = root.canonicalize().doing("resolving the path of the work tree")?;
         reject_special_files(&root)?;
         Handle::open(&root)?;
         Ok(Self { root })
     }
 
-    /// Returns the name and the address that git commits with here: `author.name` and `author.email`, otherwise
-    /// `user.name` and `user.email`. They are those of the repository, of the user or of the system. `None` if one of
-    /// the two is missing.
+    /// Returns the author name and email address that git would use here: `author.name` and `author.email`, or else
+    /// `user.name` and `user.email`. Settings of the repository, the user and the system are considered. Returns `None`
+    /// if the name or the address is not set.
     ///
     /// # Errors
-    /// [`GitProblem`] where the settings cannot be read.
+    /// Returns [`GitProblem`] if the settings cannot be read.
     pub fn identity(&self) -> Result<Option<(String, String)>, GitProblem> {
-        const DOING: &str = "reading who commits";
+        const DOING: &str = "reading the author settings";
         let config = self.handle()?.raw.config().and_then(|mut config| config.snapshot());
         let config = config.doing(DOING)?;
         let one = |field: &str| {
@@ -72,12 +73,12 @@ impl Repository {
     /// Returns the name of the branch that is checked out, without `refs/heads/`.
     ///
     /// # Errors
-    /// [`GitProblem::DetachedHead`], [`GitProblem::UnbornHead`] where a commit is not possible either.
+    /// Returns [`GitProblem::DetachedHead`] or [`GitProblem::UnbornHead`] if there is no branch to commit to.
     pub fn branch(&self) -> Result<String, GitProblem> {
         Ok(Head::read(&self.handle()?.raw)?.branch_name())
     }
 
-    /// Opens the repository for one call.
+    /// Opens the repository for a single call.
     pub(crate) fn handle(&self) -> Result<Handle, GitProblem> {
         Handle::open(&self.root)
     }
@@ -99,14 +100,14 @@ impl Handle {
             |what: &str| GitProblem::Unsupported { root: root.to_owned(), what: what.to_owned() };
         let workdir = raw.workdir().and_then(|workdir| workdir.canonicalize().ok());
         if workdir.as_deref() != Some(root) {
-            return Err(unsupported("`core.worktree` names another work tree"));
+            return Err(unsupported("`core.worktree` points to another work tree"));
         }
         if let Some(link) = link_within(&raw)? {
             return Err(unsupported(&format!("`.git/{link}` is a symbolic link")));
         }
         if let Some(log) = shared_log(&raw)? {
             return Err(unsupported(&format!(
-                "`.git/{log}` has another name (a hard link), and a commit appends to it under all its names"
+                "`.git/{log}` has several hard links, and a commit would append to all of them"
             )));
         }
         let settings = Settings::put(&raw)?;
@@ -117,43 +118,43 @@ impl Handle {
             Err(source) => Err(GitProblem::Git { doing: "reading the settings", source }),
         };
         if is_set("core.ignorecase")? == Some(true) {
-            return Err(unsupported("its names are compared without case (`core.ignoreCase`)"));
+            return Err(unsupported("it ignores case in file names (`core.ignoreCase`)"));
         }
         if is_set("core.filemode")? == Some(false) {
-            return Err(unsupported("it does not follow executable bits (`core.fileMode`)"));
+            return Err(unsupported("it does not track executable bits (`core.fileMode`)"));
         }
         Ok(Self { raw, root: root.to_owned(), _settings: settings })
     }
 
-    /// Refuses a repository in which an operation of git is half done.
+    /// Returns an error if a git operation such as a merge is not finished.
     pub(crate) fn is_at_rest(&self) -> Result<(), GitProblem> {
         let what = match self.raw.state() {
             RepositoryState::Clean => return Ok(()),
             RepositoryState::Merge => "a merge",
             RepositoryState::Revert | RepositoryState::RevertSequence => "a revert",
             RepositoryState::CherryPick | RepositoryState::CherryPickSequence => "a cherry-pick",
-            RepositoryState::Bisect => "a bisection",
+            RepositoryState::Bisect => "a bisect",
             RepositoryState::Rebase
             | RepositoryState::RebaseInteractive
             | RepositoryState::RebaseMerge => "a rebase",
-            RepositoryState::ApplyMailbox => "a mailbox of patches",
-            RepositoryState::ApplyMailboxOrRebase => "a rebase or a mailbox of patches",
+            RepositoryState::ApplyMailbox => "`git am`",
+            RepositoryState::ApplyMailboxOrRebase => "a rebase or `git am`",
         };
         Err(GitProblem::InProgress { what })
     }
 }
 
-const DOING: &str = "looking for links in `.git`";
+const DOING: &str = "searching for symbolic links in `.git`";
 
-/// Returns the reference that `HEAD` names.
+/// Returns the name of the reference that `HEAD` points to.
 fn head_target(raw: &git2::Repository) -> String {
     let head = raw.find_reference("HEAD").ok();
     let branch = head.as_ref().and_then(|head| head.symbolic_target().ok().flatten());
     branch.unwrap_or("refs/heads").to_owned()
 }
 
-/// Returns the first reflog that a commit appends to, in place, and that has other names. All other files are written
-/// from scratch and renamed.
+/// Returns the first reflog that has several hard links. A commit appends to reflogs in place, while all other files
+/// are written from scratch and renamed.
 fn shared_log(raw: &git2::Repository) -> Result<Option<String>, GitProblem> {
     for log in ["logs/HEAD".to_owned(), format!("logs/{}", head_target(raw))] {
         match fs::symlink_metadata(raw.path().join(&log)) {
@@ -167,7 +168,8 @@ fn shared_log(raw: &git2::Repository) -> Result<Option<String>, GitProblem> {
     Ok(None)
 }
 
-/// Returns the first symbolic link among the files that a commit writes: libgit2 would follow it out of the work tree.
+/// Returns the first symbolic link among the files that a commit writes. libgit2 would follow it and could write
+/// outside the work tree.
 fn link_within(raw: &git2::Repository) -> Result<Option<String>, GitProblem> {
     let branch = head_target(raw);
     let logged = format!("logs/{branch}");
@@ -193,14 +195,14 @@ fn link_within(raw: &git2::Repository) -> Result<Option<String>, GitProblem> {
     Ok(None)
 }
 
-/// Rejects a repository with a FIFO or device where libgit2 opens files. Without `.git` the directory may itself be the
-/// inside of a bare repository.
+/// Rejects a repository that has a FIFO or device where libgit2 opens files. If there is no `.git`, the directory
+/// itself may be a bare repository.
 fn reject_special_files(root: &Path) -> Result<(), GitProblem> {
     let git = root.join(".git");
     let (git, shown) = match fs::symlink_metadata(&git) {
         Ok(found) if found.is_dir() => (git, ".git/"),
         Err(_) if root.join("HEAD").symlink_metadata().is_ok() => (root.to_owned(), ""),
-        // It is not opened.
+        // libgit2 does not open anything in this case.
         Ok(_) | Err(_) => return Ok(()),
     };
     let Some(found) = special::find(&git)? else { return Ok(()) };
@@ -209,22 +211,23 @@ fn reject_special_files(root: &Path) -> Result<(), GitProblem> {
     Err(GitProblem::Unsupported { root: root.to_owned(), what })
 }
 
-/// Checks that `.git` is a directory, and no link to one: a directory elsewhere does not belong to this workspace.
+/// Checks that `.git` is a directory and not a link to one, because a directory elsewhere does not belong to this
+/// workspace.
 fn look_at_git_directory(root: &Path) -> Result<(), GitProblem> {
     match fs::symlink_metadata(root.join(".git")) {
         Ok(found) if found.is_dir() => Ok(()),
         Ok(_) => Err(GitProblem::LinkedWorktree { root: root.to_owned() }),
-        // The directory may itself be the inside of a bare repository.
+        // The directory itself may be a bare repository.
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             let is_bare = git2::Repository::open_bare(root).is_ok_and(|raw| raw.is_bare());
             let root = root.to_owned();
             Err(if is_bare { GitProblem::Bare { root } } else { GitProblem::NoRepository { root } })
         }
-        Err(source) => Err(GitProblem::Disk { doing: "looking for `.git`", source }),
+        Err(source) => Err(GitProblem::Disk { doing: "inspecting `.git`", source }),
     }
 }
 
-/// Number of bytes of libgit2's message that are reported.
+/// Maximum number of bytes of libgit2's message that an error shows.
 const SAID_BYTES_MAX: usize = 200;
 
 fn refusal(root: &Path, error: git2::Error) -> GitProblem {
@@ -234,7 +237,7 @@ fn refusal(root: &Path, error: git2::Error) -> GitProblem {
     } else if error.code() == ErrorCode::Owner {
         GitProblem::OtherOwner { root }
     } else if error.class() == git2::ErrorClass::Repository {
-        // libgit2 does not know an extension, a version or a kind of names.
+        // libgit2 does not support an extension, a format version or a reference format of the repository.
         let what = format!("it has an {}", Cut(error.message().as_bytes(), SAID_BYTES_MAX));
         GitProblem::Unsupported { root, what }
     } else {

@@ -1,4 +1,4 @@
-//! Completion of a commit whose process was killed.
+//! Completes a commit whose process was killed before it had finished.
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -19,42 +19,44 @@ use crate::problem::{GitProblem, ResultExt};
 use crate::repository::{Handle, Repository};
 use crate::tree::Entry;
 
-/// Commit that may be half done.
+/// Identifies a commit that an interrupted process may have left incomplete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Left<'a> {
-    /// The commit of a run, which left these files.
+    /// Commit of a run, with the state of each file after the run (`None` for a removed file).
     Run(RunId, &'a [(RelPath, Option<FileState>)]),
-    /// The commit that reverts this one.
+    /// Commit that reverts the given commit.
     Revert(CommitId),
 }
 
-/// Result of the search for it.
+/// Outcome of [`Repository::resume`].
 #[derive(Debug)]
 pub struct Resumed {
-    /// The commit, if the branch has it, and the outcome for the index.
+    /// Interrupted commit and the result of updating the index, or `None` if the branch does not contain the commit.
     pub commit: Option<Committed>,
-    /// Locks that block git, by their names in `.git`. It is unknown whether a process that no longer runs left them,
-    /// or a live process has them.
+    /// Names of the lock files in `.git` that still block git. Each of them may be a leftover of a dead process or belong
+    /// to a live one.
     pub locks: Vec<String>,
 }
 
-const DOING: &str = "looking for a commit that was cut off";
+const DOING: &str = "looking for an interrupted commit";
 
-/// Number of later commits on a branch up to which the commit is found.
+/// Maximum number of commits to search, starting at HEAD and following first parents.
 const LATER_MAX: usize = 1000;
 
 impl Repository {
-    /// Completes the commit of a process that no longer runs, and returns it, if the branch has it. The index that the
-    /// process had prepared replaces the current one if HEAD is at that commit; otherwise it is removed. The locks that
-    /// are known to belong to that process are removed with it. Any other staged changes remain. While the lock existed
-    /// no process could stage any, and if the lock was removed the index is not touched.
+    /// Completes the commit of a process that was killed, and returns the commit if the branch contains it.
+    ///
+    /// If HEAD is at that commit, the index that the process had prepared replaces the current index; otherwise the
+    /// prepared index is removed. Lock files that are known to belong to the process are removed as well. Other staged
+    /// changes are kept, because no process could stage anything while the index was locked. If the lock is gone, the
+    /// index is left unchanged.
     ///
     /// # Errors
-    /// [`GitProblem`] where HEAD or a commit cannot be read.
+    /// Returns [`GitProblem`] if HEAD or a commit cannot be read.
     pub fn resume(&self, left: Left<'_>) -> Result<Resumed, GitProblem> {
         let handle = self.handle()?;
         let raw = &handle.raw;
-        // The lock of the index, if one was left, is held until this is over.
+        // If the process left the index locked, the lock is held until this function returns.
         let index = Pending::left(raw);
         let head = Head::read(raw)?;
         let found = left.found(raw, head.commit).doing(DOING)?;
@@ -76,10 +78,10 @@ impl Repository {
 }
 
 impl Repository {
-    /// Finds the commit without changing anything, and the run that it names.
+    /// Looks for the commit without changing anything, and returns its id and the run that its message names.
     ///
     /// # Errors
-    /// [`GitProblem`] where HEAD or a commit cannot be read.
+    /// Returns [`GitProblem`] if HEAD or a commit cannot be read.
     pub fn find(&self, left: Left<'_>) -> Result<Option<(CommitId, Option<RunId>)>, GitProblem> {
         let raw = &self.handle()?.raw;
         let head = Head::read(raw)?;
@@ -92,7 +94,7 @@ impl Repository {
 }
 
 impl Left<'_> {
-    /// Finds its commit, at HEAD or among its first parents.
+    /// Searches for the commit at HEAD and along its first parents.
     fn found<'r>(self, raw: &'r Raw, head: Oid) -> Result<Option<Commit<'r>>, git2::Error> {
         let mut at = Some(raw.bounded_commit(head)?);
         for _ in 0..LATER_MAX {
@@ -100,14 +102,14 @@ impl Left<'_> {
             if self.is(raw, &commit)? {
                 return Ok(Some(commit));
             }
-            // A shallow clone has no further commits.
+            // The search ends at the boundary of a shallow clone, where parent commits are missing.
             at = commit.parent_id(0).and_then(|parent| raw.bounded_commit(parent)).ok();
         }
         Ok(None)
     }
 
-    /// Returns true if `commit` is this commit: by its message, and for a run also by its changes, which an amended one
-    /// does not match.
+    /// Returns true if `commit` is the commit in question. The message must match, and for the commit of a run the
+    /// changes must match too, so that an amended commit is not mistaken for it.
     fn is(self, raw: &Raw, commit: &Commit<'_>) -> Result<bool, git2::Error> {
         let message = String::from_utf8_lossy(commit.message_raw_bytes());
         let (run, files) = match self {
@@ -136,14 +138,14 @@ impl Left<'_> {
     }
 }
 
-/// File of a commit, with its entry in the parent and in the commit.
+/// File that a commit changed, with its entries before and after the commit.
 struct Change {
     path: RelPath,
     old: Option<Entry>,
     new: Option<Entry>,
 }
 
-/// Returns the changes of a commit against its parent.
+/// Returns the differences between a commit and its first parent.
 fn changes(raw: &Raw, commit: &Commit<'_>) -> Result<Vec<Change>, git2::Error> {
     let (old, new) = (
         raw.bounded_tree(raw.bounded_commit(commit.parent_id(0)?)?.tree_id())?,
@@ -158,14 +160,14 @@ fn changes(raw: &Raw, commit: &Commit<'_>) -> Result<Vec<Change>, git2::Error> {
         let (old, new) = (delta.old_file(), delta.new_file());
         let path = new.path_bytes().or(old.path_bytes()).unwrap_or_default();
         let path = RelPath::new(path).map_err(|_| {
-            git2::Error::from_str("a commit of ours has a path that no run changes")
+            git2::Error::from_str("the commit contains a path that no run may change")
         })?;
         changes.push(Change { path, old: entry(old), new: entry(new) });
     }
     Ok(changes)
 }
 
-/// Replaces the index by the prepared one, if that is for the commit at HEAD.
+/// Replaces the index with the prepared one if that was prepared for the commit at HEAD.
 fn brought_along(
     raw: &Raw,
     left: Result<LeftIndex, IndexProblem>,
@@ -177,13 +179,13 @@ fn brought_along(
     };
     let published = match left {
         Ok(LeftIndex::Ready(pending)) => {
-            // Otherwise it is for another commit.
+            // If an entry differs, the index was prepared for a different commit.
             match has(&pending.ready()?, |change| change.new) == changes.len() {
                 true => pending.publish(),
                 false => Err(IndexProblem::Behind),
             }
         }
-        // The index was replaced already, or none was ever prepared.
+        // Either the prepared index was already published, or the process was killed before it prepared one.
         Ok(LeftIndex::None) => match has(&raw.index()?, |change| change.old) {
             0 => Ok(()),
             _ => Err(IndexProblem::Behind),
@@ -193,7 +195,8 @@ fn brought_along(
     Ok(published.map_or_else(IndexOutcome::NotUpdated, |()| IndexOutcome::Updated))
 }
 
-/// Removes the lock of the branch if it holds the very commit: no other process was to move the branch there.
+/// Removes the branch's lock file if it contains the id of the interrupted commit. No other process can have been about
+/// to move the branch to that commit.
 fn unlock_branch(handle: &Handle, head: &Head, left: Left<'_>) -> io::Result<()> {
     let lock = handle.raw.path().join(format!("{}.lock", head.branch));
     let mut held = String::new();
@@ -207,7 +210,7 @@ fn unlock_branch(handle: &Handle, head: &Head, left: Left<'_>) -> io::Result<()>
     }
 }
 
-/// Returns the locks that exist now.
+/// Returns the names of the lock files that exist for the index, HEAD and the branch.
 fn locks(handle: &Handle, head: &Head) -> Vec<String> {
     let names = ["index.lock".to_owned(), "HEAD.lock".to_owned(), format!("{}.lock", head.branch)];
     let is_there = |name: &String| handle.raw.path().join(name).symlink_metadata().is_ok();

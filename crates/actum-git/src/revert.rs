@@ -1,4 +1,4 @@
-//! Revert of the commit of a run: the content that its files need.
+//! Computes the file contents that revert the commit of a run.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -16,9 +16,9 @@ use crate::problem::{GitProblem, ResultExt};
 use crate::repository::Repository;
 use crate::tree::{EXECUTABLE, REGULAR};
 
-/// Revert that was computed, and not done: the files have to be written, and then committed.
+/// Computed revert of a commit. It takes effect only once its files have been written and committed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[must_use = "nothing is reverted before its files are written and committed"]
+#[must_use = "a revert has no effect until its files are written and committed"]
 pub struct Revert {
     commit: CommitId,
     subject: String,
@@ -26,41 +26,42 @@ pub struct Revert {
     files: Vec<Restored>,
 }
 
-/// Path with its restored file.
+/// Path that a revert changes, with the file to restore there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
-    /// The path.
+    /// Path of the file.
     pub path: RelPath,
-    /// The file, or `None` if the path has to be removed.
+    /// File to write, or `None` if the path must be removed.
     pub to: Option<RestoredFile>,
 }
 
-/// File to restore. git kept only the executable bit of its mode.
+/// File to restore. Of the file's mode, git stores only the executable bit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RestoredFile {
-    /// Its bytes.
+    /// Content of the file.
     pub bytes: Vec<u8>,
-    /// True if it has to be executable.
+    /// Whether the file must be executable.
     pub executable: bool,
 }
 
 impl Revert {
-    /// Returns the commit that is reverted.
+    /// Returns the id of the commit to revert.
     pub fn commit(&self) -> CommitId {
         self.commit
     }
 
-    /// Returns the changes against HEAD, sorted by path. Empty if later commits reverted everything already.
+    /// Returns the files that the revert changes relative to HEAD, sorted by path. The list is empty if later commits
+    /// already reverted everything.
     pub fn files(&self) -> &[Restored] {
         &self.files
     }
 
-    /// Returns the argument of [`Repository::commit`] for the commit of the revert.
+    /// Returns the check of the files against HEAD, which [`Repository::commit`] requires.
     pub fn checked(&self) -> &Checked {
         &self.checked
     }
 
-    /// Returns the files in the form that [`Repository::commit`] takes.
+    /// Returns the files of the revert as changes for [`Repository::commit`].
     pub fn changes(&self) -> Vec<Change<'_>> {
         let mode = |file: &RestoredFile| FileMode::REGULAR.with_executable(file.executable);
         let mut changes = Vec::new();
@@ -71,7 +72,7 @@ impl Revert {
         changes
     }
 
-    /// Returns the message of the commit of the revert, which `run` makes: `Revert "…"`, and the trailers
+    /// Returns the message for a commit of this revert by `run`. Its subject is `Revert "…"`, and it has the trailers
     /// `Actum-Reverts` and `Actum-Run`.
     pub fn message(&self, run: RunId) -> Message {
         Message::of_revert(run, self.commit, &self.subject)
@@ -81,15 +82,16 @@ impl Revert {
 const DOING: &str = "computing the revert";
 
 impl Repository {
-    /// Computes in memory the content that files need so that the commit of a run is reverted, and later changes
-    /// elsewhere remain. Nothing is written, neither in the repository nor in the work tree.
+    /// Computes the file contents that revert the commit of a run, while keeping later changes to other parts of the
+    /// files. The computation happens in memory and writes neither to the repository nor to the work tree.
     ///
-    /// `current` returns the file at a path in the work tree, for each path that the revert changes.
+    /// `current` is called for each path that the revert changes, and must return the state of that file in the work
+    /// tree.
     ///
     /// # Errors
-    /// [`GitProblem::NotOfRun`] if the commit does not name `run`, is not in HEAD's history, or is a merge;
-    /// [`GitProblem::RevertConflict`] if later commits changed the same places. [`GitProblem::Shallow`]; and for the
-    /// files that would change the errors of [`Repository::check`].
+    /// Returns [`GitProblem::NotOfRun`] if the commit does not name `run`, is not in the history of HEAD, or does not
+    /// have exactly one parent. Returns [`GitProblem::RevertConflict`] if later commits changed the same lines,
+    /// [`GitProblem::Shallow`] in a shallow clone, and the errors of [`Repository::check`] for the changed files.
     pub fn revert(
         &self,
         commit: CommitId,
@@ -104,7 +106,7 @@ impl Repository {
         }
         let head = Head::read(raw)?;
         let reverted = commit_of_run(raw, &head, commit, run)?;
-        // Merged or built objects are put there, and are gone with this handle.
+        // New objects are written to this in-memory backend, so they disappear together with the handle.
         let odb = raw.odb().doing(DOING)?;
         let _memory = odb.add_new_mempack_backend(i32::MAX).doing(DOING)?;
         let ours = raw.bounded_commit(head.commit).doing(DOING)?;
@@ -137,26 +139,26 @@ fn commit_of_run<'r>(
     let found = match raw.bounded_commit(commit.oid()) {
         Ok(found) => found,
         Err(error) if error.code() == git2::ErrorCode::NotFound => {
-            return refused("there is no such commit");
+            return refused("the commit does not exist");
         }
         Err(source) => return Err(GitProblem::Git { doing: DOING, source }),
     };
     if run_of(&String::from_utf8_lossy(found.message_raw_bytes())) != Some(run) {
-        return refused("its trailer `Actum-Run` does not name that run");
+        return refused("its `Actum-Run` trailer is missing or names a different run");
     }
     match found.parent_count() {
-        0 => return refused("it has no parent to go back to"),
+        0 => return refused("it has no parent commit to revert to"),
         1 => {}
-        _ => return refused("it is a merge"),
+        _ => return refused("it is a merge commit"),
     }
     let is_ancestor = || raw.graph_descendant_of(head.commit, found.id()).doing(DOING);
     if head.commit != found.id() && !is_ancestor()? {
-        return refused("it is not in the history of the branch that is checked out");
+        return refused("it is not in the history of the checked-out branch");
     }
     Ok(found)
 }
 
-/// Returns the differences between HEAD and a tree.
+/// Returns the files that differ between HEAD and a tree, with their content in the tree.
 fn files(raw: &Raw, head: &Commit<'_>, tree: Oid) -> Result<Vec<Restored>, GitProblem> {
     let (old, new) =
         (raw.bounded_tree(head.tree_id()).doing(DOING)?, raw.bounded_tree(tree).doing(DOING)?);
@@ -176,7 +178,9 @@ fn files(raw: &Raw, head: &Commit<'_>, tree: Oid) -> Result<Vec<Restored>, GitPr
                 let (bytes, executable) = (blob.content().to_vec(), entry.filemode() == EXECUTABLE);
                 Some(RestoredFile { bytes, executable })
             }
-            Ok(_) => return Err(odd("the revert would make something else than a file")),
+            Ok(_) => {
+                return Err(odd("the revert would create an object that is not a regular file"));
+            }
             Err(error) if error.code() == git2::ErrorCode::NotFound => None,
             Err(source) => return Err(GitProblem::Git { doing: DOING, source }),
         };
@@ -202,7 +206,7 @@ fn conflicts(index: &Index) -> Result<Vec<RelPath>, GitProblem> {
 }
 
 fn rel_path(path: &[u8]) -> Result<RelPath, GitProblem> {
-    RelPath::new(path).map_err(|_| odd("the commit holds a path that no run can change"))
+    RelPath::new(path).map_err(|_| odd("the commit contains a path that no run may change"))
 }
 
 fn odd(what: &str) -> GitProblem {

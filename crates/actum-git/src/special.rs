@@ -1,4 +1,5 @@
-//! Search for FIFOs and devices in `.git`: opening or reading one can wait for ever, and libgit2 opens without a check.
+//! Search for FIFOs and devices in `.git`. libgit2 opens files there without checking their type, and opening or reading
+//! a FIFO or device can block forever.
 
 use std::fs::{self, DirEntry};
 use std::io;
@@ -9,16 +10,18 @@ use crate::problem::{GitProblem, ResultExt};
 
 const DOING: &str = "looking for special files in `.git`";
 
-/// Directories of `.git` whose files libgit2 opens, at any depth. For the others it checks only whether they exist.
+/// Directories in `.git` from which libgit2 opens files at any depth. In other directories, libgit2 only checks whether
+/// files exist.
 const OPENED: [&str; 4] = ["info", "logs", "objects", "refs"];
 
-/// Finds a FIFO or device among the files that libgit2 opens in a git directory. Returns its path there.
+/// Looks for a FIFO or device among the files that libgit2 opens in a git directory. Returns the path of the first one,
+/// relative to the git directory.
 pub(crate) fn find(git: &Path) -> Result<Option<PathBuf>, GitProblem> {
     let mut directories = vec![PathBuf::new()];
     while let Some(directory) = directories.pop() {
         let is_top = directory.as_os_str().is_empty();
         let entries = match fs::read_dir(git.join(&directory)) {
-            // Another process of git removed it, or it never was there.
+            // The directory does not exist, or another git process has removed it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             entries => entries.doing(DOING)?,
         };
@@ -37,12 +40,12 @@ pub(crate) fn find(git: &Path) -> Result<Option<PathBuf>, GitProblem> {
     Ok(None)
 }
 
-/// Kind of object that opening an entry would open.
+/// Kind of file that is opened through a directory entry, after following a symbolic link.
 enum Kind {
     Special,
     Directory,
-    /// A file, a link to a file or directory, or a socket, which no open(2) waits for: git's own monitor keeps one
-    /// there.
+    /// Regular file, link to a file or directory, or socket. Sockets are harmless because open(2) does not block on them,
+    /// and git's file system monitor creates one in `.git`.
     Other,
 }
 

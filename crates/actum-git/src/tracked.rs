@@ -1,4 +1,4 @@
-//! Files that git tracks and that are unchanged, found without running git and without reading the files.
+//! Finds unchanged files that git tracks, without running git and without reading the files.
 
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
@@ -12,41 +12,40 @@ use git2::{Index, IndexEntry, ObjectType, Odb, Oid};
 
 use crate::special;
 
-/// Size of the largest blob that is read, in bytes: 64 MiB.
+/// Maximum size of a blob to read, in bytes: 64 MiB.
 const BLOB_BYTES_MAX: u64 = 64 << 20;
-/// Size of the largest file with one path that is read, in bytes.
+/// Maximum number of bytes to read from a file that contains a single path, such as `commondir`.
 const LINE_BYTES_MAX: u64 = 8 << 10;
-/// Bits of the flags of an entry of the index that say which side of a conflict it is (gitformat-index(5)).
+/// Bits in the flags of an index entry that identify the side of a merge conflict (gitformat-index(5)).
 const STAGE_BITS: u16 = 0x3000;
 
-/// Facts about a file by which git knows that it is unchanged. Times are nanoseconds since 1970-01-01 UTC.
+/// File attributes that git compares to detect whether a file is unchanged. Times are in nanoseconds since 1970-01-01 UTC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FileFacts {
-    /// Size in bytes.
+    /// Size of the file in bytes.
     pub size: u64,
-    /// Inode number.
+    /// Inode number of the file.
     pub inode: u64,
-    /// Time of the last change of its content.
+    /// Time of the last change to the file's content.
     pub modified: i64,
-    /// Time of the last change of its content or attributes.
+    /// Time of the last change to the file's content or attributes.
     pub changed: i64,
 }
 
-/// Files in the index of a repository. The index is read, and for a content the objects.
+/// Files that are tracked in the index of a repository or of a linked work tree.
 ///
-/// A linked work tree is read as well. If there is no repository, or its index cannot be read, there are no files.
-///
-/// The index is read when it is first needed.
+/// The index is read when it is first needed, and git objects only when the content of a file is requested. If there is no
+/// repository, or if its index cannot be read, the set is empty.
 pub struct TrackedFiles {
     index: PathBuf,
     git: PathBuf,
     objects: PathBuf,
     read: OnceCell<Files>,
-    /// Objects, once one was read; `None` where they cannot be read.
+    /// Object database, opened when the first object is read. The inner `None` means that it cannot be opened.
     database: Option<Option<Odb<'static>>>,
 }
 
-/// Content of an index.
+/// Tracked files of an index, and all directories that contain one.
 #[derive(Default)]
 struct Files {
     files: HashMap<Vec<u8>, Tracked>,
@@ -55,7 +54,7 @@ struct Files {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Tracked {
-    /// The lowest 32 bits, as the index has them.
+    /// Lowest 32 bits of the file size, because the index does not store more.
     size: u32,
     inode: u32,
     modified: i64,
@@ -64,7 +63,7 @@ struct Tracked {
 }
 
 impl TrackedFiles {
-    /// Returns the files of the repository whose work tree is `root`.
+    /// Returns the tracked files of the repository whose work tree is at `root`.
     pub fn open(root: &Path) -> Self {
         let (own, git) = git_directories(&root.join(".git"));
         let (index, objects) = (own.join("index"), git.join("objects"));
@@ -79,21 +78,22 @@ impl TrackedFiles {
         })
     }
 
-    /// Returns true if git tracks a file below a directory.
+    /// Returns true if git tracks at least one file below the directory.
     pub fn has_below(&self, directory: &[u8]) -> bool {
         self.files().directories.contains(directory)
     }
 
-    /// Returns true if a content is that of a blob.
+    /// Returns true if `content` has the blob id `blob`.
     pub fn is_content(blob: [u8; 20], content: &[u8]) -> bool {
         Oid::hash_object(ObjectType::Blob, content).is_ok_and(|id| id.as_bytes() == blob)
     }
 
-    /// Returns the blob of an unchanged file, by its id (SHA-1). The file may hold another content where git converts
-    /// it ([`is_content`](Self::is_content)).
+    /// Returns the id (SHA-1) of the blob for a file, or `None` if the file is untracked, may have changed, or is too
+    /// large. The content of the file can still differ from the blob if git converts it, for example its line endings
+    /// ([`is_content`](Self::is_content) checks that).
     pub fn blob(&self, path: &[u8], facts: &FileFacts) -> Option<[u8; 20]> {
         if facts.size > BLOB_BYTES_MAX {
-            return None; // it would not be read
+            return None; // `read` would reject a blob of this size
         }
         let tracked = self.files().files.get(path)?;
         let found = Tracked {
@@ -109,11 +109,11 @@ impl TrackedFiles {
         tracked.blob.as_bytes().try_into().ok()
     }
 
-    /// Returns the content of a blob, which git2 compares with its id; `None` if it cannot be read, or is larger than
-    /// 64 MiB.
+    /// Returns the content of a blob after git2 has verified it against the id. Returns `None` if the blob cannot be read
+    /// or is larger than 64 MiB.
     pub fn read(&mut self, blob: [u8; 20]) -> Option<Vec<u8>> {
         let database = self.database.get_or_insert_with(|| {
-            // libgit2 would wait at a FIFO among the objects.
+            // libgit2 would block on a FIFO in the object directory.
             let is_safe = special::find(&self.git).is_ok_and(|found| found.is_none());
             let database = is_safe.then(|| Odb::new().ok()).flatten()?;
             database.add_disk_alternate(self.objects.to_str()?).ok()?;
@@ -131,13 +131,13 @@ impl TrackedFiles {
 
 impl Files {
     fn read(&mut self, path: &Path, objects: &Path) {
-        // Opening a FIFO would wait for ever.
+        // Opening a FIFO would block forever.
         let Ok(written) = fs::symlink_metadata(path) else { return };
         if !written.is_file() {
             return;
         }
         let Ok(index) = Index::open(path) else { return };
-        // Objects of another repository are not read.
+        // Blobs are not reported if the repository borrows objects from another repository.
         let has_own_objects = fs::symlink_metadata(objects.join("info/alternates")).is_err();
         let written = nanoseconds(written.mtime(), written.mtime_nsec());
         for entry in index.iter().filter(|entry| entry.flags & STAGE_BITS == 0) {
@@ -149,8 +149,7 @@ impl Files {
                 }
             }
             let tracked = Tracked::new(&entry);
-            // A file that changed after the index was written, in the same tick of the clock, looks unchanged
-            // (racy-git).
+            // If a file changes within the same clock tick in which the index is written, it looks unchanged (racy-git).
             if has_own_objects && tracked.modified < written {
                 self.files.insert(entry.path, tracked);
             }
@@ -173,12 +172,13 @@ impl Tracked {
     }
 }
 
-/// Returns the git directory of a work tree, and the one that has the objects (gitrepository-layout(5)).
+/// Returns the git directory of a work tree, and the common git directory that contains the objects
+/// (gitrepository-layout(5)).
 #[expect(clippy::disallowed_methods, reason = "git's own files are reached by their paths")]
 fn git_directories(git: &Path) -> (PathBuf, PathBuf) {
     let is_file = fs::symlink_metadata(git).is_ok_and(|found| found.is_file());
     let line = |path: &Path| {
-        // Opening a FIFO would wait for ever.
+        // Opening a FIFO would block forever.
         if !fs::symlink_metadata(path).ok()?.is_file() {
             return None;
         }
@@ -203,7 +203,7 @@ fn nanoseconds(seconds: i64, nanoseconds: i64) -> i64 {
     seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds)
 }
 
-/// Returns the lowest 32 bits.
+/// Truncates a value to its lowest 32 bits.
 fn lowest_bits(value: u64) -> u32 {
     u32::try_from(value & u64::from(u32::MAX)).unwrap_or(u32::MAX)
 }
@@ -225,7 +225,7 @@ mod tests {
         }
     }
 
-    /// Issue 27: git's objects serve as the state before, read only.
+    /// Issue 27: the content of an unchanged file before a run can be read from git's objects.
     #[test]
     fn an_unchanged_file_is_known_by_its_blob_and_a_changed_one_is_not() {
         let directory = tempfile::tempdir().unwrap();

@@ -1,11 +1,11 @@
-//! Tree of a commit: that of HEAD with some files added or removed, and nothing else.
+//! Builds the tree of a commit from the tree of HEAD by adding, replacing and removing individual files.
 
 use git2::{ObjectType, Oid, Repository as Raw, Tree};
 
 use crate::bounded::Bounded;
 use crate::problem::{GitProblem, ResultExt};
 
-/// File as a tree holds it: its blob, and `0o100644` or `0o100755`.
+/// File entry of a git tree: the id of its blob and its mode, `0o100644` or `0o100755`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) blob: Oid,
@@ -16,18 +16,19 @@ pub(crate) const REGULAR: i32 = 0o100_644;
 pub(crate) const EXECUTABLE: i32 = 0o100_755;
 const DIRECTORY: i32 = 0o040_000;
 
-/// Path with its wanted file, if any.
+/// Path in the new tree with the file to store there, or `None` to remove the path.
 pub(crate) type Wanted<'a> = (&'a [u8], Option<Entry>);
 
-/// Trees that were written, the topmost last.
+/// Ids of the trees that were written, in which the root tree is last.
 pub(crate) type Written = Vec<Oid>;
 
 const DOING: &str = "building the tree of the commit";
 
-/// Writes the tree that results from `base`. An empty directory is left out, as git does.
+/// Writes the tree that results from applying `wanted` to `base`. Empty directories are omitted, because git does not
+/// store them.
 ///
 /// # Errors
-/// An impossible tree: a file in the place of a directory with other files; names that git refuses.
+/// Returns an error if a path would be both a file and a non-empty directory, or if git rejects a name.
 pub(crate) fn build(
     raw: &Raw,
     base: &Tree<'_>,
@@ -43,7 +44,8 @@ pub(crate) fn build(
     Ok(written)
 }
 
-/// Builds one directory; `wanted` is sorted by components. `None` if nothing is left in it.
+/// Builds the tree of one directory. `wanted` must be sorted by path components. Returns `None` if the directory would be
+/// empty.
 fn level(
     raw: &Raw,
     base: Option<&Tree<'_>>,
@@ -78,7 +80,8 @@ fn level(
             (None, Some(directory)) => {
                 builder.insert(name, directory, DIRECTORY).doing(DOING)?;
             }
-            // A file below which a path is removed is no directory, and remains.
+            // An entry is only removed if it was requested or is a directory that became empty. Removing a path below
+            // a regular file leaves that file in the tree.
             (None, None) if file.is_some() || is_directory => {
                 if old.is_some() {
                     builder.remove(name).doing(DOING)?;
@@ -96,7 +99,8 @@ fn level(
 }
 
 fn in_the_way(new: &str, old: &str) -> GitProblem {
-    let source = git2::Error::from_str(&format!("{new} would stand where {old} stays"));
+    let source =
+        git2::Error::from_str(&format!("cannot create {new} because {old} exists at this path"));
     GitProblem::Git { doing: DOING, source }
 }
 

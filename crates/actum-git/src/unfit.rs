@@ -1,57 +1,57 @@
-//! Paths that cannot be committed in their current form, apart from uncommitted changes.
+//! Reasons other than uncommitted changes why a path cannot be committed.
 
 use actum_core::RelPath;
 
 /// Reason why a path cannot be committed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unfit {
-    /// git is configured to ignore it, and it is not in HEAD.
+    /// git is configured to ignore the path, and the path is not in HEAD.
     #[error("git is configured to ignore it")]
     Ignored,
-    /// git, or a file system that it serves, would take a part of the path for its own directory.
-    #[error("git does not accept that name, since a file system could take it for `.git`")]
+    /// git, or a file system that git supports, would treat a component of the path as git's own directory.
+    #[error("git does not accept the name, because a file system could treat it as `.git`")]
     Name,
-    /// The path lies in a submodule, or is one.
-    #[error("`{at}` is a submodule, whose files are those of another repository")]
+    /// The path is a submodule or is inside one.
+    #[error("`{at}` is a submodule, so its files belong to a different repository")]
     Submodule {
-        /// The submodule.
+        /// Path of the submodule.
         at: RelPath,
     },
-    /// The path lies in another repository that is no submodule.
-    #[error("`{at}` is a repository of its own")]
+    /// The path is inside a different repository that is not a submodule.
+    #[error("`{at}` is a separate repository")]
     Nested {
-        /// The directory.
+        /// Path of the other repository.
         at: RelPath,
     },
-    /// git would store other bytes than those of the file.
-    #[error("git would not store its bytes as they are, since {0}")]
+    /// git would convert the file's content before storing it.
+    #[error("git would not store its bytes unchanged, because {0}")]
     Converted(Conversion),
-    /// The rules of git for files are in an object that is no file.
-    #[error("`{at}` is no regular file, so that it cannot be said what git does to files below it")]
+    /// A `.gitattributes` or `.gitignore` that applies to the path is not a regular file.
+    #[error("`{at}` is not a regular file, so git's rules for the files below it are unknown")]
     Rules {
-        /// The `.gitattributes` or `.gitignore`.
+        /// Path of the `.gitattributes` or `.gitignore`.
         at: RelPath,
     },
 }
 
-/// Conversion by git of the bytes of a file on their way into a blob.
+/// Conversion that git would apply to a file's content before storing it as a blob.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Conversion {
-    /// The attribute `filter`.
-    #[error("`.gitattributes` gives it a `filter`")]
+    /// The attribute `filter` is set.
+    #[error("`.gitattributes` sets a `filter` for it")]
     Filter,
-    /// The attribute `working-tree-encoding`.
-    #[error("`.gitattributes` gives it a `working-tree-encoding`")]
+    /// The attribute `working-tree-encoding` is set.
+    #[error("`.gitattributes` sets a `working-tree-encoding` for it")]
     Encoding,
-    /// The attribute `ident`, and an `$Id` that is filled in.
-    #[error("`.gitattributes` gives it `ident`, and it holds an `$Id:`")]
+    /// The attribute `ident` is set, and the content contains an `$Id:`, which git would replace.
+    #[error("`.gitattributes` sets `ident` for it, and it contains `$Id:`")]
     Ident,
-    /// One of the attributes `text`, `eol` and `crlf`, and lines that end with CRLF.
+    /// The attribute `text`, `eol` or `crlf` is set, and the content has lines that end with CRLF.
     #[error(
-        "`.gitattributes` makes it a text whose lines end with LF, and lines in it end with CRLF"
+        "`.gitattributes` normalizes its line endings to LF, but it contains lines that end with CRLF"
     )]
     LineEnds,
-    /// The setting `core.autocrlf`, and lines that end with CRLF.
-    #[error("`core.autocrlf` is set, and lines in it end with CRLF")]
+    /// The setting `core.autocrlf` is enabled, and the content has lines that end with CRLF.
+    #[error("`core.autocrlf` is set, and it contains lines that end with CRLF")]
     AutoCrlf,
 }

@@ -1,4 +1,4 @@
-//! Answers of a hook.
+//! Answers that a hook returns to the client.
 
 use serde_json::json;
 
@@ -8,20 +8,20 @@ use crate::event::Moment;
 /// Answer of a hook to the client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// Nothing: the permission rules of the user decide.
+    /// No objection, so the client applies the user's own permission rules.
     Nothing,
-    /// Words that the model is to know, about a tool that ran.
+    /// Message for the model about a tool that has run.
     Note(String),
-    /// Words for the user.
+    /// Message for the user.
     Tell(String),
-    /// The tool must not run, or its change was undone; the reason, and a remedy.
+    /// The tool must not run, or its change was undone. The text gives the reason and a remedy.
     Refuse(String),
 }
 
 impl Answer {
-    /// Text for standard output. A refusal is words on standard error and exit code 2, which each
-    /// client takes for one. Claude Code also reads the reason from here, without the command line
-    /// before it.
+    /// Returns the text for standard output, which may be empty. All clients recognize a refusal by exit
+    /// code 2 and read the reason from standard error. Claude Code also accepts a refusal on standard
+    /// output, and then shows the reason without the hook's command line in front of it.
     pub fn output(&self, client: Client, moment: Moment) -> String {
         match (self, client, moment) {
             (Self::Refuse(reason), Client::Claude, Moment::Before) => {
@@ -46,7 +46,7 @@ impl Answer {
         }
     }
 
-    /// Text for standard error: the reason of a refusal.
+    /// Returns the text for standard error, which is the reason for a refusal, or `None` for other answers.
     pub fn reason(&self) -> Option<&str> {
         match self {
             Self::Refuse(reason) => Some(reason),

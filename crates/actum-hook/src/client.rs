@@ -1,71 +1,71 @@
-//! Clients, and the input that each sends to a hook: names of events, of tools, and of their
-//! fields.
+//! Supported clients, and the names of the events, tools and fields that each of them sends to a hook.
 //!
-//! The facts are from experiments with Claude Code 2.1, Codex 0.169, opencode 1.18, Gemini CLI 0.61
-//! and Qwen Code 0.24.
+//! The names were determined in experiments with Claude Code 2.1, Codex 0.169, opencode 1.18,
+//! Gemini CLI 0.61 and Qwen Code 0.24.
 
 use std::str::FromStr;
 
-/// Program that runs an agent and calls hooks.
+/// Program that runs an agent and calls hooks around the agent's tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Client {
-    /// Claude Code.
+    /// Claude Code by Anthropic.
     Claude,
-    /// Codex CLI.
+    /// Codex CLI by OpenAI.
     Codex,
-    /// opencode, whose plugin calls the hook.
+    /// opencode, which calls the hook through a plugin.
     OpenCode,
-    /// Gemini CLI.
+    /// Gemini CLI by Google.
     Gemini,
-    /// Qwen Code.
+    /// Qwen Code, a fork of Gemini CLI.
     Qwen,
 }
 
-/// Protocol of a client.
+/// Hook protocol of a client: the names of its events, tools and fields.
 pub(crate) struct Protocol {
-    /// Event before a tool runs.
+    /// Event that is sent before a tool runs.
     pub(crate) before: &'static str,
-    /// Events after it ran or failed.
+    /// Events that are sent after a tool has run or failed.
     pub(crate) after: &'static [&'static str],
-    /// Event after its settings changed on the disk, and before they count.
+    /// Event that is sent when the client's settings file has changed, before the client uses the new settings.
     pub(crate) settings: Option<&'static str>,
-    /// Event when a user has sent a prompt, before the agent works on it.
+    /// Event that is sent when the user has submitted a prompt, before the agent processes it.
     pub(crate) turn_start: &'static str,
-    /// Field with the id of the prompt. Qwen Code sends the event once more after each call of a tool.
+    /// Field that contains the id of the prompt. The id identifies repeated events, because Qwen Code sends
+    /// `turn_start` again after each tool call.
     pub(crate) prompt: Option<&'static str>,
-    /// Event when the agent has ended its turn.
+    /// Event that is sent when the agent has finished its turn.
     pub(crate) turn_end: &'static str,
-    /// Other events that it may be registered for. Nothing is done at them.
+    /// Other known events, for which the hook does nothing.
     pub(crate) others: &'static [&'static str],
-    /// Field with the id of the call. Without it the call is known by its input.
+    /// Field that contains the id of a tool call, or `None` if calls are identified by their input.
     pub(crate) call: Option<&'static str>,
-    /// True if the client takes `~` for the home of the user.
+    /// Whether the client expands `~` to the user's home directory.
     pub(crate) expands_home: bool,
-    /// True if the client looks for a file of that name elsewhere, when a relative path leads to
-    /// none.
+    /// Whether the client searches other directories for a file of the same name if a relative path does
+    /// not exist.
     pub(crate) corrects_paths: bool,
-    /// Tool that runs a command of a shell; its input has the text in the field `command`.
+    /// Tool that runs a shell command, whose text is in the field `command` of the input.
     pub(crate) shell: &'static str,
-    /// Tools that edit files.
+    /// Tools that edit files, with the form of their input.
     pub(crate) tools: &'static [(&'static str, Tool)],
 }
 
-/// Form of a tool's input, by the names of the fields that say what it edits.
+/// Kind of edit that a tool makes, with the names of the input fields that describe the edit.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Tool {
-    /// The whole content of a file.
+    /// The tool writes the complete content of a file.
     Write { path: &'static str, content: &'static str },
-    /// A text that is replaced by another.
+    /// The tool replaces a text in a file with another text.
     Replace {
         path: &'static str,
         old: &'static str,
         new: &'static str,
-        /// Field that says that each occurrence is replaced.
+        /// Boolean field that requests replacing every occurrence.
         all: &'static str,
     },
-    /// A patch in the format of Codex.
+    /// The tool applies a patch in the Codex format.
     Patch { text: &'static str },
-    /// One file; its change has no form that can be computed.
+    /// The tool edits one file in a way that actum cannot compute in advance.
     Opaque { path: &'static str },
 }
 
@@ -198,11 +198,11 @@ const QWEN: Protocol = Protocol {
 };
 
 impl Client {
-    /// Every client.
+    /// All supported clients.
     pub const ALL: [Self; 5] =
         [Self::Claude, Self::Codex, Self::OpenCode, Self::Gemini, Self::Qwen];
 
-    /// Name on the command line, and of the agent in records.
+    /// Returns the client's name on the command line, which is also the name of the agent in records.
     pub fn name(self) -> &'static str {
         match self {
             Self::Claude => "claude",
@@ -230,7 +230,7 @@ impl FromStr for Client {
     fn from_str(name: &str) -> Result<Self, String> {
         Self::ALL.into_iter().find(|client| client.name() == name).ok_or_else(|| {
             let names = Self::ALL.map(|client| format!("`{}`", client.name()));
-            format!("there is no such client; there are {}", names.join(", "))
+            format!("unknown client; expected one of {}", names.join(", "))
         })
     }
 }

@@ -1,4 +1,4 @@
-//! Edits of a client's tools, as operations of actum.
+//! Translates the edits of a client's tools to operations of actum.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
@@ -14,113 +14,114 @@ use serde_json::Value;
 use crate::client::{Client, Tool};
 use crate::error::EventError;
 
-/// Edit that a tool of a client is about to make, or made.
+/// Edit that a client's tool is about to make or has made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Edit {
-    /// The whole content of a file.
+    /// Writes the complete content of a file.
     Write {
-        /// The file.
+        /// Path of the file as the client sent it.
         path: PathBuf,
-        /// Its new content.
+        /// New content of the file.
         content: String,
     },
-    /// A text of a file is replaced.
+    /// Replaces a text in a file.
     Replace {
-        /// The file.
+        /// Path of the file as the client sent it.
         path: PathBuf,
-        /// The text.
+        /// Text to replace. If it is empty, the edit creates the file.
         old: String,
-        /// Replacement.
+        /// Replacement text.
         new: String,
-        /// True if each occurrence is replaced.
+        /// Whether every occurrence is replaced.
         all: bool,
     },
-    /// A patch in the format of Codex.
+    /// Applies a patch in the Codex format.
     Patch {
-        /// Its text.
+        /// Text of the patch.
         text: String,
     },
-    /// A file changes in a way that cannot be computed.
+    /// Changes a file in a way that actum cannot compute in advance.
     Opaque {
-        /// The file.
+        /// Path of the file as the client sent it.
         path: PathBuf,
     },
 }
 
-/// Links that are followed at most for one path, as the system does (path_resolution(7)).
+/// Maximum number of symbolic links to follow for one path, the same limit that Linux uses (path_resolution(7)).
 const LINKS_MAX: usize = 40;
 
-/// Edit whose files actum cannot determine. The tool must not run.
+/// Reason why actum cannot determine the files of an edit. The tool must not run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
-    /// A path of the workspace that no change may name.
+    /// The path is inside the workspace, but no change may name it.
     #[error(transparent)]
     Path(#[from] PathError),
-    /// A path that clients and systems read in different ways.
+    /// The path has no unique meaning, because clients and systems resolve it in different ways.
     #[error("the path `{}` cannot be used: {why}; name the file by its absolute path", Quoted(path.as_os_str().as_bytes()))]
     Ambiguous {
-        /// Path as it was given.
+        /// Path as the client sent it.
         path: PathBuf,
-        /// Problem of the path.
+        /// Reason why the path is ambiguous.
         why: &'static str,
     },
-    /// A patch that names no file, or has a line that may name one in a form that is not known.
+    /// The patch names no file, or has a line that might name one in an unknown form.
     #[error("the patch cannot be read: {what}")]
     Patch {
-        /// Problem of the patch.
+        /// Reason why the patch cannot be read.
         what: &'static str,
     },
 }
 
-/// Reads the paths that an event has, as its client does.
+/// Resolves the paths in an event in the same way as the client does.
 pub(crate) struct PathReader<'a> {
     pub(crate) client: Client,
-    /// Directory that relative paths start from.
+    /// Directory to which relative paths are relative.
     pub(crate) directory: &'a Path,
-    /// Home of the user, for which some clients take `~`.
+    /// Home directory of the user, to which some clients expand `~`.
     pub(crate) home: Option<&'a Path>,
 }
 
 impl PathReader<'_> {
-    /// The file that a path leads to, without links as far as it exists.
+    /// Returns the file that a path refers to, with all symbolic links resolved. The file need not exist.
     fn real(&self, path: &Path) -> Result<PathBuf, EditError> {
         let ambiguous = |why| EditError::Ambiguous { path: path.to_owned(), why };
         let bytes = path.as_os_str().as_bytes();
         if bytes.trim_ascii() != bytes || bytes.contains(&0) {
-            return Err(ambiguous("it begins or ends with a blank, or has a NUL"));
+            return Err(ambiguous("it starts or ends with whitespace, or contains a NUL byte"));
         }
         if ["/proc", "/dev/fd"].iter().any(|place| path.starts_with(place)) {
-            return Err(ambiguous("what it leads to depends on the process"));
+            return Err(ambiguous("it refers to a different file in each process"));
         }
         let has_parents = path.components().any(|part| part == Component::ParentDir);
         let from_home = path.strip_prefix("~").ok();
         if from_home.is_some() && has_parents {
-            return Err(ambiguous("it has `~` and `..`"));
+            return Err(ambiguous("it combines `~` and `..`"));
         }
         let home = self.home.filter(|_| self.client.protocol().expands_home);
         let whole = match home.zip(from_home) {
             Some((home, below)) => home.join(below),
             None => self.directory.join(path),
         };
-        let loops = || ambiguous("its links lead nowhere");
+        let loops = || ambiguous("its symlinks form a loop or cannot be read");
         let real = resolve_links(&whole).ok_or_else(loops)?;
-        // Some clients take `..` away by the text, and others let the system go up behind a link.
+        // Some clients remove `..` from the text of the path. Others leave it to the system, which resolves it
+        // after following symbolic links.
         if resolve_links(&without_parents(&whole)).ok_or_else(loops)? != real {
-            return Err(ambiguous("it goes through a link and back with `..`"));
+            return Err(ambiguous("it uses `..` after a symlink"));
         }
         Ok(real)
     }
 }
 
-/// Resolves all links of a path, also one that leads to nothing yet; `None` if they lead in a
-/// circle.
+/// Resolves all symbolic links in a path, including links whose target does not exist yet. Returns `None`
+/// if the links form a loop or cannot be read.
 pub fn resolve_links(path: &Path) -> Option<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..LINKS_MAX {
         let real = real_path(&path);
         let is_link = |part: &&Path| part.symlink_metadata().is_ok_and(|found| found.is_symlink());
         let Some(link) = real.ancestors().find(is_link) else {
-            // A missing directory goes up by its text, as there is nothing behind it.
+            // A `..` after a missing directory can be resolved in the text, as there is no link to follow.
             return Some(without_parents(&real));
         };
         let target = std::fs::read_link(link).ok()?;
@@ -130,7 +131,7 @@ pub fn resolve_links(path: &Path) -> Option<PathBuf> {
     None
 }
 
-/// The path without `.` and `..`, by its text.
+/// Removes `.` and `..` from the text of a path, without looking at the file system.
 fn without_parents(path: &Path) -> PathBuf {
     let mut whole = PathBuf::new();
     for component in path.components() {
@@ -145,14 +146,14 @@ fn without_parents(path: &Path) -> PathBuf {
     whole
 }
 
-/// Files of an edit, located.
+/// Files of an edit, separated into those inside and outside of the workspace.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Located {
-    /// Files in the workspace.
+    /// Files inside the workspace, relative to its root.
     pub(crate) inside: Vec<RelPath>,
-    /// Files outside of it.
+    /// Files outside of the workspace.
     pub(crate) outside: Vec<PathBuf>,
-    /// The edit as operations; `None` if it cannot be computed.
+    /// Operations that make the same edit, or `None` if the edit cannot be computed.
     pub(crate) operations: Option<Vec<Operation>>,
 }
 
@@ -178,10 +179,10 @@ impl Edit {
         })
     }
 
-    /// The files, without links.
+    /// Returns the files of the edit, with all symbolic links resolved.
     ///
     /// # Errors
-    /// [`EditError`].
+    /// Returns [`EditError`] if the files cannot be determined for certain.
     pub(crate) fn files(&self, reader: &PathReader<'_>) -> Result<Vec<PathBuf>, EditError> {
         match self {
             Self::Write { path, .. } | Self::Opaque { path } => Ok(vec![reader.real(path)?]),
@@ -191,7 +192,7 @@ impl Edit {
                 if corrects && real.symlink_metadata().is_err() {
                     let (path, why) = (
                         path.clone(),
-                        "there is no such file, and the client would look for another",
+                        "the file does not exist, and the client would search for it elsewhere",
                     );
                     return Err(EditError::Ambiguous { path, why });
                 }
@@ -205,10 +206,11 @@ impl Edit {
         }
     }
 
-    /// Finds the files of the edit. Links are resolved, as the client does.
+    /// Determines which files of the edit are inside the workspace at `root`, and translates the edit to
+    /// operations if possible. Symbolic links are resolved as the client resolves them.
     ///
     /// # Errors
-    /// [`EditError`]: the edit must not be made.
+    /// Returns [`EditError`] if the files cannot be determined for certain. The edit must not be made.
     pub(crate) fn locate(
         &self,
         root: &Path,
@@ -234,7 +236,7 @@ impl Edit {
         Ok(located)
     }
 
-    /// The edit of one file.
+    /// Translates an edit of a single file, or returns `None` if its result cannot be computed.
     fn operation(&self, path: RelPath) -> Option<Operation> {
         let create = |content: &str| Operation::Create {
             path: path.clone(),
@@ -243,7 +245,7 @@ impl Edit {
         };
         match self {
             Self::Write { content, .. } => Some(create(content)),
-            // An empty old text makes a file.
+            // Clients create a file if the text to replace is empty.
             Self::Replace { old, new, .. } if old.is_empty() => Some(create(new)),
             Self::Replace { old, new, all, .. } => {
                 let occurrences = if *all { Occurrences::All } else { Occurrences::One };
@@ -256,11 +258,11 @@ impl Edit {
     }
 }
 
-/// A header of a patch, as actum reads it, and the file that it names.
+/// Header of a patch in its canonical spelling, and the file that it names.
 type Header<'t> = (&'static str, &'t str);
 
-/// The lines of a patch, each with the file that it names, if it does. Clients take blanks around a
-/// header, and none behind its colon.
+/// Splits a patch into lines, and parses the lines that are headers. Clients accept whitespace around a
+/// header and do not require a space after its colon.
 fn patch_lines(text: &str) -> Result<Vec<(&str, Option<Header<'_>>)>, EditError> {
     let mut lines = Vec::new();
     for line in text.split_inclusive('\n') {
@@ -268,7 +270,7 @@ fn patch_lines(text: &str) -> Result<Vec<(&str, Option<Header<'_>>)>, EditError>
         let marker = line.trim_end();
         let is_known = header.is_some() || OTHER_MARKERS.contains(&marker);
         if line.starts_with("***") && !is_known {
-            let what = "a line that begins with `***` is no header that actum knows";
+            let what = "a line that starts with `***` is not a known header";
             return Err(EditError::Patch { what });
         }
         lines.push((line, header));
@@ -279,7 +281,7 @@ fn patch_lines(text: &str) -> Result<Vec<(&str, Option<Header<'_>>)>, EditError>
     }
 }
 
-/// Markers that name no file.
+/// Lines that start with `***` but do not name a file.
 const OTHER_MARKERS: [&str; 3] = ["*** Begin Patch", "*** End Patch", "*** End of File"];
 
 fn header(line: &str) -> Option<Header<'_>> {
@@ -296,7 +298,7 @@ fn header(line: &str) -> Option<Header<'_>> {
     Some((header, file.trim()))
 }
 
-/// Finds the files of a patch, and reads it with their paths from the root of the workspace.
+/// Locates the files of a patch, and parses the patch with its paths rewritten relative to the workspace root.
 fn locate_patch(
     text: &str,
     find: impl Fn(&Path) -> Result<Result<RelPath, PathBuf>, EditError>,
@@ -319,13 +321,13 @@ fn locate_patch(
         }
     }
     let reading = Reading { format: Some(Format::CodexPatch), ..Reading::default() };
-    // The client may place a hunk that actum cannot: it places hunks more loosely.
+    // If actum cannot parse the patch, the client may still apply it, because it matches hunks less strictly.
     located.operations = parse(&from_root, &reading).ok().filter(|_| located.outside.is_empty());
     Ok(located)
 }
 
 #[cfg(test)]
-#[allow(clippy::disallowed_methods, reason = "the test makes links")]
+#[allow(clippy::disallowed_methods, reason = "the test creates symbolic links")]
 mod tests {
     use super::*;
 
@@ -342,7 +344,7 @@ mod tests {
         edit.locate(Path::new("/no/such/root"), &reader(Client::Claude)).unwrap()
     }
 
-    /// Issue 27: a path that clients read in different ways is refused; a link that leads to nothing yet is followed.
+    /// Issue 27: a path that clients resolve in different ways is refused, and a dangling link is followed.
     #[test]
     fn a_path_that_is_read_in_two_ways_is_refused_and_links_are_followed() {
         let directory = std::env::temp_dir().join(format!("actum-hook-{}", std::process::id()));
@@ -387,8 +389,8 @@ mod tests {
         std::fs::remove_dir_all(&directory).unwrap();
     }
 
-    /// Issue 27: a header of a patch is seen in each spelling of its client, and a possible one is
-    /// refused.
+    /// Issue 27: a patch header is recognized in every spelling that clients accept, and a line that might
+    /// be a header is refused.
     #[test]
     fn headers_of_patches_are_seen_in_each_spelling() {
         let spellings = [
@@ -414,7 +416,7 @@ mod tests {
         }
     }
 
-    /// Issue 27: paths count from the directory of the client, and are named from the root of the workspace.
+    /// Issue 27: paths in a patch are relative to the client's directory and are reported relative to the workspace root.
     #[test]
     fn a_patch_is_read_from_the_directory_of_the_client() {
         let text = "*** Begin Patch\n*** Add File: a.txt\n+one\n*** Delete File: /no/such/root/b\n*** End Patch\n";
@@ -423,7 +425,7 @@ mod tests {
         assert_eq!(located.operations.unwrap().len(), 2);
     }
 
-    /// Issue 27: a patch that reaches outside is not computed in part.
+    /// Issue 27: a patch with a file outside of the workspace is not translated at all, not even in part.
     #[test]
     fn a_file_outside_of_the_workspace_is_told_apart() {
         let text =
@@ -434,14 +436,14 @@ mod tests {
         assert_eq!(locate(&write).outside, [PathBuf::from("/etc/passwd")]);
     }
 
-    /// Issue 27
+    /// Issue 27: the files of a patch are found even if its hunks are malformed.
     #[test]
     fn a_patch_that_cannot_be_read_still_names_its_files() {
         let located = locate(&Edit::Patch { text: "*** Update File: a\n@@ nonsense".to_owned() });
         assert_eq!((located.inside, located.operations), (vec![path("sub/a")], None));
     }
 
-    /// Issue 27: an edit cannot name the state of actum.
+    /// Issue 27: an edit cannot change a file in actum's state directory `.actum`.
     #[test]
     fn a_path_that_no_change_may_name_is_an_error() {
         let write =

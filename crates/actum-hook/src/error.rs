@@ -1,41 +1,42 @@
-//! Errors of reading an event of a client.
+//! Errors that occur when a client's event is read.
 
 use actum_core::path::Quoted;
 
-/// Bytes of an event at most: 64 MiB.
+/// Maximum size of an event, in bytes: 64 MiB.
 pub const INPUT_BYTES_MAX: usize = 64 << 20;
 
-/// Input that is no event of the client.
+/// Reason why the input is not a usable event of the client.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EventError {
-    /// The event is too large.
-    #[error("the event has more than {INPUT_BYTES_MAX} bytes")]
+    /// The event is larger than [`INPUT_BYTES_MAX`].
+    #[error("the event is larger than {INPUT_BYTES_MAX} bytes")]
     TooLarge,
-    /// The input is empty.
-    #[error("no event is on standard input, where the client writes it")]
+    /// Standard input contains no event.
+    #[error("expected an event of the client on standard input, which is empty")]
     Empty,
-    /// The event is no JSON.
-    #[error("the event is no JSON: {problem}")]
+    /// The event is not valid JSON.
+    #[error("the event is not valid JSON: {problem}")]
     NotJson {
-        /// Position and reason.
+        /// Error of the JSON parser, with its position.
         problem: String,
     },
-    /// A field is missing or of another type.
-    #[error("the event has no field `{field}` that is a text")]
+    /// A required field is missing or has an unexpected type or value.
+    #[error("the event's field `{field}` is missing or invalid")]
     Field {
-        /// The field.
+        /// Name of the field.
         field: &'static str,
     },
-    /// The event is about a turn, and something else is missing: nothing has to be refused.
-    #[error("the event is about a turn, and {problem}")]
+    /// The event marks the start or end of a turn and cannot be used. The client does not have to be stopped, because
+    /// it asks for no decision at such an event.
+    #[error("the event about a turn cannot be used: {problem}")]
     OfTurn {
-        /// Description of the problem.
+        /// Reason why the event cannot be used.
         problem: String,
     },
-    /// The client of the versions that were tested sends no such event.
+    /// The event is unknown, since no tested version of the client sends it.
     #[error("the event `{}` is unknown", Quoted(name.as_bytes()))]
     Unknown {
-        /// Name of the event.
+        /// Name of the event, as the client sent it.
         name: String,
     },
 }

@@ -1,4 +1,4 @@
-//! Events of a client, read from the standard input of a hook.
+//! Events that a client writes to the standard input of a hook.
 
 use std::path::PathBuf;
 
@@ -11,60 +11,61 @@ use crate::client::Client;
 use crate::edit::Edit;
 use crate::error::{EventError, INPUT_BYTES_MAX};
 
-/// Event of a client.
+/// Event that a client sends to a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    /// Time at which it is sent.
+    /// Moment at which the client sends the event.
     pub moment: Moment,
-    /// Directory that the client works in.
+    /// Working directory of the client.
     pub directory: PathBuf,
-    /// Session of the client.
+    /// Id of the client's session.
     pub session: String,
-    /// Prompt of the user, as the client names it, if it does.
+    /// Id of the user's prompt, if the client sends one.
     pub prompt: Option<String>,
-    /// Tool, as the client names it; empty for an event without one.
+    /// Name of the tool, or an empty string if the event is not about a tool.
     pub tool: String,
-    /// The edit that it is about; `None` for other tools and other events.
+    /// Edit that the event is about, or `None` if the event is not about an edit.
     pub edit: Option<Edit>,
-    /// Text of the command that a shell of the client is about to run.
+    /// Text of the shell command that the client is about to run.
     pub command: Option<String>,
     call: String,
 }
 
-/// Time at which an event is sent.
+/// Moment at which a client sends an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Moment {
     /// Before a tool runs.
     Before,
-    /// After a tool ran or failed.
+    /// After a tool has run or failed.
     After,
-    /// After the settings of the client changed, and before they count.
+    /// After the client's settings have changed, and before the client uses them.
     Settings,
-    /// After a user has sent a prompt.
+    /// After the user has submitted a prompt.
     TurnStart,
-    /// After the agent has ended its turn.
+    /// After the agent has finished its turn.
     TurnEnd,
-    /// At any other time.
+    /// At any other time, at which the hook does nothing.
     Other,
 }
 
 impl Moment {
-    /// Returns true if nothing that the client is about to do depends on the answer.
+    /// Returns true for the start and end of a turn, when the client does nothing that depends on the answer.
     pub fn is_about_turn(self) -> bool {
         matches!(self, Self::TurnStart | Self::TurnEnd)
     }
 }
 
-/// Name of a session of a client, as turns have it.
+/// Returns the digest that identifies a client's session in the records of its turns.
 pub fn session_digest(client: Client, session: &str) -> Digest {
     Digest::tagged("actum/session/v1", &[client.name().as_bytes(), session.as_bytes()])
 }
 
 impl Event {
-    /// Reads an event.
+    /// Parses an event that the client wrote to standard input.
     ///
     /// # Errors
-    /// [`EventError`], after which a hook must refuse: it does not know what the client is about to do.
+    /// Returns [`EventError`] if the input is not a known event. The hook must then refuse the tool, because
+    /// it does not know what the client is about to do.
     pub fn read(client: Client, input: &[u8]) -> Result<Self, EventError> {
         if input.len() > INPUT_BYTES_MAX {
             return Err(EventError::TooLarge);
@@ -127,7 +128,7 @@ impl Event {
         let command = command.transpose()?;
         let call = match protocol.call {
             Some(field) if event.get(field).is_some() || edit.is_some() => text(field)?,
-            // Both events of a call have the same input.
+            // The events before and after a call have the same input, so its digest identifies the call.
             Some(_) | None => {
                 let input = input.to_string();
                 Digest::tagged("actum/hook-call/v1", &[tool.as_bytes(), input.as_bytes()])
@@ -137,12 +138,13 @@ impl Event {
         Ok(Self { moment, directory, session, prompt, tool, edit, command, call })
     }
 
-    /// The snapshot of the call, which all events about it share.
+    /// Returns the id of the snapshot for this tool call, which is the same for all events of the call.
     pub fn snapshot(&self, client: Client) -> SnapshotId {
         SnapshotId::new(&[client.name(), &self.session, &self.call])
     }
 
-    /// The key of the run that adopts the edit. A name that cannot be in a key is known by its digest.
+    /// Returns the request key of the run that adopts the edit. An id that is not allowed in a key is
+    /// replaced with its digest.
     pub(crate) fn key(&self, snapshot: RunId) -> Option<RequestKey> {
         let digest = |part: &str| Digest::of(part.as_bytes()).to_string();
         RequestKey::of_hook(&self.session, &self.call, snapshot)
@@ -161,7 +163,7 @@ mod tests {
         Event::read(client, event.to_string().as_bytes())
     }
 
-    /// Issue 27: input that is no event of the client is refused by name.
+    /// Issue 27: input that is not an event of the client is rejected with a specific error.
     #[test]
     fn what_is_no_event_of_the_client_is_refused() {
         assert_eq!(
@@ -190,7 +192,7 @@ mod tests {
         assert!(read(Client::Gemini, &unknown).is_err());
     }
 
-    /// Issue 27: an edit without the id of its call, or with a field of another type, is refused.
+    /// Issue 27: an edit without a call id, or with a field of the wrong type, is rejected.
     #[test]
     fn an_edit_that_cannot_be_read_is_refused_and_other_tools_are_not() {
         let event = |tool: &str, input: Value| {

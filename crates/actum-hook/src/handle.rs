@@ -1,4 +1,4 @@
-//! Actions of a hook before and after an edit.
+//! Handles the events before and after an edit by a client.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -15,67 +15,67 @@ use crate::client::Client;
 use crate::edit::{EditError, Located, PathReader};
 use crate::event::Event;
 
-/// Caller of a hook, and its place.
+/// Context in which a client calls a hook.
 pub struct Caller<'a> {
-    /// The client.
+    /// Client that calls the hook.
     pub client: Client,
-    /// Root of the workspace, without links.
+    /// Root of the workspace, with all symbolic links resolved.
     pub root: &'a Path,
-    /// Actor of the runs.
+    /// Actor to whom the runs are attributed.
     pub actor: Actor,
-    /// Home of the user, for which some clients take `~`.
+    /// Home directory of the user, to which some clients expand `~`.
     pub home: Option<&'a Path>,
-    /// Returns true if no edit of an agent may change a file outside of the workspace, such as one
-    /// of keys or of settings of clients.
+    /// Returns true for a file outside of the workspace that no agent may edit, such as a key or a client's
+    /// settings.
     pub is_closed: &'a dyn Fn(&Path) -> bool,
 }
 
-/// Result of an event before an edit.
+/// Result of handling the event before an edit.
 #[derive(Debug)]
 pub enum Before {
-    /// The client may continue as far as actum is concerned.
+    /// actum does not object to the edit, so the client may continue.
     Free,
-    /// The user agreed to this change before, so actum made it itself, as this run.
+    /// An approver had already approved this change, so actum applied it itself in the given run.
     Made(RunId),
-    /// The files of the edit cannot be determined.
+    /// The files of the edit cannot be determined, so the edit must not be made.
     Unreadable(EditError),
-    /// A file outside of the workspace that no edit leads to.
+    /// The edit would change this file outside of the workspace, which no agent may edit.
     Closed(PathBuf),
 }
 
-/// Result of an event after an edit.
+/// Result of handling the event after an edit.
 #[derive(Debug)]
 pub enum After {
-    /// The edit changed no file of the workspace.
+    /// The edit changed no file in the workspace.
     Unchanged,
-    /// The change is a run.
+    /// The change was adopted as a run.
     Adopted(Box<Done>),
-    /// The former content of these files is not known, so the edit is no run.
+    /// The edit was not recorded as a run, because the previous content of these files is unknown.
     Unknown(Vec<PathBuf>),
-    /// The gates refused the change, and a run undid it.
+    /// The gates refused the change, and a second run undid it.
     TakenBack {
-        /// Reason of the refusal.
+        /// Reason why the gates refused the change.
         refused: Box<Error>,
-        /// The run that took it back.
+        /// Run that undid the change.
         run: RunId,
     },
-    /// The gates refused the change, and it could not be undone.
+    /// The gates refused the change, but it could not be undone and is still in the workspace.
     Stands {
-        /// Reason of the refusal.
+        /// Reason why the gates refused the change.
         refused: Box<Error>,
-        /// Reason why it could not be undone.
+        /// Reason why the change could not be undone.
         error: Box<Error>,
     },
 }
 
-/// Number of adoptions that are tried if a file changes meanwhile.
+/// Maximum number of attempts to adopt or undo a change if its files change concurrently.
 const ATTEMPTS_MAX: usize = 3;
 
-/// Judges the edit that a client is about to make, and keeps what its files hold. The client is
-/// asked nothing if the gates allow the edit.
+/// Evaluates the gates for an edit that a client is about to make, and takes a snapshot of the files. If the
+/// gates allow the edit, the client makes it without further questions.
 ///
 /// # Errors
-/// Those of [`Engine::run`]: the edit must not be made.
+/// Returns the errors of [`Engine::run`]. The edit must not be made.
 pub fn before(engine: &mut Engine, caller: &Caller<'_>, event: &Event) -> Result<Before, Error> {
     let Located { inside, outside, operations } = match locate(caller, event) {
         Ok(located) => located,
@@ -99,7 +99,7 @@ pub fn before(engine: &mut Engine, caller: &Caller<'_>, event: &Event) -> Result
                 return Ok(Before::Free);
             }
             Err(Stop::Refused(error)) if !is_unfit(&error) => return Err(*error),
-            // The tool of the client decides about an edit that does not fit.
+            // If the edit does not apply to the files, the client's tool reports that itself.
             Err(Stop::Refused(_)) => {}
         }
     }
@@ -108,13 +108,14 @@ pub fn before(engine: &mut Engine, caller: &Caller<'_>, event: &Event) -> Result
     Ok(Before::Free)
 }
 
-/// Makes a run of a client's change, or undoes it if the gates refuse it.
+/// Adopts a client's change as a run, or undoes it if the gates refuse it.
 ///
 /// # Errors
-/// Those of [`Engine::run`] except for a refusal by the gates: the change stands, and it is no run.
+/// Returns the errors of [`Engine::run`], except refusals by the gates. The change is then still in the
+/// workspace, but it is not recorded as a run.
 pub fn after(engine: &mut Engine, caller: &Caller<'_>, event: &Event) -> Result<After, Error> {
     let (id, label) = (event.snapshot(caller.client), label(caller, event));
-    // The snapshot has the files of the call, wherever its paths lead by now.
+    // The snapshot determines the files of the call, because the paths may resolve differently by now.
     let Some(snapshot) = engine.workspace().snapshot(id)? else {
         let inside = locate(caller, event).map_or(Vec::new(), |located| located.inside);
         let path = |path: &RelPath| caller.root.join(OsStr::from_bytes(path.as_bytes()));
@@ -159,10 +160,10 @@ fn locate(caller: &Caller<'_>, event: &Event) -> Result<Located, EditError> {
     }
 }
 
-/// Files of the edit, without links.
+/// Returns the files of an event's edit, with all symbolic links resolved.
 ///
 /// # Errors
-/// [`EditError`].
+/// Returns [`EditError`] if the files cannot be determined for certain.
 pub fn files(
     client: Client,
     event: &Event,
@@ -176,7 +177,7 @@ fn reader<'a>(client: Client, event: &'a Event, home: Option<&'a Path>) -> PathR
     PathReader { client, directory: &event.directory, home }
 }
 
-/// Line for the log.
+/// Returns the label that describes the edit in the log.
 fn label(caller: &Caller<'_>, event: &Event) -> String {
     format!("{} by {}", event.tool, caller.client.name())
 }
@@ -186,14 +187,14 @@ fn request_of(request: Request, caller: &Caller<'_>, label: &str) -> Request {
     Request { door: EntryPoint::ClientHook, wait: true, ..request }
 }
 
-/// Undoes a change that the gates refused.
+/// Undoes a change that the gates refused, and retries if its files change concurrently.
 fn restore(
     engine: &mut Engine,
     caller: &Caller<'_>,
     (id, label): (SnapshotId, &str),
     (plan, found, refused): (RunId, BTreeMap<RelPath, Option<Digest>>, Error),
 ) -> After {
-    let label = format!("take back the refused {label}");
+    let label = format!("undo the refused {label}");
     let request = request_of(Request::restore(id, plan, found), caller, &label);
     let refused = Box::new(refused);
     let mut attempts = 1;
@@ -211,7 +212,7 @@ fn restore(
     }
 }
 
-/// Returns true if the edit does not fit the files, which the tool finds as well.
+/// Returns true if the edit does not apply to the files. The client's tool detects such an error as well.
 fn is_unfit(error: &Error) -> bool {
     let Error::Workspace(problem) = error else { return false };
     matches!(
@@ -227,7 +228,7 @@ fn is_unfit(error: &Error) -> bool {
     )
 }
 
-/// Returns true if gates or checks refuse the change itself.
+/// Returns true if the change itself was refused, so that it has to be undone.
 fn is_refusal(error: &Error) -> bool {
     matches!(
         error,
@@ -238,16 +239,17 @@ fn is_refusal(error: &Error) -> bool {
     )
 }
 
-/// Stops a run once the gates allow it, and keeps what its files hold. An approved change
-/// continues.
+/// Observer that takes a snapshot of the files and stops the run once the gates allow it, so that the client
+/// makes the edit. A run that an approver approved continues.
 struct TakeSnapshot {
     id: SnapshotId,
 }
 
-/// Reason why a run ended before it was published.
+/// Reason why a run was stopped before it was published.
 enum Stop {
-    /// The gates allow it, and a snapshot is kept.
+    /// The gates allow the edit, and a snapshot was taken.
     Kept,
+    /// The run failed or was refused.
     Refused(Box<Error>),
 }
 
@@ -269,7 +271,8 @@ impl<D: Disk> Observer<D> for TakeSnapshot {
     }
 }
 
-/// Notes the id that a plan gets when gates refuse it, and the files that they judge.
+/// Observer that records the run id of a staged change and its files, which are needed to undo the change if the
+/// gates refuse it.
 #[derive(Default)]
 struct NotePlan {
     plan: Option<RunId>,

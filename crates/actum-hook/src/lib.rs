@@ -1,15 +1,14 @@
-//! Hooks of agent clients. A client runs `actum hook` before and after it edits files with its own
-//! tools.
+//! Hooks for agent clients, which run `actum hook` before and after they edit files with their own tools.
 //!
-//! Before an edit, actum computes the change and lets the gates judge it. An allowed edit is made
-//! by the client itself; actum keeps what the files held ([`before`]). After the edit the change
-//! becomes a run ([`after`]): judged as it really is, signed, and undoable. A change that the gates
-//! refuse only then is undone.
+//! Before an edit, actum computes the change and evaluates the gates ([`before`]). If they allow the edit,
+//! actum takes a snapshot of the files, and the client makes the edit itself. After the edit, the actual
+//! change becomes a run ([`after`]): the gates evaluate it again, and it is signed and can be undone. If the
+//! gates refuse it this time, actum undoes the change.
 //!
-//! At the beginning of a turn actum notes the state of the workspace, and at its end it finds what
-//! was changed without a run, such as by a command ([`Moment::TurnStart`], [`Moment::TurnEnd`]).
+//! At the start of a turn, actum records the state of the workspace. At its end, actum finds changes that
+//! were made without a run, for example by a command ([`Moment::TurnStart`], [`Moment::TurnEnd`]).
 //!
-//! [`Client`] has what differs between clients, as one table each.
+//! The differences between clients are in one table per [`Client`].
 
 mod answer;
 mod client;

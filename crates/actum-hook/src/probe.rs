@@ -1,8 +1,8 @@
-//! Scripted model server on the loopback interface, for trials of clients.
+//! Scripted model server on the loopback interface, used to try out the hooks of a real client.
 //!
-//! A client that is pointed at it gets the calls of a script, one after the other, and the server
-//! keeps the results of its tools. Each file below implements the wire protocol of one model API,
-//! as far as a client needs it for one conversation.
+//! A client that uses this server as its model receives the tool calls of a script one after another, and
+//! the server collects the results of the tools. Each submodule implements as much of one model API as a
+//! client needs for a single conversation.
 
 mod chat;
 mod gemini;
@@ -18,74 +18,76 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// Bytes of one request at most: 16 MiB. A client sends its prompt and the descriptions of its tools.
+/// Maximum size of a request, in bytes: 16 MiB. Requests are large because clients send their system prompt
+/// and the descriptions of all tools.
 const REQUEST_BYTES_MAX: u64 = 16 << 20;
-/// Connections that are served at most.
+/// Maximum number of connections that the server accepts during its lifetime.
 const CONNECTIONS_MAX: usize = 200;
-/// Time limit for a client to send one request.
+/// Time after which a read from a client's connection fails.
 const REQUEST_TIME: Duration = Duration::from_secs(20);
-/// Prefix of the ids of calls.
+/// Prefix of the tool call ids that the server assigns.
 pub const CALL_PREFIX: &str = "toolu_actum_";
-/// Text that ends a conversation.
+/// Message of the model that ends the conversation.
 const END: &str = "done";
 
-/// Model API.
+/// Model API that the server implements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wire {
-    /// Messages of Anthropic.
+    /// Messages API of Anthropic.
     Messages,
-    /// Responses of OpenAI.
+    /// Responses API of OpenAI.
     Responses,
-    /// Chat completions of OpenAI.
+    /// Chat Completions API of OpenAI.
     Chat,
-    /// `generateContent` and `streamGenerateContent` of Gemini.
+    /// Gemini API with `generateContent` and `streamGenerateContent`.
     Gemini,
 }
 
-/// Call of a tool by the model.
+/// Tool call in the script of the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
-    /// The tool, as the client names it.
+    /// Name of the tool in the client.
     pub tool: &'static str,
-    /// Its input. In [`Wire::Responses`] a string calls a free-form tool.
+    /// Input of the tool. With [`Wire::Responses`], a string as input calls a free-form tool.
     pub input: Value,
 }
 
-/// Result of a tool, as the client sends it to the model.
+/// Result of a tool call, as the client reports it to the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ToolResult {
-    /// True if the tool failed; `None` if the protocol has no field for it.
+    /// Whether the tool failed, or `None` if the protocol cannot express that.
     pub is_error: Option<bool>,
-    /// The text that the model reads.
+    /// Text of the result for the model.
     pub text: String,
 }
 
-/// Conversation, as a request has it. Each request has all of it, so a retry changes nothing.
+/// State of the conversation in a request. Every request contains the complete conversation, so a retry is
+/// harmless.
 #[derive(Debug, PartialEq)]
 struct Conversation {
-    /// True if the model may call tools. A request without tools has another purpose, such as a
+    /// Whether the model may call tools. Clients also send requests without tools, for example to generate a
     /// title.
     has_tools: bool,
-    /// True if the answer is sent as events.
+    /// Whether the client requested the answer as a stream of events.
     is_streamed: bool,
-    /// Calls that the model made.
+    /// Number of tool calls that the model has made so far.
     calls: usize,
-    /// Results of tools, with the places of their calls in the script.
+    /// Results of tool calls, each with the index of its call in the script.
     results: Vec<(usize, ToolResult)>,
 }
 
-/// Answer of the model: a call, or the end.
+/// Answer of the model, which is either the next tool call or the end of the conversation.
 struct Answer<'a> {
-    /// Place of the call in the script.
+    /// Index of the call in the script.
     index: usize,
     call: Option<&'a Call>,
-    /// Name of the model in the request.
+    /// Name of the model, copied from the request.
     model: Value,
     is_streamed: bool,
 }
 
 impl Wire {
-    /// Reads a request; `None` for a path that is no request to this API.
+    /// Parses a request, or returns `None` if the path does not belong to this API.
     fn read(self, path: &str, body: &Value) -> Option<Conversation> {
         match self {
             Self::Messages => messages::read(path, body),
@@ -95,7 +97,7 @@ impl Wire {
         }
     }
 
-    /// Writes an answer: a JSON document, or events.
+    /// Formats an answer as a JSON document or as a stream of events.
     fn write(self, answer: &Answer<'_>) -> String {
         match self {
             Self::Messages => messages::write(answer),
@@ -106,14 +108,14 @@ impl Wire {
     }
 }
 
-/// A model that makes one call after the other, and then ends.
+/// Model server that makes the tool calls of a script one after another, and then ends the conversation.
 pub struct ScriptedModel {
     address: SocketAddr,
     exchange: Arc<Exchange>,
     is_over: Arc<AtomicBool>,
 }
 
-/// State that the connections share.
+/// State that is shared by all connections of a server.
 struct Exchange {
     wire: Wire,
     script: Vec<Call>,
@@ -121,10 +123,10 @@ struct Exchange {
 }
 
 impl ScriptedModel {
-    /// Serves the script on a free port of 127.0.0.1, in threads of its own.
+    /// Starts a server for the script on a free port of 127.0.0.1, in background threads.
     ///
     /// # Errors
-    /// Those of binding the port.
+    /// Returns an error if no port can be bound.
     pub fn serve(wire: Wire, script: Vec<Call>) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let address = listener.local_addr()?;
@@ -138,19 +140,19 @@ impl ScriptedModel {
                 }
                 let Ok(stream) = stream else { continue };
                 let exchange = Arc::clone(&exchange);
-                // A connection that breaks is the client's to open again.
+                // Errors are ignored, because a client opens a new connection if this one breaks.
                 thread::spawn(move || drop(exchange.serve(&stream)));
             }
         });
         Ok(model)
     }
 
-    /// Address of the model, without a path.
+    /// Returns the base URL of the server, without a path.
     pub fn url(&self) -> String {
         format!("http://{}", self.address)
     }
 
-    /// Results of the tools, in the order of the script; `None` for a call without a result.
+    /// Returns the results of the tool calls in script order, with `None` for a call that has no result yet.
     pub fn results(&self) -> Vec<Option<ToolResult>> {
         self.exchange.results.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -159,7 +161,7 @@ impl ScriptedModel {
 impl Drop for ScriptedModel {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
-        drop(TcpStream::connect(self.address)); // wakes the thread, which ends then
+        drop(TcpStream::connect(self.address)); // wakes the server thread, which then exits
     }
 }
 
@@ -169,7 +171,7 @@ impl Exchange {
         Self { wire, script, results }
     }
 
-    /// Serves the request of one connection.
+    /// Reads one request from a connection and answers it.
     fn serve(&self, stream: &TcpStream) -> io::Result<()> {
         stream.set_read_timeout(Some(REQUEST_TIME))?;
         let mut reader = BufReader::new(stream);
@@ -194,7 +196,8 @@ impl Exchange {
         }
     }
 
-    /// Keeps the results in a request, and answers it; `None` for a path that is no request to the model.
+    /// Stores the tool results of a request, and returns the content type and body of the answer. Returns `None`
+    /// if the path does not belong to the model API.
     fn answer(&self, path: &str, body: &Value) -> Option<(&'static str, String)> {
         let conversation = self.wire.read(path, body)?;
         let Conversation { has_tools, is_streamed, calls: index, results } = conversation;
@@ -212,7 +215,8 @@ impl Exchange {
     }
 }
 
-/// Method, path and length of the body of a request; `None` if the connection is closed.
+/// Reads the head of a request, and returns its method, path and body length. Returns `None` if the connection
+/// was closed or the request line is malformed.
 fn read_head(reader: &mut impl BufRead) -> io::Result<Option<(String, String, u64)>> {
     let mut head = reader.take(64 << 10);
     let mut line = String::new();
@@ -249,12 +253,12 @@ fn write_response(mut stream: &TcpStream, status: &str, kind: &str, body: &[u8])
     stream.flush()
 }
 
-/// Id of the call at this place of the script.
+/// Returns the id of the tool call with this index in the script.
 fn call_id(index: usize) -> String {
     format!("{CALL_PREFIX}{index}")
 }
 
-/// Place in the script of the call with the id in this field.
+/// Returns the script index of the tool call whose id is in the given field.
 fn call_index(item: &Value, field: &str) -> Option<usize> {
     text(item, field)?.strip_prefix(CALL_PREFIX)?.parse().ok()
 }
@@ -271,7 +275,7 @@ fn is_streamed(body: &Value) -> bool {
     body.get("stream").and_then(Value::as_bool) == Some(true)
 }
 
-/// Text of a content: a string, or a list of blocks with texts.
+/// Returns the text of a message content, which is either a string or a list of text blocks.
 fn flatten(content: Option<&Value>) -> String {
     match content {
         None => String::new(),
@@ -284,7 +288,7 @@ fn flatten(content: Option<&Value>) -> String {
     }
 }
 
-/// Events with their types as names.
+/// Formats server-sent events that are named after their `type` field.
 fn named_events(events: &[Value]) -> String {
     let event = |event: &Value| {
         let kind = text(event, "type").unwrap_or_default();
@@ -299,20 +303,20 @@ mod tests {
 
     use super::*;
 
-    /// Exchange with a script of two calls.
+    /// Returns an exchange with a script of two tool calls.
     pub(super) fn exchange(wire: Wire) -> Exchange {
         let call = |number: u32| Call { tool: "write", input: json!({ "number": number }) };
         Exchange::new(wire, vec![call(0), call(1)])
     }
 
-    /// Answer that is no stream.
+    /// Returns the answer to a request, which must not be a stream.
     pub(super) fn ask(exchange: &Exchange, path: &str, body: &Value) -> Value {
         let (kind, text) = exchange.answer(path, body).unwrap();
         assert_eq!(kind, "application/json");
         serde_json::from_str(&text).unwrap()
     }
 
-    /// Documents of an answer that is a stream.
+    /// Returns the documents of an answer, which must be a stream of events.
     pub(super) fn ask_stream(exchange: &Exchange, path: &str, body: &Value) -> Vec<Value> {
         let (kind, text) = exchange.answer(path, body).unwrap();
         assert_eq!(kind, "text/event-stream");
@@ -336,7 +340,7 @@ mod tests {
         answer
     }
 
-    /// Issue 27
+    /// Issue 27: the server answers only the API that it was started for.
     #[test]
     fn the_server_answers_its_api_and_rejects_other_paths() {
         let model = ScriptedModel::serve(Wire::Chat, Vec::new()).unwrap();

@@ -1,4 +1,4 @@
-//! Settings of clients: the entries that call the hook, put in and taken out without touching any other byte.
+//! Adds the hook to a client's settings and removes it again, while leaving every other byte unchanged.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -9,38 +9,38 @@ use serde_json::{Map, Value, json};
 
 use crate::client::Client;
 
-/// Level of the settings that the entries are in.
+/// Level of a client's settings, which determines where the hook applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Level {
-    /// The person's own settings of this workspace.
+    /// The user's personal settings for this workspace.
     Local,
-    /// The settings of the workspace, which the team shares.
+    /// The workspace's settings, which are shared with the team.
     Team,
-    /// The settings of the user, for each workspace.
+    /// The user's settings for all workspaces.
     User,
 }
 
-/// Coverage of the hook's events by some settings.
+/// Extent to which a settings file registers the hook for its events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Entries {
-    /// None of it.
+    /// The hook is not registered for any event.
     None,
-    /// Entries for some events only.
+    /// The hook is registered for some of its events.
     Some,
-    /// An entry for each event.
+    /// The hook is registered for all of its events.
     All,
 }
 
-/// The hook, as an entry of settings calls it.
+/// Command line with which a client calls the hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hook {
-    /// Path of actum, or its name alone if `PATH` leads to it.
+    /// Path of the actum binary, or only its name if it is found through `PATH`.
     pub program: PathBuf,
-    /// True if commands of the client's shell are refused (`actum hook --strict`).
+    /// Whether the hook refuses commands of the client's shell tool (`actum hook --strict`).
     pub is_strict: bool,
 }
 
-/// Option of a strict hook.
+/// Command-line option that makes a hook strict.
 const STRICT: &str = "--strict";
 
 impl Hook {
@@ -48,48 +48,48 @@ impl Hook {
         self.program.to_str().ok_or(SettingsError::Program)
     }
 
-    /// Arguments of the program.
+    /// Returns the command-line arguments for actum.
     fn arguments(&self, client: Client) -> Vec<&'static str> {
         let strict = self.is_strict.then_some(STRICT);
         ["hook", client.name()].into_iter().chain(strict).collect()
     }
 }
 
-/// Settings that cannot be changed.
+/// Reason why a client's settings cannot be changed.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingsError {
-    /// The client has no settings of this level, or no hooks that are commands.
-    #[error("{} has no settings of this kind that can call a hook", client.name())]
+    /// The client has no settings at this level that can run a command as a hook.
+    #[error("{} cannot call a hook from settings of this kind", client.name())]
     NoSettings {
-        /// The client.
+        /// Client without such settings.
         client: Client,
     },
-    /// The settings are no JSON, or have comments, which actum would not keep in place.
-    #[error("the settings are no plain JSON: {problem}")]
+    /// The settings are not plain JSON. actum rejects comments because it could not preserve them.
+    #[error("the settings are not plain JSON: {problem}")]
     NotJson {
-        /// Problem, and its position.
+        /// Error of the JSON parser, with its position.
         problem: String,
     },
-    /// A value is of another type than the client takes.
-    #[error("`{place}` in the settings is no {wanted}")]
+    /// A value in the settings does not have the type that the client requires.
+    #[error("the settings must have {wanted} at {place}")]
     Type {
-        /// Position in the settings.
+        /// Location of the value, such as `hooks.Stop`.
         place: String,
-        /// Required type.
+        /// Required type, with its article.
         wanted: &'static str,
     },
-    /// A file with the name of the plugin is not the one of actum.
-    #[error("it is another plugin than the one of actum")]
+    /// The plugin file exists but was not written by actum.
+    #[error("the file is a different plugin, not the one of actum")]
     OtherPlugin,
-    /// The program has a name that settings cannot hold.
-    #[error("the path of actum is no text in UTF-8")]
+    /// The path of the actum binary cannot be represented in settings.
+    #[error("the path of the actum binary is not valid UTF-8")]
     Program,
 }
 
-/// File of the settings of a client.
+/// Returns the path of a client's settings file at the given level.
 ///
 /// # Errors
-/// `NoSettings`.
+/// Returns `NoSettings` if the client cannot call a hook from settings of this level.
 pub fn settings_file(
     client: Client,
     level: Level,
@@ -103,7 +103,7 @@ pub fn settings_file(
             };
             (Some(root.join(".claude").join(file)), home.join(".claude/settings.json"))
         }
-        // Hooks of the user need no workspace that Codex trusts, and its sandbox cannot write them.
+        // User hooks work even in a workspace that Codex does not trust, and its sandbox cannot modify them.
         Client::Codex => (None, home.join(".codex/hooks.json")),
         Client::Gemini => {
             (Some(root.join(".gemini/settings.json")), home.join(".gemini/settings.json"))
@@ -121,17 +121,17 @@ pub fn settings_file(
     }
 }
 
-/// Suffix of the call of the hook for a shell, if the client takes another code than 2 for consent.
+/// Shell suffix that turns every failure of the hook into exit code 2, for clients that run the tool after any other code.
 const OR_REFUSE: &str = "|| { [ $? = 2 ] || echo 'actum: the hook failed' >&2; exit 2; }";
 
-/// The entry for each event, by the name of the event.
+/// Returns the settings entry for each event, together with the event's name.
 fn wanted(client: Client, hook: &Hook) -> Result<Vec<(&'static str, Value)>, SettingsError> {
     let (path, arguments) = (hook.program()?, hook.arguments(client));
     let protocol = client.protocol();
     let tools: Vec<&str> = protocol.tools.iter().map(|(tool, _)| *tool).collect();
     let quoted = || format!("'{}' {}", path.replace('\'', "'\\''"), arguments.join(" "));
-    // At the beginning and the end of a turn nothing is refused, so a hook that cannot be started
-    // must not stop the client.
+    // At the start and end of a turn, nothing can be refused, so a hook that fails to start must not
+    // stop the client.
     let about_turn = match client {
         Client::Claude => json!({
             "type": "command", "command": path, "args": arguments, "timeout": SECONDS,
@@ -146,7 +146,7 @@ fn wanted(client: Client, hook: &Hook) -> Result<Vec<(&'static str, Value)>, Set
     let mut about_edit = about_turn.clone();
     let stricter = match client {
         Client::Claude => Some(("onFailure", json!("block"))),
-        // Without these words the tool runs after a hook that was killed.
+        // Without this suffix, Codex runs the tool even if the hook was killed.
         Client::Codex => Some(("command", json!(format!("{} {OR_REFUSE}", quoted())))),
         Client::Gemini | Client::Qwen | Client::OpenCode => None,
     };
@@ -169,10 +169,10 @@ fn wanted(client: Client, hook: &Hook) -> Result<Vec<(&'static str, Value)>, Set
     Ok(entries)
 }
 
-/// Command lines of the entries, one for each event.
+/// Returns the commands of the settings entries, one for each event.
 ///
 /// # Errors
-/// `Program`.
+/// Returns `Program` if the path of actum is not valid UTF-8.
 pub fn commands(client: Client, hook: &Hook) -> Result<Vec<String>, SettingsError> {
     let command = |(_, entry): (&str, Value)| {
         let command = entry.pointer("/hooks/0/command").and_then(Value::as_str);
@@ -181,10 +181,10 @@ pub fn commands(client: Client, hook: &Hook) -> Result<Vec<String>, SettingsErro
     Ok(wanted(client, hook)?.into_iter().map(command).collect())
 }
 
-/// Keys by which Codex keeps its state of the hook: file, event, and place in it. Other clients keep none.
+/// Returns the keys under which Codex stores state about the hook, made of file, event and position. Other clients have none.
 ///
 /// # Errors
-/// `NotJson`, `Type`.
+/// Returns `NotJson` or `Type` if the settings are malformed.
 pub fn state_keys(
     client: Client,
     settings: &[u8],
@@ -212,11 +212,11 @@ pub fn state_keys(
     Ok(keys)
 }
 
-/// Plugin of opencode. It calls the hook in this way.
+/// Source of the opencode plugin. [`PLUGIN_CALL`] is the part of it that calls the hook.
 const PLUGIN: &str = include_str!("../../../packaging/opencode/actum.js");
 const PLUGIN_CALL: &str = "spawnSync(\"actum\", [\"hook\", \"opencode\"],";
 
-/// The plugin that calls this hook.
+/// Returns the source of the opencode plugin, modified to call this hook.
 fn plugin(hook: &Hook) -> Result<Vec<u8>, SettingsError> {
     let arguments: Vec<_> = hook.arguments(Client::OpenCode).iter().map(|it| json!(it)).collect();
     let arguments: Vec<_> = arguments.iter().map(Value::to_string).collect();
@@ -224,7 +224,7 @@ fn plugin(hook: &Hook) -> Result<Vec<u8>, SettingsError> {
     Ok(PLUGIN.replace(PLUGIN_CALL, &call).into_bytes())
 }
 
-/// Returns true if a file is the plugin of actum, of whatever version.
+/// Returns true if a file is any version of actum's opencode plugin.
 fn is_plugin(file: &[u8]) -> bool {
     let text = String::from_utf8_lossy(file);
     let begins_as_ours =
@@ -235,13 +235,13 @@ fn is_plugin(file: &[u8]) -> bool {
             .all(|part| text.contains(part))
 }
 
-/// Time limit of the hook in the client, in seconds. The hook ends itself before that.
+/// Time after which a client kills the hook, in seconds. The hook exits earlier on its own.
 const SECONDS: u64 = 20;
 
-/// Returns the coverage of the hook by settings; `None` is a missing file.
+/// Returns for how many events the settings register the hook. `None` as `settings` stands for a missing file.
 ///
 /// # Errors
-/// `NotJson`, `Type`, `Program`.
+/// Returns `NotJson` or `Type` if the settings are malformed, and `Program` if the path of actum is not valid UTF-8.
 pub fn installed(
     client: Client,
     settings: Option<&[u8]>,
@@ -263,10 +263,10 @@ pub fn installed(
     })
 }
 
-/// Returns true if settings turn every hook off. A plugin turns off none.
+/// Returns true if the settings disable all hooks, which is never the case for an opencode plugin.
 ///
 /// # Errors
-/// `NotJson`, `Type`.
+/// Returns `NotJson` or `Type` if the settings are malformed.
 pub fn disables_hooks(client: Client, settings: Option<&[u8]>) -> Result<bool, SettingsError> {
     if client == Client::OpenCode {
         return Ok(false);
@@ -274,15 +274,14 @@ pub fn disables_hooks(client: Client, settings: Option<&[u8]>) -> Result<bool, S
     Ok(read(settings)?.get("disableAllHooks") == Some(&Value::Bool(true)))
 }
 
-/// Returns true if an entry calls the hook of actum and nothing else, at whatever path the program
-/// is.
+/// Returns true if an entry only calls the hook of actum, regardless of the path of the binary.
 fn is_ours(client: Client, entry: &Value) -> bool {
     let calls_hook = |handler: &Value| {
         let command = handler.get("command").and_then(Value::as_str).unwrap_or_default();
         let arguments = handler.get("args").and_then(Value::as_array);
         let is_program = |path: &str| Path::new(path).file_name() == Some(OsStr::new("actum"));
         let name = client.name();
-        // As a word of the shell, or as the program itself with arguments beside it.
+        // The command is either a shell command line, or only the program with its arguments in `args`.
         let in_shell = command
             .strip_prefix('\'')
             .map_or_else(|| command.split_once(" hook "), |quoted| quoted.split_once("' hook "));
@@ -305,10 +304,10 @@ fn is_ours(client: Client, entry: &Value) -> bool {
     handlers.is_some_and(|handlers| !handlers.is_empty() && handlers.iter().all(calls_hook))
 }
 
-/// The settings with an entry for each event, in place of those that call an actum at another path.
+/// Returns the settings with an entry for each event. The entries replace those that call actum at a different path.
 ///
 /// # Errors
-/// As [`installed`].
+/// Returns the errors of [`installed`], and `OtherPlugin` if the plugin file was not written by actum.
 pub fn with_hook(
     client: Client,
     settings: Option<&[u8]>,
@@ -370,8 +369,8 @@ fn add_hook(
             }
             Some(_) => {
                 return Err(SettingsError::Type {
-                    place: format!("hooks.{event}"),
-                    wanted: "list",
+                    place: format!("`hooks.{event}`"),
+                    wanted: "a list",
                 });
             }
         }
@@ -379,11 +378,11 @@ fn add_hook(
     patched(settings, operations)
 }
 
-/// Returns the settings without the entries of the hook, and without everything that was only there
-/// for them; `None` if nothing is left.
+/// Returns the settings without the hook's entries, and without lists and objects that become empty. Returns `None` if
+/// nothing is left.
 ///
 /// # Errors
-/// As [`installed`].
+/// Returns the errors of [`installed`].
 pub fn without_hook(client: Client, settings: &[u8]) -> Result<Option<Vec<u8>>, SettingsError> {
     if client == Client::OpenCode {
         return Ok(Some(settings.to_vec()).filter(|settings| !is_plugin(settings)));
@@ -395,7 +394,7 @@ pub fn without_hook(client: Client, settings: &[u8]) -> Result<Option<Vec<u8>>, 
         let Value::Array(list) = entries else { continue };
         let ours = list.iter().enumerate().filter(|(_, entry)| is_ours(client, entry));
         let ours: Vec<usize> = ours.map(|(at, _)| at).collect();
-        // A name in a JSON Pointer (RFC 6901, section 3).
+        // Escape the event name for use in a JSON Pointer (RFC 6901, section 3).
         let event = event.replace('~', "~0").replace('/', "~1");
         if !ours.is_empty() && ours.len() == list.len() {
             left -= 1;
@@ -427,7 +426,7 @@ fn read(settings: Option<&[u8]>) -> Result<Map<String, Value>, SettingsError> {
     match value {
         Value::Object(object) => Ok(object),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-            Err(SettingsError::Type { place: "the whole".to_owned(), wanted: "object" })
+            Err(SettingsError::Type { place: "the top level".to_owned(), wanted: "an object" })
         }
     }
 }
@@ -436,11 +435,11 @@ fn hooks_in(settings: Option<&[u8]>) -> Result<Map<String, Value>, SettingsError
     match read(settings)?.remove("hooks") {
         None => Ok(Map::new()),
         Some(Value::Object(hooks)) => Ok(hooks),
-        Some(_) => Err(SettingsError::Type { place: "hooks".to_owned(), wanted: "object" }),
+        Some(_) => Err(SettingsError::Type { place: "`hooks`".to_owned(), wanted: "an object" }),
     }
 }
 
-/// Applies operations of a JSON Patch; all else keeps its bytes.
+/// Applies the operations of a JSON Patch to the settings, and leaves all other bytes unchanged.
 fn patched(settings: &[u8], operations: Vec<Value>) -> Result<Vec<u8>, SettingsError> {
     let not_json = |problem: String| SettingsError::NotJson { problem };
     let patch: JsonPatch = serde_json::from_value(json!({ "operations": operations }))
@@ -457,7 +456,7 @@ mod tests {
         Hook { program: program.into(), is_strict: false }
     }
 
-    /// Issue 27
+    /// Issue 27: the opencode plugin is written, replaced and removed as one file, and other plugins are left unchanged.
     #[test]
     fn the_plugin_of_opencode_is_written_replaced_and_removed_as_a_whole() {
         let (client, old, new) = (Client::OpenCode, hook("/a b/actum"), hook("actum"));
@@ -473,7 +472,7 @@ mod tests {
         assert_eq!(disables_hooks(client, Some(other)), Ok(false));
     }
 
-    /// Issue 27
+    /// Issue 27: the state keys for Codex are made of file, event and position.
     #[test]
     fn codex_keeps_its_state_by_file_event_and_place() {
         let (path, program) = (Path::new("/h/.codex/hooks.json"), hook("/bin/actum"));
@@ -507,7 +506,7 @@ mod tests {
         ]
     }
 
-    /// Issue 27: removing the entries removes exactly what was added, and every other byte stays.
+    /// Issue 27: removing the hook removes exactly what adding it added, and leaves every other byte unchanged.
     #[test]
     fn the_entries_come_and_go_and_leave_every_other_byte() {
         for client in CLIENTS {
@@ -517,7 +516,7 @@ mod tests {
                 assert_eq!(
                     with_hook(client, Some(&with), &program()).unwrap(),
                     with,
-                    "twice is once"
+                    "adding the hook twice must have the same result as adding it once"
                 );
                 let after = without_hook(client, &with).unwrap();
                 let is_empty = before.trim() == "{}" || before == "{\n}\n";
@@ -543,7 +542,7 @@ mod tests {
         }
     }
 
-    /// Issue 27: an actum at another path is replaced and taken out like this one; hooks of other programs stay.
+    /// Issue 27: entries that call actum at a different path are replaced or removed, and hooks of other programs are kept.
     #[test]
     fn a_hook_of_another_actum_is_replaced_and_hooks_of_others_stay() {
         for client in CLIENTS {
@@ -564,7 +563,7 @@ mod tests {
         assert_eq!(serde_json::from_slice::<Value>(&left).unwrap(), others);
     }
 
-    /// Issue 27: a strict hook and one that is not replace each other, and both are taken out.
+    /// Issue 27: adding a strict hook replaces a normal one and vice versa, and both kinds can be removed.
     #[test]
     fn a_strict_hook_replaces_the_other_one() {
         for client in Client::ALL {
@@ -578,7 +577,7 @@ mod tests {
         }
     }
 
-    /// Issue 27: settings that are broken, have comments or values of another type are refused by name.
+    /// Issue 27: settings with syntax errors, comments or values of the wrong type are rejected.
     #[test]
     fn settings_that_cannot_be_read_are_refused() {
         for broken in

@@ -1,8 +1,9 @@
-//! Commands of a shell, as far as their text shows for certain what they run and which files they
-//! change.
+//! Static analysis of shell commands, which determines the programs that a text runs and the files that it
+//! changes.
 //!
-//! This is no shell: variables, patterns and the output of commands are not known, and a word with
-//! any of it is ignored. A result is certain; a missing result proves nothing.
+//! The analysis does not execute anything. The values of variables, patterns and command substitutions are
+//! unknown, and words that contain them are ignored. Every reported result is certain, but the absence of a
+//! result proves nothing.
 
 mod plain;
 mod reader;
@@ -13,43 +14,46 @@ use std::path::{Path, PathBuf};
 
 use reader::Reader;
 
-/// One program that a text runs.
+/// Program that a shell text runs, with its arguments and output redirections.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ShellCommand {
-    /// The program and its arguments; `None` for a word that is not known from the text.
+    /// Words of the command, which are the program and its arguments. `None` stands for a word whose value is
+    /// unknown.
     pub words: Vec<Option<String>>,
-    /// Files that its output is written to.
+    /// Files to which the output is redirected. `None` stands for a path that is unknown.
     outputs: Vec<Option<String>>,
-    /// Subshells that it runs in, the outermost first. A change of the directory ends with its shell.
+    /// Subshells that the command runs in, outermost first. A change of directory only lasts until the end of its
+    /// subshell.
     shells: Vec<usize>,
 }
 
-/// A path that a command changes.
+/// Path that a shell command changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChangedPath {
-    /// The path, absolute.
+    /// Absolute path of the changed file or directory.
     pub path: PathBuf,
-    /// True if it is removed with all below it.
+    /// Whether the command removes the path recursively.
     pub is_removed: bool,
-    /// True if everything below it is changed as well.
+    /// Whether the change also affects everything below the path.
     pub with_all_below: bool,
-    /// True if a link there is followed, and its target is changed.
+    /// Whether the command follows a symbolic link at the path and changes its target.
     pub follows_link: bool,
 }
 
 impl ChangedPath {
-    /// A file that is written to; a link is followed.
+    /// Returns the change of writing to a file, which follows a symbolic link.
     pub fn written(path: PathBuf) -> Self {
         Self { path, is_removed: false, with_all_below: false, follows_link: true }
     }
 }
 
-/// Texts within texts that are read at most (`sh -c 'sh -c …'`).
+/// Maximum depth of nested shell texts to analyze (`sh -c 'sh -c …'`).
 const DEPTH_MAX: usize = 4;
-/// Words of the shell that come before a program.
+/// Reserved words of the shell that can precede a program.
 const KEYWORDS: [&str; 11] =
     ["!", "{", "}", "do", "elif", "else", "if", "then", "until", "while", "coproc"];
-/// Programs that run another: their options that take a word, and how many words come before the program.
+/// Programs that run another program, each with its short options that take a value and the number of operands before the
+/// other program.
 const RUNNERS: [(&str, &str, usize); 13] = [
     ("builtin", "", 0),
     ("command", "", 0),
@@ -65,9 +69,9 @@ const RUNNERS: [(&str, &str, usize); 13] = [
     ("time", "fo", 0),
     ("timeout", "sk", 1),
 ];
-/// Programs that run the text after `-c`.
+/// Shells, which run the text after `-c`.
 const SHELLS: [&str; 5] = ["bash", "dash", "ksh", "sh", "zsh"];
-/// Programs that change all files that they are given, and their options that take a word.
+/// Programs that change all files in their arguments, each with its short options that take a value.
 const CHANGE_ALL: [(&str, &str); 12] = [
     ("chgrp", ""),
     ("chmod", ""),
@@ -82,14 +86,14 @@ const CHANGE_ALL: [(&str, &str); 12] = [
     ("truncate", "sr"),
     ("unlink", ""),
 ];
-/// Programs that change the last file that they are given, and their options that take a word.
+/// Programs that change only the last file in their arguments, each with its short options that take a value.
 const CHANGE_LAST: [(&str, &str); 4] =
     [("cp", "St"), ("install", "mogSt"), ("ln", "St"), ("rsync", "eBMTf")];
 
-/// Long options that take the next word.
+/// Long options whose value is the next word.
 const LONG_WITH_WORD: [&str; 5] = ["date", "reference", "size", "suffix", "target-directory"];
 
-/// The programs that a text runs, those of texts within it among them.
+/// Returns the programs that a shell text runs, including those in nested texts such as `sh -c '…'`.
 pub fn commands(text: &str) -> Vec<ShellCommand> {
     let mut found = Vec::new();
     collect(text, (Vec::new(), DEPTH_MAX), &mut found);
@@ -99,7 +103,7 @@ pub fn commands(text: &str) -> Vec<ShellCommand> {
 fn collect(text: &str, (shells, depth): (Vec<usize>, usize), found: &mut Vec<ShellCommand>) {
     for command in Reader::new(shells, depth).read(text) {
         let inner = command.text_of_shell().map(str::to_owned);
-        // No other shell there has this number.
+        // Counting down from the maximum avoids the numbers that `Reader` assigns to subshells.
         let shells = [command.shells.as_slice(), &[usize::MAX - found.len()]].concat();
         found.push(command);
         if let Some(inner) = inner.filter(|_| depth > 0) {
@@ -108,15 +112,15 @@ fn collect(text: &str, (shells, depth): (Vec<usize>, usize), found: &mut Vec<She
     }
 }
 
-/// The paths that these commands change for certain, when they run in `directory`. After a change
-/// of the directory that is not known only absolute paths are found.
+/// Returns the paths that the commands are certain to change if they are run in `directory`. After a change to
+/// an unknown directory, only absolute paths are reported.
 pub fn changed_paths(
     commands: &[ShellCommand],
     directory: &Path,
     home: Option<&Path>,
 ) -> Vec<ChangedPath> {
     let mut changed = Vec::new();
-    // The directory of each shell within a shell.
+    // Current directory of the main shell and of each nested subshell.
     let mut directories = vec![(Vec::new(), Some(directory.to_owned()))];
     for command in commands {
         directories.retain(|(shells, _)| command.shells.starts_with(shells));
@@ -134,7 +138,7 @@ pub fn changed_paths(
         };
         let is_removed = program == "rm" && arguments.iter().flatten().any(|it| is_recursive(it));
         let words = changed_words(program, arguments);
-        // Moved entries are gone with all below them; their destination is not.
+        // `mv` affects everything below its sources, but not everything below its destination.
         let moved = if program == "mv" { words.len().saturating_sub(1) } else { 0 };
         let follows_link = !matches!(program, "rm" | "unlink" | "mv" | "ln");
         changed.extend(words.into_iter().enumerate().filter_map(|(index, word)| {
@@ -157,12 +161,12 @@ pub fn changed_paths(
     changed
 }
 
-/// Returns true if a word is an option. An unknown word is not one, and neither is `-`.
+/// Returns true if a word is an option. A single `-` and a word of unknown value are not options.
 fn is_option(word: Option<&str>) -> bool {
     word.is_some_and(|word| word.starts_with('-') && word.len() > 1)
 }
 
-/// Returns the words that are no options, nor taken by one of `with_word`.
+/// Returns the operands, which are the arguments that are neither options nor values of the short options in `with_word`.
 fn operands<'w>(arguments: &'w [Option<String>], with_word: &str) -> Vec<Option<&'w str>> {
     let mut operands = Vec::new();
     let mut words = arguments.iter().map(Option::as_deref);
@@ -188,7 +192,7 @@ fn operands<'w>(arguments: &'w [Option<String>], with_word: &str) -> Vec<Option<
     operands
 }
 
-/// The arguments that name a changed file.
+/// Returns the arguments that name a file that the program changes.
 fn changed_words<'w>(program: &str, arguments: &'w [Option<String>]) -> Vec<&'w str> {
     let options = || arguments.iter().flatten().filter(|word| is_option(Some(word)));
     let has = |letter: char| options().any(|word| short_option(word, letter));
@@ -202,14 +206,14 @@ fn changed_words<'w>(program: &str, arguments: &'w [Option<String>]) -> Vec<&'w 
     if let Some((_, with_word)) = CHANGE_LAST.iter().find(|(name, _)| *name == program) {
         let into_directory = has('t') || options().any(|it| it.starts_with("--target-directory"));
         let mut words = operands(arguments, with_word);
-        // A single one is the source; and rsync writes to other machines.
+        // A single operand is the source, not the destination. rsync can also write to a remote host.
         let last = words.pop().flatten().filter(|_| !words.is_empty() && !into_directory);
         let is_remote = |word: &str| {
             program == "rsync" && word.split('/').next().unwrap_or_default().contains(':')
         };
         return last.filter(|word| !is_remote(word)).into_iter().collect();
     }
-    // Behind these letters of perl comes the value of an option.
+    // In a group of short options of perl, these letters take the rest of the word as their value.
     let has_i = |word: &String| {
         let letters =
             word.chars().skip(1).take_while(|it| program == "sed" || !"CDEFIMVmx".contains(*it));
@@ -223,7 +227,7 @@ fn changed_words<'w>(program: &str, arguments: &'w [Option<String>]) -> Vec<&'w 
             let script = usize::from(program == "sed" && !has_script);
             known(words.into_iter().skip(script).collect())
         }
-        // It removes what git ignores, `.actum` as well.
+        // `git clean -x` and `-X` remove ignored files, and therefore also `.actum`.
         "git" => {
             let is_clean = operands(arguments, "cC").first() == Some(&Some("clean"));
             let (removes, only_shows) =
@@ -246,13 +250,13 @@ fn is_recursive(word: &str) -> bool {
     word == "--recursive" || short_option(word, 'r') || short_option(word, 'R')
 }
 
-/// Name of a program without its directory.
+/// Returns the file name of a program's path.
 fn name_of(program: &str) -> &str {
     program.rsplit('/').next().unwrap_or(program)
 }
 
 impl ShellCommand {
-    /// The words from the program on: without assignments, and without programs that run another.
+    /// Returns the program and its arguments, without leading assignments and without wrappers such as `sudo` or `env`.
     pub fn program_and_arguments(&self) -> &[Option<String>] {
         let mut words = self.words.as_slice();
         while let Some((Some(word), rest)) = words.split_first() {
@@ -269,7 +273,7 @@ impl ShellCommand {
             loop {
                 match words.split_first() {
                     Some((Some(option), rest)) if is_option(Some(option)) => {
-                        // It only looks for the program.
+                        // With these options, the wrapper only looks up the program and does not run it.
                         let only_shows = match name {
                             "command" => option.to_ascii_lowercase().contains('v'),
                             "sudo" => option == "-l",
@@ -294,14 +298,14 @@ impl ShellCommand {
         words
     }
 
-    /// Returns all words, if they are known.
+    /// Returns the program and its arguments, or `None` if any of them is unknown.
     pub fn known_words(&self) -> Option<Vec<String>> {
         let words = self.program_and_arguments();
         words.iter().cloned().collect::<Option<Vec<_>>>().filter(|words| !words.is_empty())
     }
 
-    /// Returns the shell commands that `actum exec` starts, if this is one. Their changes are
-    /// judged with the run that they become.
+    /// Returns the commands of the shell that an `actum exec` command starts, or an empty list for any other
+    /// command. Their changes become a run, which evaluates the gates for them.
     pub fn commands_of_exec(&self) -> Vec<ShellCommand> {
         let words = self.program_and_arguments();
         let is =
@@ -318,13 +322,13 @@ impl ShellCommand {
         started.text_of_shell().map(commands).unwrap_or_default()
     }
 
-    /// The text that a shell is to run.
+    /// Returns the text that follows `-c` if the program is a shell.
     fn text_of_shell(&self) -> Option<&str> {
         let (program, arguments) = self.program_and_arguments().split_first()?;
         if !SHELLS.contains(&name_of(program.as_deref()?)) {
             return None;
         }
-        // Words behind the first operand are for the script.
+        // The first operand is a script file, and all later words are arguments of that script.
         let mut at = 0;
         loop {
             let word = arguments.get(at)?.as_deref()?;
@@ -341,7 +345,7 @@ impl ShellCommand {
     }
 }
 
-/// Returns true if a word sets a variable for the program after it.
+/// Returns true if a word assigns a variable (`NAME=value` or `NAME+=value`).
 fn is_assignment(word: &str) -> bool {
     let Some((name, _)) = word.split_once('=') else { return false };
     let name = name.strip_suffix('+').unwrap_or(name);
@@ -361,7 +365,7 @@ mod tests {
         found.into_iter().map(|it| it.path.to_str().unwrap().to_owned()).collect()
     }
 
-    /// Issue 27: certain changes of a command are found, with any quotes and at any position.
+    /// Issue 27: the changes of a command are found regardless of quoting and of the command's position in the text.
     #[test]
     fn paths_that_a_command_changes_are_found() {
         for text in [
@@ -406,7 +410,7 @@ mod tests {
         );
     }
 
-    /// Issue 27: a path that is only named, quoted, or not known does not count as a change.
+    /// Issue 27: a path that is only mentioned, part of a quoted text, or not fully known is not reported as changed.
     #[test]
     fn what_is_not_certain_is_passed_over() {
         for text in [
@@ -455,7 +459,7 @@ mod tests {
         }
     }
 
-    /// Issue 27: `git clean` removes the state of actum with all that git ignores.
+    /// Issue 27: `git clean -x` removes actum's state directory together with all other ignored files.
     #[test]
     fn a_clean_that_removes_ignored_files_changes_the_state() {
         for text in ["git clean -fdx", "git clean -fX", "git -C . clean -x -f"] {
@@ -467,7 +471,7 @@ mod tests {
         }
     }
 
-    /// Issue 27: quotes inside each other have a limit, so that no text fills the stack.
+    /// Issue 27: the nesting of substitutions is limited, so that no text can overflow the stack.
     #[test]
     fn nested_substitutions_have_a_limit() {
         let nested =
@@ -478,7 +482,7 @@ mod tests {
         assert_eq!(changed(&"(".repeat(200_000)), Vec::<String>::new());
     }
 
-    /// Issue 27: a command is known by its words, to be compared with rules.
+    /// Issue 27: the words of a command are available for comparison with command rules.
     #[test]
     fn a_command_is_known_by_its_words() {
         let words = |text: &str| -> Vec<_> {
@@ -494,14 +498,14 @@ mod tests {
     }
 
     proptest! {
-        /// Issue 27
+        /// Issue 27: no input makes the analysis panic.
         #[test]
         fn no_text_makes_it_panic(text in "[ -~\n\t'\"\\\\$`(){}<>&|;#*~é]{0,80}") {
             let found = commands(&text);
             drop(changed_paths(&found, Path::new("/w"), None));
         }
 
-        /// Issue 27: words in single quotes are read back.
+        /// Issue 27: words in single quotes are read back unchanged.
         #[test]
         fn quoted_words_are_read_as_they_were(words in prop::collection::vec("[^'\0]{0,12}", 1..5)) {
             let text = words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" ");

@@ -1,4 +1,4 @@
-//! Signed blocks, and the one function that reads their bytes as terms, for tokens and for chain documents.
+//! Signed blocks of a lease, and the only function that reads their bytes as terms. Tokens and chain documents share it.
 
 use std::collections::HashSet;
 
@@ -12,21 +12,21 @@ use prost::Message;
 use crate::check::{CheckProblem, CheckReader};
 use crate::error::{FormProblem, LeaseError};
 
-/// Version of the signed payload (Biscuit 3.3): it covers the signature of the block before.
+/// Version of the signed payload (Biscuit 3.3), in which each signature also covers the previous block's signature.
 pub(crate) const SIGNATURE_VERSION: u32 = 1;
-/// Index of the first text of the token itself; those below are Biscuit's own.
+/// Index of the first symbol that a token defines itself. Lower indexes belong to Biscuit's default symbols.
 const OWN_SYMBOLS: SymbolIndex = 1024;
 
-/// Block of a lease.
+/// Block of a lease, with its id and terms.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChainBlock {
-    /// Id: the SHA-256 of its signature, which is its Biscuit revocation identifier.
+    /// Id of the block, which is the SHA-256 of its signature (its Biscuit revocation identifier).
     pub id: LeaseId,
-    /// Terms of the block.
+    /// Restrictions that the block imposes.
     pub terms: LeaseTerms,
 }
 
-/// Block, its signature, and the public key with which the next block must be signed.
+/// Encoded block with its signature, and the public key that must verify the next block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SignedBlock {
     pub(crate) block: Vec<u8>,
@@ -35,7 +35,7 @@ pub(crate) struct SignedBlock {
 }
 
 impl SignedBlock {
-    /// Converts a Biscuit block, unless its signature is not in the form of leases.
+    /// Converts a Biscuit block. Returns an error if its signature does not have the form that leases require.
     pub(crate) fn from_biscuit(signed: schema::SignedBlock) -> Result<Self, FormProblem> {
         let schema::SignedBlock { block, next_key, signature, external_signature, version } =
             signed;
@@ -53,13 +53,13 @@ impl SignedBlock {
         }
     }
 
-    /// Returns the id of the block.
+    /// Computes the id of the block from its signature.
     fn id(&self) -> LeaseId {
         LeaseId(Digest::of(&self.signature))
     }
 }
 
-/// Reads the blocks of a lease, the first one first. Signatures are not verified.
+/// Reads the blocks of a lease in order, without verifying their signatures.
 pub(crate) fn read_blocks(signed: &[SignedBlock]) -> Result<Vec<ChainBlock>, LeaseError> {
     if signed.len() > LEASE_BLOCKS_MAX {
         return Err(LeaseError::TooManyBlocks { given: signed.len() });
@@ -80,10 +80,10 @@ pub(crate) fn read_blocks(signed: &[SignedBlock]) -> Result<Vec<ChainBlock>, Lea
     Ok(blocks)
 }
 
-/// Reads one block. `symbols` are the texts of the earlier blocks, and afterwards those of this one, too.
+/// Reads one block. `symbols` must contain the symbols of all earlier blocks, and the symbols of this block are added to it.
 fn read_block(bytes: &[u8], symbols: &mut SymbolTable) -> Result<LeaseTerms, FormProblem> {
     let block = schema::Block::decode(bytes).map_err(|_| FormProblem::Undecodable)?;
-    // Rejects unknown fields, and encodings that another reader might take for another block.
+    // Reject unknown fields, and encodings that another reader might decode to a different block.
     if block.encode_to_vec() != bytes {
         return Err(FormProblem::Undecodable);
     }
@@ -116,7 +116,7 @@ fn read_block(bytes: &[u8], symbols: &mut SymbolTable) -> Result<LeaseTerms, For
     Ok(terms)
 }
 
-/// Rejects a block with anything besides checks.
+/// Returns an error if a block contains anything other than checks, or no checks.
 fn check_parts(block: &schema::Block) -> Result<(), FormProblem> {
     let schema::Block { symbols: _, context, version: _, facts, rules, checks, scope, public_keys } =
         block;

@@ -1,7 +1,7 @@
-//! Chain document of a lease (`actum.lease-chain/1`): its signed blocks without the proof.
+//! Chain document of a lease (`actum.lease-chain/1`), which contains the signed blocks of a token without its proof.
 //!
-//! An auditor verifies the signatures with it and reads the terms. It is not a token, since it lacks the final secret
-//! or seal.
+//! An auditor can verify the signatures and read the terms. A chain document cannot be used as a token, because it lacks
+//! the final secret or seal.
 
 use actum_core::Timestamp;
 use actum_core::canonical;
@@ -17,16 +17,16 @@ use crate::block::{ChainBlock, SIGNATURE_VERSION, SignedBlock, read_blocks};
 use crate::error::LeaseError;
 use crate::limits::{CHAIN_BYTES_MAX, CHAIN_FORMAT};
 
-/// Content of a chain document.
+/// Lease as read from a chain document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaseChain {
-    /// Blocks. The lease key signed the first one.
+    /// Blocks of the lease in order. The lease key signed the first one.
     pub blocks: Vec<ChainBlock>,
-    /// Key that signed the first block.
+    /// Id of the key that signed the first block.
     pub key: KeyId,
 }
 
-/// Written form of a chain document. The fields are in the order of their names.
+/// JSON form of a chain document. The fields are sorted by name, as canonical JSON requires.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenChain {
@@ -35,30 +35,32 @@ struct WrittenChain {
     key: KeyId,
 }
 
-/// Block of a written chain; the bytes are in base64.
+/// JSON form of a signed block, with byte strings in base64.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WrittenBlock {
     block: String,
     next_key: String,
     signature: String,
-    /// Version of the signed payload.
+    /// Version of the signed payload, always [`SIGNATURE_VERSION`].
     version: u32,
 }
 
-/// Reads a chain document. Its signatures are not verified.
+/// Reads a chain document without verifying its signatures.
 ///
 /// # Errors
-/// [`LeaseError`]: it is too large, not in its canonical form, or a block is not one of a lease.
+/// Returns [`LeaseError`] if the document is too large or not in canonical form, or if a block does not have the form of
+/// a lease block.
 pub fn read_chain(bytes: &[u8]) -> Result<LeaseChain, LeaseError> {
     let (blocks, key) = decode_chain(bytes)?;
     Ok(LeaseChain { blocks: read_blocks(&blocks)?, key })
 }
 
-/// Reads a chain document. Verifies that its signatures are right and that the key counted at `at`.
+/// Reads a chain document, and verifies its signatures and that the signing key was valid at `at`.
 ///
 /// # Errors
-/// As [`read_chain`]; `Signature`, `KeyUnknown` and `Key`.
+/// Returns the errors of [`read_chain`], `Signature` if a signature is wrong, `KeyUnknown` if the keyring does not
+/// contain the key, and `Key` if the key was not valid at that time.
 pub fn verify_chain(
     bytes: &[u8],
     keyring: &Keyring,
@@ -74,7 +76,7 @@ pub fn verify_chain(
     Ok(LeaseChain { blocks, key: id })
 }
 
-/// Writes the chain document of these blocks.
+/// Serializes blocks as a chain document in canonical form.
 pub(crate) fn write_chain(blocks: &[SignedBlock], key: &KeyId) -> Result<Vec<u8>, LeaseError> {
     let write = |signed: &SignedBlock| WrittenBlock {
         block: STANDARD.encode(&signed.block),
@@ -91,7 +93,7 @@ pub(crate) fn write_chain(blocks: &[SignedBlock], key: &KeyId) -> Result<Vec<u8>
     bytes.map_err(|error| LeaseError::NotChain { message: error.to_string() })
 }
 
-/// Returns the hint at a lease key for a Biscuit token: the first half of its id.
+/// Returns the hint that a Biscuit token carries for its lease key, which is the first half of the key id.
 pub(crate) fn key_hint(key: &KeyId) -> Option<u32> {
     u32::from_str_radix(key.as_str().get(..8)?, 16).ok()
 }
@@ -107,16 +109,16 @@ fn decode_chain(bytes: &[u8]) -> Result<(Vec<SignedBlock>, KeyId), LeaseError> {
         Some(other) => {
             return Err(wrong(&format!("its format is `{}`", Cut(other.as_bytes(), 80))));
         }
-        None => return Err(wrong("it has no `format`")),
+        None => return Err(wrong("it has no `format` field")),
     }
     let WrittenChain { blocks, format: _, key } =
         serde_json::from_value(value).map_err(|error| wrong(&canonical::describe(&error)))?;
     let blocks: Option<Vec<SignedBlock>> = blocks.iter().map(decode_block).collect();
     let blocks = blocks.filter(|blocks| !blocks.is_empty());
-    let blocks = blocks.ok_or_else(|| wrong("a block of it cannot be decoded"))?;
-    // A lease has one document, so that its digest identifies it.
+    let blocks = blocks.ok_or_else(|| wrong("it has no blocks, or a block cannot be decoded"))?;
+    // Each lease must have exactly one document, so that the document's digest identifies the lease.
     if write_chain(&blocks, &key)? != bytes {
-        return Err(wrong("it is not in its canonical form"));
+        return Err(wrong("it is not in canonical form"));
     }
     Ok((blocks, key))
 }
@@ -132,7 +134,8 @@ fn decode_block(written: &WrittenBlock) -> Option<SignedBlock> {
     })
 }
 
-/// Verifies each block with the key of the block before, and the first one with `root`.
+/// Verifies the first block with `root`, and each later block with the key in the block before it. Returns `None` if a
+/// signature is wrong.
 fn verify_signatures(blocks: &[SignedBlock], root: [u8; 32]) -> Option<()> {
     let mut key = root;
     let mut before: Option<&[u8; 64]> = None;
@@ -146,7 +149,7 @@ fn verify_signatures(blocks: &[SignedBlock], root: [u8; 32]) -> Option<()> {
     Some(())
 }
 
-/// Returns the bytes that a signature of version 1 covers (Biscuit specification, "Signature payload version 1").
+/// Returns the bytes that a block's signature covers (Biscuit specification, "Signature payload version 1").
 fn signed_payload(signed: &SignedBlock, before: Option<&[u8; 64]>) -> Vec<u8> {
     let algorithm = 0_i32.to_le_bytes();
     let version = SIGNATURE_VERSION.to_le_bytes();

@@ -1,4 +1,4 @@
-//! Reader of the checks of a block as terms. Rejects anything that is not exactly a documented check.
+//! Reads the checks of a block as lease terms, and rejects every check that does not exactly have a documented form.
 
 use std::collections::BTreeSet;
 use std::str::FromStr;
@@ -10,25 +10,25 @@ use biscuit_auth::datalog::{Binary, Check, Op, Rule, SymbolIndex, SymbolTable, T
 
 use crate::source::SECOND_MICROS;
 
-/// Name of the head of every query in a check.
+/// Name that Biscuit gives to the head of every query in a check.
 const HEAD: &str = "query";
 
-/// Reason why a check is not read.
+/// Reason why a check is rejected.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CheckProblem {
-    /// The check is not a documented one.
+    /// The check does not have a documented form.
     Unknown,
-    /// The block has an earlier check of this kind.
+    /// An earlier check in the block already restricts this field.
     Repeated(&'static str),
 }
 
-/// Reader of checks, which records the used texts of the symbol table.
+/// Reader of checks, which records the symbols that the checks use.
 pub(crate) struct CheckReader<'s> {
     symbols: &'s SymbolTable,
     used: BTreeSet<SymbolIndex>,
 }
 
-/// Parts of a query over one predicate.
+/// Query over a single predicate, split into its parts.
 struct Query<'s, 'q> {
     predicate: &'s str,
     arguments: &'q [Term],
@@ -40,12 +40,12 @@ impl<'s> CheckReader<'s> {
         Self { symbols, used: BTreeSet::new() }
     }
 
-    /// Returns true if a check that was read uses this text.
+    /// Returns true if any check that was read so far uses the symbol.
     pub(crate) fn has_used(&self, symbol: SymbolIndex) -> bool {
         self.used.contains(&symbol)
     }
 
-    /// Adds the restriction of the check to the terms.
+    /// Reads a check, and adds its restriction to the terms.
     pub(crate) fn read(
         &mut self,
         check: &Check,
@@ -143,7 +143,7 @@ impl<'s> CheckReader<'s> {
         }
     }
 
-    /// Reads `agent("a") or agent($agent), $agent.starts_with("a/")`.
+    /// Reads a check for an agent and its subagents: `agent("a") or agent($agent), $agent.starts_with("a/")`.
     fn read_agent(
         &mut self,
         exact: &Query<'s, '_>,
@@ -176,7 +176,7 @@ impl<'s> CheckReader<'s> {
         put(&mut terms.agent, name.parse().ok(), "agent")
     }
 
-    /// Reads `all path($path), {"/a/", "/b/"}.any($base -> $path.starts_with($base))`.
+    /// Reads a check for base directories: `all path($path), {"/a/", "/b/"}.any($base -> $path.starts_with($base))`.
     fn read_directories(
         &mut self,
         query: &Query<'s, '_>,
@@ -206,7 +206,7 @@ impl<'s> CheckReader<'s> {
         }
         self.text(SymbolIndex::from(*base)).ok_or(CheckProblem::Unknown)?;
         let texts = self.texts(set).ok_or(CheckProblem::Unknown)?;
-        // Only the form with a final `/`: `/base` would also allow `/base-evil`.
+        // Require a trailing `/`, because `/base` would also match `/base-evil`.
         let directory = |text: &str| {
             let directory: BaseDirectory = text.parse().ok()?;
             (directory.as_str() == text).then_some(directory)
@@ -216,7 +216,7 @@ impl<'s> CheckReader<'s> {
         put(&mut terms.base_directories, directories, "base_directories")
     }
 
-    /// Reads a query over one predicate, which trusts no other block.
+    /// Splits a query into its parts. Returns `None` if it has several predicates, or a scope that trusts other blocks.
     fn query<'q>(&mut self, query: &'q Rule) -> Option<Query<'s, 'q>> {
         let Rule { head, body, expressions, scopes } = query;
         let [predicate] = body.as_slice() else { return None };
@@ -254,7 +254,7 @@ impl<'s> CheckReader<'s> {
         texts.into_iter().map(|text| PathRule::new(text).ok()).collect()
     }
 
-    /// Returns the texts of a set, which has at least one.
+    /// Returns the strings of a set, or `None` if the set is empty or contains anything else.
     fn texts(&mut self, set: &BTreeSet<Term>) -> Option<Vec<&'s str>> {
         if set.is_empty() {
             return None;
@@ -275,7 +275,7 @@ impl<'s> CheckReader<'s> {
     }
 }
 
-/// Reads `$variable <= most`.
+/// Reads the limit from an expression of the form `$variable <= limit`.
 fn read_most(variable: u32, expression: &[Op]) -> Option<u64> {
     match expression {
         [
@@ -290,11 +290,11 @@ fn read_most(variable: u32, expression: &[Op]) -> Option<u64> {
 fn read_time(seconds: u64) -> Option<Timestamp> {
     let micros = i64::try_from(seconds).ok()?.checked_mul(SECOND_MICROS)?;
     let time = Timestamp::from_micros(micros);
-    // A time beyond the latest possible one would be moved to that one.
+    // Reject times that `Timestamp` would clamp to its maximum.
     (time.micros() == micros).then_some(time)
 }
 
-/// Sets a field of the terms that has no value yet.
+/// Sets a field of the terms. Returns an error if there is no value, or if the field is already set.
 fn put<T>(field: &mut Option<T>, value: Option<T>, name: &'static str) -> Result<(), CheckProblem> {
     let value = value.ok_or(CheckProblem::Unknown)?;
     match field.replace(value) {

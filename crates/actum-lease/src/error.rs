@@ -1,4 +1,4 @@
-//! Errors of reading, verifying and granting leases, each with its permanent reason name.
+//! Errors that occur when leases are read, verified or granted, each with a permanent reason code.
 
 use actum_core::Timestamp;
 use actum_core::path::Cut;
@@ -7,117 +7,121 @@ use actum_record::lease::{LEASE_BLOCKS_MAX, LeaseTermError};
 
 use crate::limits::{CHAIN_BYTES_MAX, TOKEN_BYTES_MAX, TOKEN_TEXT_BYTES_MAX};
 
-/// Reason why a text is not a lease, or a lease does not count.
+/// Reason why a text is not a lease, or why a lease is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LeaseError {
-    /// The text is longer than any token.
-    #[error("a lease has at most {TOKEN_TEXT_BYTES_MAX} characters, and this text has {given}")]
+    /// The text is longer than the longest possible token.
+    #[error(
+        "a lease may have at most {TOKEN_TEXT_BYTES_MAX} characters, but this text has {given}"
+    )]
     TextTooLong {
-        /// Length without the surrounding whitespace.
+        /// Length of the text in bytes, without surrounding whitespace.
         given: usize,
     },
     /// The token is longer than [`TOKEN_BYTES_MAX`].
-    #[error("a lease has at most {TOKEN_BYTES_MAX} bytes, and this one has {given}")]
+    #[error("a lease may have at most {TOKEN_BYTES_MAX} bytes, but this one has {given}")]
     TooLarge {
-        /// Length.
+        /// Length of the token in bytes.
         given: usize,
     },
-    /// The token has too many blocks.
-    #[error("a lease has at most {LEASE_BLOCKS_MAX} blocks, and this one has {given}")]
+    /// The token has more than [`LEASE_BLOCKS_MAX`] blocks.
+    #[error("a lease may have at most {LEASE_BLOCKS_MAX} blocks, but this one has {given}")]
     TooManyBlocks {
-        /// Number of blocks.
+        /// Number of blocks in the token.
         given: usize,
     },
     /// The chain document is longer than [`CHAIN_BYTES_MAX`].
     #[error(
-        "the document of a lease has at most {CHAIN_BYTES_MAX} bytes, and this one has {given}"
+        "a lease chain document may have at most {CHAIN_BYTES_MAX} bytes, but this one has {given}"
     )]
     ChainTooLarge {
-        /// Length.
+        /// Length of the document in bytes.
         given: usize,
     },
-    /// The text is not base64url.
-    #[error("it is not a lease: expected base64url text")]
+    /// The text is not valid base64url.
+    #[error("this is not a lease: expected base64url text")]
     NotBase64,
-    /// The bytes are not a Biscuit, or not in its usual encoding.
-    #[error("it is not a lease: the text is base64url, but not of a Biscuit token")]
+    /// The bytes are not a Biscuit token, or are not encoded in the usual way.
+    #[error("this is not a lease: the base64url text does not encode a Biscuit token")]
     NotBiscuit,
-    /// The bytes are not a chain document.
-    #[error("it is not the document of a lease (`{}`): {message}", crate::limits::CHAIN_FORMAT)]
+    /// The bytes are not a valid chain document.
+    #[error("this is not a lease chain document (`{}`): {message}", crate::limits::CHAIN_FORMAT)]
     NotChain {
-        /// Problem of the document.
+        /// Reason why the document is invalid.
         message: String,
     },
-    /// A block is not in the form of leases.
-    #[error("block {block} of the lease has another form than actum reads: {problem}")]
+    /// A block does not have the form that leases require.
+    #[error("block {block} of the lease has an unsupported form: {problem}")]
     Form {
-        /// Number of the block, counted from 1.
+        /// Number of the block in the lease, counted from 1.
         block: usize,
-        /// Problem of the block.
+        /// Difference from the required form.
         problem: FormProblem,
     },
-    /// A signature of the chain, or the proof at its end, is wrong.
-    #[error("the lease was changed or was signed by another key: a signature does not match")]
+    /// A signature in the chain of blocks, or the proof at the end, is wrong.
+    #[error(
+        "the lease was modified or was signed with a different key: a signature does not match"
+    )]
     Signature,
-    /// The keyring has no lease key that could have signed the token.
-    #[error("the lease was signed by a key that is not a lease key of the keyring (hint {})", hint_text(*hint))]
+    /// The keyring contains no lease key that could have signed the token.
+    #[error("the lease was signed with a key that is not a lease key in the keyring (hint {})", hint_text(*hint))]
     KeyUnknown {
-        /// Unsigned hint at the key, from the token.
+        /// Unsigned key hint from the token.
         hint: Option<u32>,
     },
-    /// The signing key does not count.
-    #[error("the lease does not count: {source}")]
+    /// The signing key is not valid.
+    #[error("the lease is not valid: {source}")]
     Key {
-        /// Reason.
+        /// Reason why the key is not valid.
         source: KeyProblem,
     },
 }
 
-/// Difference between a block and the form of `docs/lease-format.md`.
+/// Difference between a block and the form that `docs/lease-format.md` defines.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FormProblem {
-    /// The bytes of the block are not a Biscuit block of a known version.
+    /// The bytes are not a Biscuit block of a known version.
     #[error("it cannot be decoded as a Biscuit block")]
     Undecodable,
-    /// The block has a part besides checks.
-    #[error("it has {part}, and a lease has nothing but checks")]
+    /// The block contains a part other than checks.
+    #[error("it contains {part}, but a lease may only contain checks")]
     Foreign {
-        /// Part of the block.
+        /// Name of the part, with its article.
         part: &'static str,
     },
-    /// The block has no check.
+    /// The block contains no checks.
     #[error("it has no checks")]
     Empty,
-    /// A check is not a documented one.
+    /// A check does not have a documented form.
     #[error("check {check} is not one of the documented checks")]
     Check {
-        /// Number of the check, counted from 1.
+        /// Number of the check in the block, counted from 1.
         check: usize,
     },
-    /// The block has two checks of one kind.
-    #[error("check {check} is the second one for `{field}`")]
+    /// Two checks in the block restrict the same field.
+    #[error("check {check} is the second check for `{field}`")]
     Repeated {
-        /// Number of the check, counted from 1.
+        /// Number of the check in the block, counted from 1.
         check: usize,
-        /// Field of the terms.
+        /// Field that the check restricts.
         field: &'static str,
     },
-    /// A text of the block is unused or repeated.
-    #[error("its symbol table has a text twice, or one that no check uses")]
+    /// The symbol table of the block contains a string that is repeated or not used.
+    #[error("its symbol table contains a string twice, or one that no check uses")]
     Symbols,
-    /// The signature algorithm is not Ed25519.
-    #[error("it uses another signature algorithm than Ed25519")]
+    /// The block uses a signature algorithm other than Ed25519.
+    #[error("it uses a signature algorithm other than Ed25519")]
     Algorithm,
-    /// The version of the signed payload is not 1.
-    #[error("its signature has version {given}, and leases have version 1 (Biscuit 3.3)")]
+    /// The version of the block's signed payload is not 1.
+    #[error("its signature has version {given}, but leases require version 1 (Biscuit 3.3)")]
     SignatureVersion {
-        /// Version.
+        /// Version of the signed payload.
         given: u32,
     },
-    /// The checks break a limit of leases, or the first block lacks a required field.
+    /// The checks exceed a limit of leases, or the first block lacks a required field.
     #[error(transparent)]
     Terms {
-        /// Limit or missing field.
+        /// Exceeded limit or missing field.
         #[from]
         source: LeaseTermError,
     },
@@ -126,43 +130,43 @@ pub enum FormProblem {
 /// Reason why a lease cannot be granted, attenuated or sealed. No token was created.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GrantError {
-    /// The terms break a limit, or lack a required field of the first block.
+    /// The terms exceed a limit, or lack a field that the first block requires.
     #[error("the lease cannot be written: {source}")]
     Terms {
-        /// Limit or missing field.
+        /// Exceeded limit or missing field.
         #[from]
         source: LeaseTermError,
     },
-    /// Biscuit cannot hold the time.
-    #[error("`{field}` is {given}, and a lease holds whole seconds from 1970 on")]
+    /// The time cannot be represented in a Biscuit token.
+    #[error("`{field}` is {given}, but a lease can only store whole seconds since 1970")]
     Time {
-        /// Field of the terms.
+        /// Field of the terms that contains the time.
         field: &'static str,
-        /// Time.
+        /// Time that cannot be represented.
         given: Timestamp,
     },
-    /// The terms have no field, so they would not tighten anything.
-    #[error("there is nothing to narrow: give at least one restriction")]
+    /// The terms contain no restriction, so the new block would have no effect.
+    #[error("there is nothing to narrow: specify at least one restriction")]
     Empty,
-    /// The token is sealed.
+    /// The token is sealed, so no block can be added to it.
     #[error("the lease is sealed, so it can be used but not narrowed")]
     Sealed,
-    /// The result would not be a readable lease.
+    /// actum would reject the resulting token.
     #[error("the lease cannot be written: {source}")]
     Unreadable {
-        /// Limit that the result would break.
+        /// Reason why the resulting token would be rejected.
         source: LeaseError,
     },
-    /// Biscuit failed.
+    /// The Biscuit library returned an error.
     #[error("the lease cannot be written: {}", Cut(message.as_bytes(), 200))]
     Biscuit {
-        /// Message of Biscuit.
+        /// Error message of the Biscuit library.
         message: String,
     },
 }
 
 impl LeaseError {
-    /// Returns the permanent name of the reason.
+    /// Returns the permanent reason code of the error.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::TextTooLong { .. }
@@ -185,7 +189,7 @@ impl LeaseError {
 }
 
 impl GrantError {
-    /// Returns the permanent name of the reason.
+    /// Returns the permanent reason code of the error.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::Terms { .. } | Self::Time { .. } | Self::Empty => "LEASE_TERMS_INVALID",

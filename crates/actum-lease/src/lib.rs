@@ -1,18 +1,18 @@
-//! Lease tokens: granted, attenuated, sealed and verified (FE-17, D-7).
+//! Grants, attenuates, seals and verifies lease tokens (FE-17, D-7).
 //!
-//! A token is a [Biscuit](https://www.biscuitsec.org): a chain of blocks. The lease key signs the first block; each
-//! holder can append a block without a key. A block is a list of checks in the one form of `docs/lease-format.md`, and
-//! a token with anything else in it is rejected.
+//! A token is a [Biscuit](https://www.biscuitsec.org), which is a chain of blocks. The lease key signs the first block,
+//! and every holder can append a block without needing a key. A block is a list of checks in the form that
+//! `docs/lease-format.md` defines. A token that contains anything else is rejected.
 //!
-//! The checks are read as [`LeaseTerms`](actum_record::lease::LeaseTerms) and never evaluated as Datalog here:
-//! `actum-gate` judges the terms. Reading has no time limit, since [`TOKEN_BYTES_MAX`] bounds the work.
+//! This crate reads the checks as [`LeaseTerms`](actum_record::lease::LeaseTerms) and never evaluates them as Datalog;
+//! `actum-gate` evaluates the terms. Reading needs no time limit, because [`TOKEN_BYTES_MAX`] bounds the amount of work.
 //!
-//! [`grant`] creates a token, [`Token::attenuate`] attenuates one, and [`verify`] is the only way to a
-//! [`VerifiedLease`]. Its chain document has the signed blocks without the proof: [`verify_chain`] checks it later, and
-//! it cannot be used as a token.
+//! [`grant`] creates a token, [`Token::attenuate`] adds a block to one, and [`verify`] is the only function that returns
+//! a [`VerifiedLease`]. The chain document of a verified lease contains the signed blocks without the proof, so it cannot
+//! be used as a token. [`verify_chain`] verifies such a document later.
 //!
-//! This crate has no clock, environment or I/O. The only randomness is that of new keys inside Biscuit. No other crate
-//! uses Biscuit.
+//! This crate does not access the clock or the environment and performs no I/O. It uses randomness only for the new keys
+//! that Biscuit generates. No other crate depends on Biscuit.
 
 mod block;
 mod chain;

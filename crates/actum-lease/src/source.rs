@@ -1,4 +1,4 @@
-//! Writer of terms as the checks of a block, in the form of `docs/lease-format.md`.
+//! Writes lease terms as the checks of a block, in the form that `docs/lease-format.md` defines.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use actum_record::lease::{LeaseTerms, Quotas};
 /// Number of microseconds in a second.
 pub(crate) const SECOND_MICROS: i64 = 1_000_000;
 
-/// Writes the checks of these terms as Datalog source, one a line.
+/// Writes terms as checks in Datalog source code, with one check per line.
 ///
-/// The terms must be within [`LeaseTerms::check_limits`]: then no text in them has a quote, a backslash or a control
-/// character, and no string can end early.
+/// The terms must satisfy [`LeaseTerms::check_limits`]. This guarantees that no text in them contains a quote, a backslash
+/// or a control character, which could end a string literal early.
 pub fn write_checks(terms: &LeaseTerms) -> String {
     let LeaseTerms {
         agent,
@@ -71,7 +71,7 @@ pub fn write_checks(terms: &LeaseTerms) -> String {
     checks.iter().map(|check| format!("{check};\n")).collect()
 }
 
-/// Returns each quota with its name in a check.
+/// Returns the value of each quota, together with its name in a check.
 pub(crate) fn name_quotas(quotas: &Quotas) -> [(&'static str, Option<u64>); 5] {
     let Quotas { files, memory_bytes, space_bytes, storage_bytes, wall_ms } = *quotas;
     [
@@ -88,7 +88,7 @@ fn write_set(texts: impl Iterator<Item = String>) -> String {
     format!("{{{}}}", texts.into_iter().collect::<Vec<_>>().join(", "))
 }
 
-/// Writes a time as in RFC 3339, without the fraction that Biscuit would drop.
+/// Formats a time as in RFC 3339, without the fraction of a second, which Biscuit would drop.
 fn write_time(time: Timestamp) -> String {
     let text = time.to_string();
     text.split_once('.').map_or(text.clone(), |(seconds, _)| format!("{seconds}Z"))

@@ -1,4 +1,4 @@
-//! Tokens: any holder can use the lease, so the bytes are wiped and never shown.
+//! Lease tokens. A token alone is enough to use the lease, so its bytes are never printed and are wiped from memory after use.
 
 use std::fmt;
 
@@ -21,16 +21,16 @@ use crate::error::{GrantError, LeaseError};
 use crate::limits::{TOKEN_BYTES_MAX, TOKEN_TEXT_BYTES_MAX};
 use crate::source::{SECOND_MICROS, write_checks};
 
-/// Base64 in Biscuit's form. Padding is written, but may be missing in the input.
+/// Base64 engine for tokens. It writes padding, as Biscuit does, but also accepts input without padding.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &URL_SAFE,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// Lease token in its known form. Its signatures may be wrong: [`crate::verify`] checks them.
+/// Lease token with a valid form. Its signatures may be wrong until [`crate::verify`] has checked them.
 ///
-/// It holds the secret that attenuates the lease, and any holder can use the lease. The secret is wiped when the token
-/// is dropped.
+/// The token contains the secret that is needed to use or attenuate the lease. The secret is wiped from memory when the
+/// token is dropped.
 pub struct Token {
     bytes: Zeroizing<Vec<u8>>,
     hint: Option<u32>,
@@ -39,10 +39,10 @@ pub struct Token {
     is_sealed: bool,
 }
 
-/// Signs a lease with the secret half of a lease key.
+/// Creates a lease with the given terms, and signs it with the secret half of a lease key.
 ///
 /// # Errors
-/// [`GrantError`]: the terms break a limit or lack a required field of a first block.
+/// Returns [`GrantError`] if the terms exceed a limit or lack a field that the first block requires.
 pub fn grant(secret: &[u8; 32], terms: &LeaseTerms) -> Result<Token, GrantError> {
     terms.check_complete()?;
     check_terms(terms)?;
@@ -60,31 +60,35 @@ pub fn grant(secret: &[u8; 32], terms: &LeaseTerms) -> Result<Token, GrantError>
 }
 
 impl Token {
-    /// Reads the text of a token, ignoring ASCII whitespace around it. Checks its form, but not its signatures.
+    /// Parses the text of a token, ignoring ASCII whitespace around it. Checks the form of the token, but not its
+    /// signatures.
     ///
     /// # Errors
-    /// [`LeaseError`]: it is too large, not a Biscuit, or a block is not in the form of `docs/lease-format.md`.
+    /// Returns [`LeaseError`] if the text is too large or not a Biscuit token, or if a block does not have the form that
+    /// `docs/lease-format.md` defines.
     pub fn read(text: &[u8]) -> Result<Self, LeaseError> {
         let text = text.trim_ascii();
         if text.len() > TOKEN_TEXT_BYTES_MAX {
             return Err(LeaseError::TextTooLong { given: text.len() });
         }
-        // Decoded into a buffer of the full size, since a growing buffer would leave copies of the secret behind.
+        // Decode into a buffer of sufficient size, because a growing buffer would leave copies of the secret in memory.
         let mut bytes = Zeroizing::new(vec![0; text.len()]);
         let decoded = BASE64.decode_slice(text, &mut bytes).map_err(|_| LeaseError::NotBase64)?;
         bytes.truncate(decoded);
         Self::from_bytes(bytes)
     }
 
-    /// Returns the text of the token: base64url with padding, as other Biscuit programs read it.
+    /// Returns the token as text in base64url with padding, which other Biscuit programs can read.
     pub fn to_text(&self) -> Zeroizing<String> {
         Zeroizing::new(BASE64.encode(&*self.bytes))
     }
 
-    /// Adds a block with these terms. It takes no key, and the result never allows more than before.
+    /// Returns the token with an additional block that has the given terms. No key is needed, because the new token can
+    /// never allow more than the old one.
     ///
     /// # Errors
-    /// [`GrantError`]: the token is sealed, the terms are empty or break a limit, or the result would be too large.
+    /// Returns [`GrantError`] if the token is sealed, if the terms are empty or exceed a limit, or if the new token would
+    /// be too large.
     pub fn attenuate(&self, terms: &LeaseTerms) -> Result<Self, GrantError> {
         if *terms == LeaseTerms::default() {
             return Err(GrantError::Empty);
@@ -100,26 +104,27 @@ impl Token {
         Self::from_written(biscuit.to_vec())
     }
 
-    /// Ends the chain: the result can be used, but not attenuated.
+    /// Returns a sealed copy of the token, which can be used but not attenuated any further.
     ///
     /// # Errors
-    /// [`GrantError`]: the token is sealed already.
+    /// Returns [`GrantError`] if the token is already sealed.
     pub fn seal(&self) -> Result<Self, GrantError> {
         let sealed = self.to_unsealed()?.seal().map_err(|error| describe(&error))?;
         Self::from_written(sealed.to_vec())
     }
 
-    /// Returns true if the token can no longer be attenuated.
+    /// Returns true if the token is sealed, so that it can no longer be attenuated.
     pub fn is_sealed(&self) -> bool {
         self.is_sealed
     }
 
-    /// Returns the blocks of the token without verification: for display, and never for a decision.
+    /// Returns the blocks of the token, whose signatures have not been verified. Use them only for display, never for a
+    /// decision.
     pub fn blocks(&self) -> &[ChainBlock] {
         &self.blocks
     }
 
-    /// Returns the unsigned hint at the key of the first block.
+    /// Returns the unsigned hint at the key that signed the first block.
     pub(crate) fn hint(&self) -> Option<u32> {
         self.hint
     }
@@ -132,7 +137,7 @@ impl Token {
         &self.signed
     }
 
-    /// Reads a token that Biscuit wrote, so that a token that would be rejected is never handed out.
+    /// Parses a token that the Biscuit library wrote. This ensures that no token is returned that actum would reject.
     fn from_written(written: Result<Vec<u8>, BiscuitError>) -> Result<Self, GrantError> {
         let bytes = Zeroizing::new(written.map_err(|error| describe(&error))?);
         Self::from_bytes(bytes).map_err(|source| GrantError::Unreadable { source })
@@ -144,7 +149,7 @@ impl Token {
         }
         let mut decoded =
             schema::Biscuit::decode(bytes.as_slice()).map_err(|_| LeaseError::NotBiscuit)?;
-        // Detects unknown fields, and encodings that another reader might take for another token.
+        // Detect unknown fields, and encodings that another reader might decode to a different token.
         let is_usual = *Zeroizing::new(decoded.encode_to_vec()) == *bytes;
         let proof = decoded.proof.content.take();
         let is_sealed = match proof {
@@ -184,7 +189,7 @@ impl Token {
 }
 
 impl fmt::Debug for Token {
-    /// Prints only the id of the last block, which does not suffice to use the lease.
+    /// Prints only the id of the last block, which is not sufficient to use the lease.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.blocks.last() {
             Some(block) => write!(f, "Token({})", block.id),
@@ -193,7 +198,7 @@ impl fmt::Debug for Token {
     }
 }
 
-/// Checks that terms can be written: they are within their limits, and Biscuit can hold their times.
+/// Checks that the terms are within their limits, and that their times can be represented in a Biscuit token.
 fn check_terms(terms: &LeaseTerms) -> Result<(), GrantError> {
     terms.check_limits()?;
     let times = [("expires", terms.expires), ("not_before", terms.not_before)];

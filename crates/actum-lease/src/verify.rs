@@ -1,4 +1,4 @@
-//! Verification of tokens, the only way from a token to a lease that counts.
+//! Verifies tokens. This is the only way to obtain a valid lease from a token.
 
 use actum_core::Timestamp;
 use actum_record::keyring::{KeyEntry, Keyring};
@@ -12,25 +12,26 @@ use crate::chain::{key_hint, write_chain};
 use crate::error::LeaseError;
 use crate::token::Token;
 
-/// Lease with valid signatures by a key that counts. Its terms are not judged here.
+/// Lease whose signatures were verified with a valid key. Its terms have not been evaluated yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifiedLease {
-    /// Blocks. The lease key signed the first one. A request must meet the terms of all of them.
+    /// Blocks of the lease in order. The lease key signed the first one. A request must satisfy the terms of every block.
     pub blocks: Vec<ChainBlock>,
     /// Chain document of the lease (`actum.lease-chain/1`).
     pub document: Vec<u8>,
-    /// Key that signed the first block.
+    /// Id of the key that signed the first block.
     pub key: KeyId,
 }
 
-/// Verifies a token: each signature of its chain and the proof at its end, by a lease key of the keyring that counts
-/// at `now`.
+/// Verifies every signature of a token and the proof at its end, using the lease keys in the keyring. The key that signed
+/// the token must be valid at `now`.
 ///
-/// The hint in the token is not signed and only limits which keys are tried; several keys can have the same hint.
+/// The hint in the token is unsigned and only selects the keys to try, because several keys can have the same hint.
 ///
 /// # Errors
-/// `Signature`, `KeyUnknown`; `Key` if the right key is revoked, expired or not yet valid.
+/// Returns `KeyUnknown` if no lease key matches the hint, `Signature` if no such key verifies the token, and `Key` if the
+/// signing key is revoked, expired or not yet valid.
 pub fn verify(
     token: &Token,
     keyring: &Keyring,
@@ -49,8 +50,8 @@ pub fn verify(
     Ok(VerifiedLease { blocks: token.blocks().to_vec(), document, key: key.id.clone() })
 }
 
-/// Returns true if Biscuit accepts the signatures and the proof. It verifies strictly, like [`crate::verify_chain`].
-/// The content of the blocks was read before.
+/// Returns true if the Biscuit library accepts the signatures and the proof of a token for the given key. It verifies
+/// signatures strictly, like [`crate::verify_chain`].
 fn is_signed_by(token: &Token, key: &KeyEntry) -> bool {
     PublicKey::from_bytes(&key.public.0, Algorithm::Ed25519)
         .is_ok_and(|public| SerializedBiscuit::from_slice(token.bytes(), public).is_ok())

@@ -1,7 +1,7 @@
-//! Rules that every store must keep: a suite for the tests of each of them, in whatever crate it is.
+//! Conformance suite that every implementation of [`Store`] must pass, regardless of its crate.
 //!
-//! A store passes [`check`] with a function that makes a store with a first entry, such as
-//! [`sample::log_started`]. Nothing of the suite is for anything but tests.
+//! To test an implementation, call [`check`] with a function that creates a store with a first entry, such as
+//! [`sample::log_started`]. The suite is intended only for tests.
 
 mod action;
 mod agent;
@@ -25,26 +25,26 @@ pub use snapshot::check_snapshot;
 
 use sample::{ORIGIN, SampleRun, key_rotated, log_started};
 
-/// A rule that a store broke.
+/// Failure of the conformance suite.
 #[derive(Debug, thiserror::Error)]
 pub enum Broken {
-    /// The store broke a rule.
+    /// The store violated a rule of the suite.
     #[error("{rule}: expected {expected}, found {found}")]
     Rule {
-        /// Name of the rule.
+        /// Requirement that the store violated.
         rule: &'static str,
-        /// Required behaviour.
+        /// Required result.
         expected: String,
-        /// Observed behaviour.
+        /// Result that the store returned.
         found: String,
     },
-    /// The store failed where it must not.
+    /// The store returned an error for an operation that must succeed.
     #[error(transparent)]
     Store(#[from] LedgerError),
-    /// An entry of the suite was refused, or is malformed.
+    /// The store refused an entry that it must accept, or a sample entry is malformed.
     #[error(transparent)]
     Refused(#[from] Refusal),
-    /// A sample could not be made.
+    /// A sample entry could not be serialized.
     #[error(transparent)]
     Sample(#[from] CanonicalError),
 }
@@ -52,43 +52,47 @@ pub enum Broken {
 type Outcome = Result<(), Broken>;
 type Rule = (&'static str, fn(&mut dyn Store) -> Outcome);
 
-/// The rules, by name. Each is for a store that has its first entry and nothing else.
+/// Rules of the suite with their descriptions. Each rule requires a store that contains only its first entry.
 pub const RULES: &[Rule] = &[
-    ("a log begins with its first entry", begins),
-    ("entries are numbered without gaps and kept to the byte", numbers),
-    ("a request is taken whole or not at all", takes_whole),
-    ("a refused request keeps no other out", refuses_one),
-    ("a run starts once and ends once, in its order", runs_once),
-    ("a receipt names the entry that its run began with", names_its_beginning),
-    ("an attempt at a request is made once in a workspace", attempts_once),
-    ("open runs are those without an end", tells_open_runs),
-    ("a plan is queued once, answered in order, and carried out once", plan::once),
-    ("an action uses an approval up, and what ended changes nothing", action::once),
-    ("a change of the catalog follows the last one", action::catalog),
-    ("the newest entries of a kind are found", action::newest),
-    ("an alert is seen where it was raised", alert::seen),
-    ("nothing starts under a lease that was not granted, is used up or is revoked", lease::used),
-    ("a file task starts once, ends once, and binds its id", lease::file_task),
-    ("an effect of a step starts once and ends as it started", agent::starts_once),
-    ("a start rests on decisions about its step", agent::rests_on_decisions),
-    ("nothing starts after the catalog of its decision changed", agent::rests_on_catalog),
-    ("a decision without an effect keeps the state of a claimed step", agent::keeps_states),
-    ("an escalation is resolved once", agent::resolves_once),
-    ("steps, goals and counters are those of the entries", agent::tells),
-    ("documents are kept once, and none that is named is missing", keeps_blobs),
-    ("hashes of subtrees and proofs are those of the entries", proves),
-    ("checkpoints cover more and more, and no more than there is", signs),
-    ("a snapshot is the log at one moment", snapshot::stays),
+    ("a log starts with a single `LOG_STARTED` entry", begins),
+    ("entries are numbered without gaps and stored byte for byte", numbers),
+    ("a request is accepted completely or not at all", takes_whole),
+    ("a refused request does not affect other requests", refuses_one),
+    ("a run starts once, and then ends once", runs_once),
+    ("a receipt refers to the entry that started its run", names_its_beginning),
+    ("each attempt at a request starts only one run in a workspace", attempts_once),
+    ("open runs are the runs that have not ended", tells_open_runs),
+    ("a plan is queued once, answered in order and executed once", plan::once),
+    ("an action uses up its approval, and its end does not affect runs", action::once),
+    ("each catalog change refers to the previous one", action::catalog),
+    ("the newest entries of a kind can be queried", action::newest),
+    ("only an alert that was raised can be marked as seen", alert::seen),
+    ("nothing starts under a lease that is not granted, used up or revoked", lease::used),
+    ("a file task starts once, ends once and reserves its id", lease::file_task),
+    ("the effect of a step starts once and ends under the same key and plan", agent::starts_once),
+    ("a step starts only after decisions about the same step", agent::rests_on_decisions),
+    ("no step starts with an outdated catalog", agent::rests_on_catalog),
+    (
+        "a decision without an effect does not change the state of a claimed step",
+        agent::keeps_states,
+    ),
+    ("an escalation is resolved only once", agent::resolves_once),
+    ("queries about steps, goals and counters match the entries", agent::tells),
+    ("all documents that entries refer to are stored", keeps_blobs),
+    ("hashes and proofs match the entries", proves),
+    ("each checkpoint covers more entries, but only existing ones", signs),
+    ("a snapshot shows the log at a single point in time", snapshot::stays),
 ];
 
-/// Runs every rule, each with a store from `make`, which has its first entry.
+/// Checks all rules. Each rule is run with a new store from `make`, which must contain only its first entry.
 ///
 /// # Errors
-/// [`Broken`] with the first rule that does not hold.
+/// Returns [`Broken`] for the first rule that the store violates.
 pub fn check(make: &mut dyn FnMut() -> Result<Box<dyn Store>, LedgerError>) -> Outcome {
     RULES.iter().try_for_each(|(_, rule)| rule(&mut *make()?))
 }
 
+/// Checks that a result is as expected. Otherwise, it reports `rule` as violated.
 fn same<T: PartialEq + std::fmt::Debug>(rule: &'static str, found: T, expected: T) -> Outcome {
     if found == expected {
         return Ok(());
@@ -97,30 +101,30 @@ fn same<T: PartialEq + std::fmt::Debug>(rule: &'static str, found: T, expected: 
     Err(Broken::Rule { rule, expected, found })
 }
 
-/// One request of these entries.
+/// Appends entries as a single request, and returns the store's answer.
 fn append(
     store: &mut dyn Store,
     entries: Vec<NewEntry>,
 ) -> Result<Result<Vec<Appended>, Refusal>, Broken> {
     let request = Prepared::all(entries)?;
     let mut results = store.append(&[request])?;
-    same("one request has one answer", results.len(), 1)?;
+    same("each request must have one result", results.len(), 1)?;
     Ok(results.pop().unwrap_or(Ok(Vec::new())))
 }
 
-/// Appends entries that nothing may refuse.
+/// Appends entries that the store must accept.
 fn put(store: &mut dyn Store, entries: Vec<NewEntry>) -> Result<Vec<Appended>, Broken> {
     Ok(append(store, entries)??)
 }
 
 fn begins(store: &mut dyn Store) -> Outcome {
-    same("it has one entry", store.size()?, 1)?;
-    same("it has a name", store.origin()?, ORIGIN.to_owned())?;
+    same("a new log must have one entry", store.size()?, 1)?;
+    same("a new log must have its name", store.origin()?, ORIGIN.to_owned())?;
     let kind = store.entry(0)?.map(|entry| entry.kind);
-    same("the first entry is `LOG_STARTED`", kind, Some(EntryKind::LogStarted))?;
+    same("the first entry must be `LOG_STARTED`", kind, Some(EntryKind::LogStarted))?;
     let again = append(store, vec![log_started()?])?;
-    same("there is no second one", again, Err(Refusal::Beginning { index: 1 }))?;
-    same("nothing came of it", store.size()?, 1)
+    same("a second `LOG_STARTED` must be refused", again, Err(Refusal::Beginning { index: 1 }))?;
+    same("a refused request must not add an entry", store.size()?, 1)
 }
 
 fn numbers(store: &mut dyn Store) -> Outcome {
@@ -133,18 +137,22 @@ fn numbers(store: &mut dyn Store) -> Outcome {
     for (entry, index) in entries.iter().zip(0u64..).skip(1) {
         let appended = put(store, vec![entry.clone()])?;
         let leaf = actum_record::merkle::leaf_hash(&entry.body);
-        same("an entry gets the next number", appended, vec![Appended { index, leaf }])?;
+        same("entry numbers must be consecutive", appended, vec![Appended { index, leaf }])?;
     }
     let wanted: Vec<Entry> = entries
         .into_iter()
         .zip(0..)
         .map(|(NewEntry { kind, body, .. }, index)| Entry { index, kind, body })
         .collect();
-    same("all entries are there", store.entries(0, 100)?, wanted.clone())?;
-    same("some are", store.entries(3, 2)?, wanted.iter().skip(3).take(2).cloned().collect())?;
-    same("behind the last are none", store.entries(16, 9)?, Vec::new())?;
-    same("nor is there a single one", store.entry(16)?, None)?;
-    same("each is there", store.entry(7)?.as_ref(), wanted.get(7))
+    same("all entries must be returned unchanged", store.entries(0, 100)?, wanted.clone())?;
+    same(
+        "a range of entries must be returned",
+        store.entries(3, 2)?,
+        wanted.iter().skip(3).take(2).cloned().collect(),
+    )?;
+    same("a range after the last entry must be empty", store.entries(16, 9)?, Vec::new())?;
+    same("an index after the last entry must return no entry", store.entry(16)?, None)?;
+    same("a single entry must be returned by its index", store.entry(7)?.as_ref(), wanted.get(7))
 }
 
 fn takes_whole(store: &mut dyn Store) -> Outcome {
@@ -152,12 +160,20 @@ fn takes_whole(store: &mut dyn Store) -> Outcome {
     let (done, other) = (one.done(Status::Succeeded, 1)?, two.done(Status::Succeeded, 1)?);
     let entries = vec![one.started()?, done.clone(), other];
     let refusal = Refusal::NotStarted { run: two.run };
-    same("the last one is refused", append(store, entries)?, Err(refusal))?;
-    same("so none is there", store.size()?, 1)?;
-    same("nor a run", store.run(one.run)?, None)?;
-    same("nor a document", store.blob(&Digest::of(&one.bundle))?, None)?;
+    same(
+        "a request must be refused if its last entry is invalid",
+        append(store, entries)?,
+        Err(refusal),
+    )?;
+    same("no entry of a refused request may be stored", store.size()?, 1)?;
+    same("no run of a refused request may be stored", store.run(one.run)?, None)?;
+    same(
+        "no document of a refused request may be stored",
+        store.blob(&Digest::of(&one.bundle))?,
+        None,
+    )?;
     let entries = vec![one.started()?, done];
-    same("together they may come", put(store, entries)?.len(), 2)
+    same("a start and its end may be in the same request", put(store, entries)?.len(), 2)
 }
 
 fn refuses_one(store: &mut dyn Store) -> Outcome {
@@ -174,13 +190,17 @@ fn refuses_one(store: &mut dyn Store) -> Outcome {
         .iter()
         .map(|result| result.as_ref().ok()?.first().map(|appended| appended.index))
         .collect();
-    same("only the second is refused", indexes, vec![Some(1), None, Some(2), Some(3)])?;
+    same(
+        "only the invalid request may be refused",
+        indexes,
+        vec![Some(1), None, Some(2), Some(3)],
+    )?;
     let refused = results.into_iter().nth(1).and_then(Result::err);
     let refusal = Refusal::RunStarted { run: one.run, started: 1 };
-    same("with its reason", refused, Some(refusal))?;
-    same("no request, no entry", store.append(&[])?.len(), 0)?;
-    same("an empty request, no entry", put(store, Vec::new())?.len(), 0)?;
-    same("three came", store.size()?, 4)
+    same("the refusal must name its reason", refused, Some(refusal))?;
+    same("appending no requests must return no results", store.append(&[])?.len(), 0)?;
+    same("an empty request must add no entry", put(store, Vec::new())?.len(), 0)?;
+    same("every valid request must add its entry", store.size()?, 4)
 }
 
 fn runs_once(store: &mut dyn Store) -> Outcome {
@@ -188,12 +208,12 @@ fn runs_once(store: &mut dyn Store) -> Outcome {
     let id = run.run;
     let done = run.done(Status::Succeeded, 1)?;
     let early = append(store, vec![done.clone()])?;
-    same("no end without a start", early, Err(Refusal::NotStarted { run: id }))?;
+    same("a run must not end before it starts", early, Err(Refusal::NotStarted { run: id }))?;
     put(store, vec![run.started()?])?;
     let row = row(&run, 1);
-    same("it is open", store.run(id)?, Some(row.clone()))?;
+    same("a started run must be open", store.run(id)?, Some(row.clone()))?;
     let again = append(store, vec![run.started()?])?;
-    same("no second start", again, Err(Refusal::RunStarted { run: id, started: 1 }))?;
+    same("a run must not start twice", again, Err(Refusal::RunStarted { run: id, started: 1 }))?;
     let elsewhere = SampleRun { workspace: WorkspaceId::from_random(9), ..run.clone() };
     let refusal = Refusal::OtherWorkspace {
         run: id,
@@ -201,14 +221,14 @@ fn runs_once(store: &mut dyn Store) -> Outcome {
         workspace: elsewhere.workspace,
     };
     let moved = append(store, vec![elsewhere.done(Status::Succeeded, 1)?])?;
-    same("no end in another workspace", moved, Err(refusal))?;
+    same("a run must not end in a different workspace", moved, Err(refusal))?;
     put(store, vec![done.clone()])?;
     let ended = RunRow { done: Some(2), status: Some(Status::Succeeded), ..row };
-    same("it has ended", store.run(id)?, Some(ended.clone()))?;
+    same("a run must have the status of its end", store.run(id)?, Some(ended.clone()))?;
     let again = append(store, vec![done])?;
-    same("no second end", again, Err(Refusal::RunDone { run: id, done: 2 }))?;
-    same("nothing came of what was refused", store.run(id)?, Some(ended))?;
-    same("nor an entry", store.size()?, 3)
+    same("a run must not end twice", again, Err(Refusal::RunDone { run: id, done: 2 }))?;
+    same("a refused request must not change a run", store.run(id)?, Some(ended))?;
+    same("a refused request must not add an entry", store.size()?, 3)
 }
 
 fn names_its_beginning(store: &mut dyn Store) -> Outcome {
@@ -218,24 +238,32 @@ fn names_its_beginning(store: &mut dyn Store) -> Outcome {
         .map(|appended| appended.leaf)
         .collect();
     let [Some(&started_leaf), Some(&other_leaf)] = [leaves.first(), leaves.get(1)] else {
-        return same("two entries came", leaves.len(), 2);
+        return same("two starts must add two entries", leaves.len(), 2);
     };
     let refusal =
         |index, leaf| Refusal::OtherIntent { run: run.run, index, leaf, started: 1, started_leaf };
     let elsewhere = append(store, vec![run.done(Status::Succeeded, 2)?])?;
-    same("not another place", elsewhere, Err(refusal(2, started_leaf)))?;
+    same(
+        "a receipt with a wrong entry index must be refused",
+        elsewhere,
+        Err(refusal(2, started_leaf)),
+    )?;
     let changed = SampleRun { bundle: other.bundle.clone(), ..run.clone() };
     let leaf = actum_record::merkle::leaf_hash(&changed.started()?.body);
     let of_other = append(store, vec![changed.done(Status::Succeeded, 1)?])?;
-    same("not another entry", of_other, Err(refusal(1, leaf)))?;
-    same("the hashes differ", other_leaf == started_leaf || leaf == started_leaf, false)?;
+    same("a receipt with a wrong entry hash must be refused", of_other, Err(refusal(1, leaf)))?;
+    same(
+        "different entries must have different hashes",
+        other_leaf == started_leaf || leaf == started_leaf,
+        false,
+    )?;
     let together = SampleRun::numbered(3, 0);
     let wrong = together.done(Status::Succeeded, 1)?;
     let within = append(store, vec![together.started()?, wrong])?;
     let is_refused = matches!(within, Err(Refusal::OtherIntent { started: 3, .. }));
-    same("nor within one request", is_refused, true)?;
+    same("a wrong receipt must be refused in the request of its start", is_refused, true)?;
     put(store, vec![run.done(Status::Succeeded, 1)?])?;
-    same("nothing came of what was refused", store.size()?, 4)
+    same("a refused request must not add an entry", store.size()?, 4)
 }
 
 fn attempts_once(store: &mut dyn Store) -> Outcome {
@@ -255,17 +283,21 @@ fn attempts_once(store: &mut dyn Store) -> Outcome {
         started: 1,
     };
     let again = append(store, vec![other.started()?])?;
-    same("no second run of one attempt", again, Err(refusal))?;
+    same("an attempt must not start a second run", again, Err(refusal))?;
     put(store, vec![of(3, 1, 1).started()?])?;
     put(store, vec![first.done(Status::Reverted, 1)?])?;
     put(store, vec![of(4, 0, 2).started()?])?;
     let twice = append(store, vec![of(5, 0, 3).started()?, of(6, 0, 3).started()?])?;
     let is_refused = matches!(twice, Err(Refusal::RequestStarted { attempt: 3, .. }));
-    same("nor within one request", is_refused, true)?;
+    same("a request must not start an attempt twice", is_refused, true)?;
     let attempts = store.request(first.workspace, &key)?;
     let told: Vec<(u64, RunId)> = attempts.iter().map(|row| (row.started, row.run)).collect();
-    same("attempts, oldest first", told, vec![(1, first.run), (4, of(4, 0, 2).run)])?;
-    same("two runs without a key are no attempts", store.size()?, 5)?;
+    same(
+        "attempts must be listed with the oldest first",
+        told,
+        vec![(1, first.run), (4, of(4, 0, 2).run)],
+    )?;
+    same("a refused request must not add an entry", store.size()?, 5)?;
     put(store, vec![SampleRun::numbered(7, 0).started()?, SampleRun::numbered(8, 0).started()?])?;
     Ok(())
 }
@@ -281,9 +313,9 @@ fn tells_open_runs(store: &mut dyn Store) -> Outcome {
     }
     let open = runs.iter().zip(1..).skip(1).step_by(2).map(|(run, index)| row(run, index));
     let workspace = SampleRun::numbered(0, 0).workspace;
-    same("every other one", store.open_runs(workspace)?, open.collect())?;
+    same("only runs without an end may be open", store.open_runs(workspace)?, open.collect())?;
     let nobody = store.open_runs(WorkspaceId::from_random(1))?;
-    same("none of another workspace", nobody, Vec::new())
+    same("a workspace must not list runs of others", nobody, Vec::new())
 }
 
 fn keeps_blobs(store: &mut dyn Store) -> Outcome {
@@ -291,19 +323,23 @@ fn keeps_blobs(store: &mut dyn Store) -> Outcome {
     let digest = Digest::of(&run.bundle);
     let bare = NewEntry { blobs: Vec::new(), ..run.started()? };
     let refused = append(store, vec![bare.clone()])?;
-    same("what is named must be there", refused, Err(Refusal::BlobMissing { digest }))?;
+    same(
+        "an entry must be refused if its document is missing",
+        refused,
+        Err(Refusal::BlobMissing { digest }),
+    )?;
     let stray = NewEntry { blobs: vec![run.bundle.clone(), b"stray".to_vec()], ..bare.clone() };
     let refused = Prepared::new(stray).map(|_| ()).err();
     let digest_of_stray = Digest::of(b"stray");
     let refusal = Refusal::BlobUnnamed { digest: digest_of_stray };
-    same("what is not named must not be there", refused, Some(refusal))?;
+    same("a document that no entry refers to must be refused", refused, Some(refusal))?;
     put(store, vec![run.started()?])?;
-    same("it is kept", store.blob(&digest)?, Some(run.bundle.clone()))?;
+    same("a document must be stored unchanged", store.blob(&digest)?, Some(run.bundle.clone()))?;
     let second = SampleRun { bundle: run.bundle.clone(), ..SampleRun::numbered(2, 0) };
     let third = SampleRun { bundle: run.bundle.clone(), ..SampleRun::numbered(3, 0) };
     put(store, vec![second.started()?])?;
     put(store, vec![NewEntry { blobs: Vec::new(), ..third.started()? }])?;
-    same("another one is not there", store.blob(&Digest::of(b"no"))?, None)
+    same("an unknown digest must return no document", store.blob(&Digest::of(b"no"))?, None)
 }
 
 fn proves(store: &mut dyn Store) -> Outcome {
@@ -325,41 +361,69 @@ fn proves(store: &mut dyn Store) -> Outcome {
     for level in 0..6 {
         for index in 0..(size >> level) {
             let which = Node { level, index };
-            same("each complete subtree has its hash", store.node(which)?, node(which)?)?;
+            same(
+                "every complete subtree must have the correct hash",
+                store.node(which)?,
+                node(which)?,
+            )?;
         }
         let beyond = store.node(Node { level, index: size >> level });
-        same("an incomplete one has none", beyond.is_err(), true)?;
+        same("an incomplete subtree must have no hash", beyond.is_err(), true)?;
     }
-    same("the edge is the one of the entries", store.frontier(size)?, frontier)?;
+    same("the frontier must match the entries", store.frontier(size)?, frontier)?;
     for old in 1..=size {
         let wanted = actum_record::merkle::consistency_proof(size, old, node)?;
-        same("old logs are beginnings", proof::consistency(store, size, old)?, wanted)?;
+        same(
+            "consistency proofs must match the entries",
+            proof::consistency(store, size, old)?,
+            wanted,
+        )?;
         let wanted = actum_record::merkle::inclusion_proof(old, old - 1, node)?;
-        same("entries are included", proof::inclusion(store, old, old - 1)?, wanted)?;
+        same(
+            "inclusion proofs must match the entries",
+            proof::inclusion(store, old, old - 1)?,
+            wanted,
+        )?;
     }
-    same("nothing is proven of what is not there", proof::inclusion(store, size + 1, 0)?, None)?;
-    same("nor of longer logs", proof::consistency(store, size + 1, 1)?, None)
+    same(
+        "there must be no inclusion proof for a larger log",
+        proof::inclusion(store, size + 1, 0)?,
+        None,
+    )?;
+    same(
+        "there must be no consistency proof for a larger log",
+        proof::consistency(store, size + 1, 1)?,
+        None,
+    )
 }
 
 fn signs(store: &mut dyn Store) -> Outcome {
     let signed = |size| SignedCheckpoint { size, note: format!("note of {size}\n") };
-    same("there is none", store.newest_checkpoint()?, None)?;
-    same("none at all", store.checkpoints(0, 10)?, Vec::new())?;
+    same("a new log must have no checkpoint", store.newest_checkpoint()?, None)?;
+    same("a new log must list no checkpoints", store.checkpoints(0, 10)?, Vec::new())?;
     let ahead = store.put_checkpoint(&signed(2)).is_err();
-    same("none covers more than there is", ahead, true)?;
+    same("a checkpoint must not cover missing entries", ahead, true)?;
     store.put_checkpoint(&signed(1))?;
     let again = store.put_checkpoint(&signed(1)).is_err();
-    same("none covers as much as another", again, true)?;
+    same("two checkpoints must not have the same size", again, true)?;
     for number in 0..3 {
         put(store, vec![SampleRun::numbered(number, 0).started()?])?;
     }
     store.put_checkpoint(&signed(3))?;
     let less = store.put_checkpoint(&signed(2)).is_err();
-    same("none covers less than another", less, true)?;
+    same("a checkpoint must not be smaller than the last one", less, true)?;
     store.put_checkpoint(&signed(4))?;
-    same("the newest", store.newest_checkpoint()?, Some(signed(4)))?;
-    same("from 2 on", store.checkpoints(2, 10)?, vec![signed(3), signed(4)])?;
-    same("one of them", store.checkpoints(0, 1)?, vec![signed(1)])
+    same("the newest checkpoint must be returned", store.newest_checkpoint()?, Some(signed(4)))?;
+    same(
+        "checkpoints must be listed from a given size",
+        store.checkpoints(2, 10)?,
+        vec![signed(3), signed(4)],
+    )?;
+    same(
+        "the number of listed checkpoints must be limited",
+        store.checkpoints(0, 1)?,
+        vec![signed(1)],
+    )
 }
 
 fn row(run: &SampleRun, started: u64) -> RunRow {

@@ -1,4 +1,4 @@
-//! Errors of appending to and reading a ledger.
+//! Errors returned when a ledger is read or appended to.
 
 mod agent;
 
@@ -16,162 +16,164 @@ use crate::keys::KeyError;
 use crate::limits::{BODY_BYTES_MAX, REQUEST_ENTRIES_MAX};
 pub use agent::AgentRefusal;
 
-/// Reason why a ledger could not be used. It can be cloned for every waiting caller.
+/// Reason why a ledger could not be used. The error is cloneable, so that one failure can be reported to every waiting
+/// caller.
 ///
-/// Its variants are the kinds of failure that every store has, so that a caller needs no knowledge
-/// of the database; only [`File`](Self::File), [`NoFile`](Self::NoFile) and [`Gone`](Self::Gone)
-/// are about stores in files.
+/// The variants describe failures that any kind of store can have, so callers do not need to know the database behind
+/// it. Only [`File`](Self::File), [`NoFile`](Self::NoFile) and [`Gone`](Self::Gone) are specific to stores in files.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum LedgerError {
-    /// The entry to append does not belong in the log.
+    /// The entry is not allowed at this point of the log.
     #[error("{refusal}")]
     Refused {
-        /// Reason of the refusal.
+        /// Rule that the entry violates.
         #[from]
         refusal: Refusal,
     },
-    /// A file or directory of the ledger could not be reached.
+    /// A system call on a file or directory of the ledger failed.
     #[error("cannot {action} `{}`: {source}", path.display())]
     File {
-        /// Attempted operation.
+        /// Operation that failed, as a verb for the message.
         action: &'static str,
-        /// Path of the operation.
+        /// File or directory on which the operation failed.
         path: PathBuf,
-        /// Error of the system.
+        /// Error returned by the operating system.
         source: Arc<io::Error>,
     },
-    /// A link, a directory or another entry is in place of the ledger.
-    #[error("`{}` is {found} and not a file of a ledger", path.display())]
+    /// A symbolic link, a directory or another kind of entry was found where a ledger file is expected.
+    #[error("`{}` is not a ledger file: found {found}", path.display())]
     NoFile {
-        /// Path of the file.
+        /// Expected path of the ledger file.
         path: PathBuf,
-        /// Kind of the entry at the path.
+        /// Kind of the entry that was found at the path.
         found: &'static str,
     },
-    /// A database that no ledger is in.
-    #[error("`{store}` is no ledger: {message}")]
+    /// The store exists, but does not contain a ledger.
+    #[error("`{store}` is not a ledger: {message}")]
     NoLedger {
-        /// Name of the store.
+        /// Path or address of the store.
         store: StoreName,
-        /// Details from the store.
+        /// Explanation of how the store differs from a ledger.
         message: String,
     },
-    /// A later version of this program made it.
+    /// The ledger was created by a later version of actum, and its schema is unknown to this one.
     #[error(
-        "the ledger `{store}` has the schema {found}, and this program knows schemas up to {known}: use \
-         the program that made it"
+        "the ledger `{store}` has schema version {found}, but this version of actum supports only versions up to \
+         {known}: use a newer version of actum"
     )]
     NewerSchema {
-        /// Name of the store.
+        /// Path or address of the store.
         store: StoreName,
-        /// Its schema.
+        /// Schema version of the ledger.
         found: u32,
-        /// The newest that is known.
+        /// Newest schema version that this version of actum supports.
         known: u32,
     },
-    /// Another program keeps it locked.
-    #[error("the ledger `{store}` is locked by another program, for more than {seconds} s")]
+    /// Another program kept the ledger locked until the wait timed out.
+    #[error("the ledger `{store}` has been locked by another program for more than {seconds} s")]
     Locked {
-        /// Name of the store.
+        /// Path or address of the store.
         store: StoreName,
-        /// Time waited, in seconds.
+        /// Time that was spent waiting for the lock, in seconds.
         seconds: u64,
     },
-    /// The file was removed or replaced while it was open.
+    /// The ledger file was removed or replaced while it was open.
     #[error(
-        "the ledger `{}` was moved or removed, or another put in its place, while it was open",
+        "the ledger `{}` was moved, removed or replaced while it was open",
         path.display()
     )]
     Gone {
-        /// Former path of the store.
+        /// Path at which the ledger was opened.
         path: PathBuf,
     },
-    /// The file system is full.
+    /// The file system of the ledger is full.
     #[error("there is no space left for the ledger `{store}`")]
     Full {
-        /// Name of the store.
+        /// Path or address of the store.
         store: StoreName,
     },
-    /// The store is readable but not writable.
-    #[error("the ledger `{store}` cannot be written")]
+    /// The ledger can be read, but not written to.
+    #[error("the ledger `{store}` is not writable")]
     ReadOnly {
-        /// Name of the store.
+        /// Path or address of the store.
         store: StoreName,
     },
-    /// The system failed while the append was made durable.
+    /// The system reported an error while an append was being made durable, so the entries may or may not be recorded.
     #[error(
-        "cannot tell whether the entries are in the ledger `{store}`: {source}; look for them before \
-         anything is tried again"
+        "it is unknown whether the entries are in the ledger `{store}`: {source}; check the ledger before \
+         you try again"
     )]
     OutcomeUnknown {
-        /// Name of the store.
+        /// Path or address of the store.
         store: StoreName,
-        /// Error of the store.
+        /// Error returned by the library of the store.
         source: StoreFault,
     },
-    /// The database could not do it, for a reason that no other variant names.
+    /// The database reported an error that no other variant describes.
     #[error("cannot {action} the ledger `{store}`: {source}")]
     Database {
-        /// Attempted operation.
+        /// Operation that failed, as a verb for the message.
         action: &'static str,
-        /// Store of the operation.
+        /// Store on which the operation failed.
         store: StoreName,
-        /// Error of the database.
+        /// Error returned by the database library.
         source: StoreFault,
     },
-    /// Stored data contradicts itself.
+    /// The stored data is inconsistent.
     #[error("the ledger is damaged: {message}")]
     Damaged {
-        /// The contradiction.
+        /// Description of the inconsistency.
         message: String,
     },
-    /// An entry that a workspace knows is missing, or is another.
+    /// An entry that a workspace relies on is missing from the ledger or has different content.
     #[error(
-        "the ledger `{origin}` does not hold entry {index} any more as a workspace was told of it (it has \
-         {size} entries): it lost what was recorded, or was changed"
+        "the ledger `{origin}` no longer contains entry {index} as a workspace recorded it (it has {size} entries); \
+         entries were lost or changed"
     )]
     Forgot {
-        /// The name of the log.
+        /// Name of the log.
         origin: String,
-        /// Index of the entry, counted from 0.
+        /// Index of the missing or changed entry, counted from 0.
         index: u64,
-        /// Number of entries in the ledger.
+        /// Number of entries that the ledger contains now.
         size: u64,
     },
-    /// The home of the ledger cannot be used.
+    /// The home directory of ledgers and keys cannot be used.
     #[error(transparent)]
     Home {
-        /// Error of the home.
+        /// Reason why the home cannot be used.
         source: Arc<HomeError>,
     },
-    /// A key is missing or must not be used.
+    /// A signing key is missing or must not be used.
     #[error(transparent)]
     Key {
-        /// Error of the key.
+        /// Reason why the key cannot be used.
         source: Arc<KeyError>,
     },
-    /// A checkpoint could not be signed.
-    #[error("cannot sign a checkpoint of the ledger: {message}; its entries are as they were")]
+    /// A checkpoint of the log could not be signed. The entries of the log are not affected.
+    #[error("cannot sign a checkpoint of the ledger: {message}; its entries were not changed")]
     Checkpoint {
-        /// The reason.
+        /// Reason why no checkpoint was signed.
         message: String,
     },
-    /// The thread of the writer cannot be started.
-    #[error("the writer of the ledger cannot be started: {message}")]
+    /// The thread that writes to the ledger could not be started.
+    #[error("cannot start the writer thread of the ledger: {message}")]
     NoWriter {
-        /// Error message of the system.
+        /// Error message from the operating system.
         message: String,
     },
-    /// The writer is gone.
-    #[error("the writer of the ledger has ended; whether the last request was heard is not known")]
+    /// The writer thread ended without answering, so the last request may or may not have been executed.
+    #[error(
+        "the writer thread of the ledger has ended; it is unknown whether the last request was executed"
+    )]
     Stopped,
 }
 
-/// Name of a store in messages: the path of a database file, or the address of a server.
+/// Name of a store for messages, which is either the path of a database file or the address of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreName(Arc<str>);
 
-/// Error of the library that a store is built on. Callers print it and decide nothing by it.
+/// Error of the library that a store is built on. Callers only print it and never base a decision on it.
 pub type StoreFault = Arc<dyn Error + Send + Sync>;
 
 impl From<&str> for StoreName {
@@ -192,305 +194,319 @@ impl fmt::Display for StoreName {
     }
 }
 
-/// Reason why an entry cannot be appended at its index.
+/// Rule that prevents an entry from being appended to the log at its index.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
-    /// The bytes are no entry of their kind.
+    /// The bytes are not a valid entry of the stated kind.
     #[error(transparent)]
     NoEntry {
-        /// Error in the bytes.
+        /// Error found while parsing the bytes.
         #[from]
         source: EntryError,
     },
-    /// A body or a document is too long.
-    #[error("an entry and a document have {BODY_BYTES_MAX} bytes at most, and this has {bytes}")]
+    /// The body of the entry or one of its documents is too long.
+    #[error(
+        "an entry or a document may be at most {BODY_BYTES_MAX} bytes, but this one has {bytes}"
+    )]
     TooLarge {
-        /// Length in bytes.
+        /// Length of the body or document in bytes.
         bytes: usize,
     },
-    /// The log has as many bytes as it may have.
+    /// The log has reached its size limit, so it accepts no entry that starts something new.
     #[error(
-        "the ledger has {bytes} bytes, and the limit is {max}: it takes no new run, plan, action, lease, file task or agent step"
+        "the ledger has {bytes} bytes and its limit is {max}; no new run, plan, action, lease, file task or agent step can \
+         start"
     )]
     LogFull {
-        /// Size of the log in bytes.
+        /// Current size of the log in bytes.
         bytes: u64,
-        /// The limit.
+        /// Maximum size of the log in bytes.
         max: u64,
     },
-    /// Too many entries in one request.
-    #[error("at most {REQUEST_ENTRIES_MAX} entries are appended at once, and these are {entries}")]
+    /// The request contains too many entries.
+    #[error(
+        "a request may append at most {REQUEST_ENTRIES_MAX} entries, but this one has {entries}"
+    )]
     TooMany {
         /// Number of entries in the request.
         entries: usize,
     },
-    /// The first entry, and only that, is `LOG_STARTED`.
-    #[error("`LOG_STARTED` is the first entry of a log and no other; this would be entry {index}")]
+    /// The first entry of the log is not a `LOG_STARTED`, or a later entry is one.
+    #[error(
+        "`LOG_STARTED` must be the first entry of a log and cannot occur again; this would be entry {index}"
+    )]
     Beginning {
-        /// Index that the entry would have.
+        /// Index that the entry would get.
         index: u64,
     },
-    /// The run was started before.
-    #[error("the run {run} was started before, in entry {started}")]
+    /// The run has already been started.
+    #[error("run {run} was already started in entry {started}")]
     RunStarted {
-        /// The run.
+        /// Run that the entry belongs to.
         run: RunId,
-        /// Index of the entry that started it.
+        /// Index of the entry that recorded the earlier start.
         started: u64,
     },
-    /// The request had this attempt before.
-    #[error("attempt {attempt} at the request `{request}` was made before, in entry {started}")]
+    /// Another run has already made this attempt at the request.
+    #[error("attempt {attempt} at the request `{request}` was already started in entry {started}")]
     RequestStarted {
-        /// The workspace.
+        /// Workspace in which the request was made.
         workspace: WorkspaceId,
-        /// The key of the request.
+        /// Idempotency key of the request.
         request: RequestKey,
-        /// The attempt.
+        /// Number of the attempt.
         attempt: u32,
-        /// The run that made it.
+        /// Run that made the attempt.
         run: RunId,
-        /// Index of the entry that started it.
+        /// Index of the entry that recorded the earlier start.
         started: u64,
     },
-    /// The run was never started.
-    #[error("the run {run} has not been started, so it cannot end")]
+    /// The entry ends a run that was never started.
+    #[error("run {run} was never started, so it cannot end")]
     NotStarted {
-        /// The run.
+        /// Run that the entry belongs to.
         run: RunId,
     },
-    /// The run was started in another workspace.
+    /// The entry ends the run in a different workspace from the one in which it was started.
     #[error(
-        "the run {run} was started in the workspace {started_in} and cannot end in {workspace}"
+        "run {run} was started in workspace {started_in}, so it cannot end in workspace {workspace}"
     )]
     OtherWorkspace {
-        /// The run.
+        /// Run that the entry belongs to.
         run: RunId,
-        /// Workspace that it was started in.
+        /// Workspace in which the run was started.
         started_in: WorkspaceId,
-        /// Workspace that the entry names.
+        /// Workspace in which the entry would end the run.
         workspace: WorkspaceId,
     },
-    /// The receipt names another entry as the beginning of its run.
+    /// The receipt refers to the wrong entry as the start of its run.
     #[error(
-        "the receipt of the run {run} names entry {index} with the hash {leaf} as its beginning, and it \
-         began with entry {started}, of which the hash is {started_leaf}"
+        "the receipt of run {run} refers to entry {index} with hash {leaf} as the start of the run, but the run \
+         started in entry {started} with hash {started_leaf}"
     )]
     OtherIntent {
-        /// The run.
+        /// Run that the entry belongs to.
         run: RunId,
-        /// The entry that the receipt names.
+        /// Index of the entry to which the receipt refers.
         index: u64,
-        /// Its hash, as the receipt says.
+        /// Hash of that entry according to the receipt.
         leaf: Digest,
-        /// The entry that the run began with.
+        /// Index of the entry that started the run.
         started: u64,
-        /// The hash of that.
+        /// Hash of the entry that started the run.
         started_leaf: Digest,
     },
-    /// The run has ended before.
-    #[error("the run {run} has ended before, in entry {done}")]
+    /// The run has already ended.
+    #[error("run {run} already ended in entry {done}")]
     RunDone {
-        /// The run.
+        /// Run that the entry belongs to.
         run: RunId,
-        /// Index of the entry that ended it.
+        /// Index of the entry that ended the run.
         done: u64,
     },
-    /// A plan with that name was queued before.
-    #[error("the plan {plan} was queued before, in entry {queued}")]
+    /// The plan has already been queued.
+    #[error("plan {plan} was already queued in entry {queued}")]
     PlanQueued {
-        /// The plan.
+        /// Plan that the entry belongs to.
         plan: RunId,
-        /// Index of the entry that queued it.
+        /// Index of the entry that queued the plan.
         queued: u64,
     },
-    /// No such plan was ever queued.
-    #[error("the plan {plan} was never queued")]
+    /// The entry refers to a plan that was never queued.
+    #[error("plan {plan} was never queued")]
     NoPlan {
-        /// The plan.
+        /// Plan that the entry belongs to.
         plan: RunId,
     },
-    /// The plan is for another workspace.
-    #[error("the plan {plan} is for the workspace {queued_in} and not for {workspace}")]
+    /// The plan was queued for a different workspace.
+    #[error("plan {plan} is for workspace {queued_in}, not for workspace {workspace}")]
     OtherWorkspaceOfPlan {
-        /// The plan.
+        /// Plan that the entry belongs to.
         plan: RunId,
-        /// Workspace that it is queued for.
+        /// Workspace for which the plan was queued.
         queued_in: WorkspaceId,
-        /// The other.
+        /// Workspace named by the entry.
         workspace: WorkspaceId,
     },
-    /// The entry names another one as the one that it follows.
+    /// The entry does not refer to the latest entry about the plan, on which it has to build.
     #[error(
-        "about the plan {plan} it names entry {index} with the hash {leaf}, and that is not the one which it \
-         would follow"
+        "the entry about plan {plan} refers to entry {index} with hash {leaf}, which is not the entry that it has to \
+         follow"
     )]
     OtherEntryOfPlan {
-        /// The plan.
+        /// Plan that the entry belongs to.
         plan: RunId,
-        /// The entry that it names.
+        /// Index of the entry to which it refers.
         index: u64,
-        /// The hash that it names.
+        /// Hash of that entry according to the new one.
         leaf: Digest,
     },
-    /// The entry differs from the queued plan in its request, change or policy.
-    #[error("it is not what was queued as the plan {plan}: request, change or policy are others")]
+    /// The request, the change or the policy of the entry is not the one of the queued plan.
+    #[error(
+        "the request, the change or the policy differs from the one that was queued as plan {plan}"
+    )]
     OtherThanPlan {
-        /// The plan.
+        /// Plan that the entry belongs to.
         plan: RunId,
     },
-    /// The plan was carried out before: an approval counts once.
-    #[error("the plan {plan} was carried out before, in entry {started}: an approval counts once")]
+    /// The plan has already been carried out, which used up its approval.
+    #[error(
+        "plan {plan} was already carried out in entry {started}; an approval can be used only once"
+    )]
     PlanStarted {
-        /// The plan.
+        /// Plan that the entry belongs to.
         plan: RunId,
-        /// Index of the entry that started it.
+        /// Index of the entry that recorded the earlier start.
         started: u64,
     },
-    /// The plan cannot get that answer after its last one.
-    #[error("the plan {plan} {}, so it cannot be {}", said(*before), answer.as_str())]
+    /// The answer is not possible after the previous answer to the plan.
+    #[error("plan {plan} {}, so it cannot be {}", said(*before), answer.as_str())]
     PlanAnswered {
-        /// The plan.
+        /// Plan that the entry belongs to.
         plan: RunId,
-        /// Last answer before this one.
+        /// Previous answer to the plan, if any.
         before: Option<Answer>,
-        /// The new answer.
+        /// Answer that was given now.
         answer: Answer,
     },
-    /// The plan was not approved, or its approval was revoked.
-    #[error("the plan {plan} {}, so it cannot be carried out", said(*before))]
+    /// The plan is not approved, or its approval was revoked, so it cannot be carried out.
+    #[error("plan {plan} {}, so it cannot be carried out", said(*before))]
     PlanNotApproved {
-        /// The plan.
+        /// Plan that the entry belongs to.
         plan: RunId,
-        /// Last answer.
+        /// Latest answer to the plan, if any.
         before: Option<Answer>,
     },
-    /// The catalog was changed meanwhile, or the entry was signed for another log or index.
+    /// The catalog change was not made on top of the latest one. Either the catalog has changed in the meantime, or the
+    /// entry was signed for a different log or index.
     #[error(
-        "the change of the catalog follows {} and not {}, which was the last: it was changed meanwhile, or this \
-         was signed for another place",
+        "the catalog change follows {} instead of the latest change, {}; the catalog has changed in the meantime, or \
+         this change was signed for another position",
         entry_of(*index), entry_of(*newest)
     )]
     OtherCatalog {
-        /// The entry that it follows.
+        /// Index of the entry that the change follows.
         index: Option<u64>,
-        /// The last change of the catalog, which it must follow.
+        /// Index of the latest catalog change, which the new one has to follow.
         newest: Option<u64>,
     },
-    /// The entry names another one than an alert.
-    #[error("it says that an alert was seen, and names {}, which raised none, or another", entry_of(*index))]
+    /// An `ALERT_SEEN` entry does not refer to an entry that raised an alert, or states the wrong hash for it.
+    #[error(
+        "an `ALERT_SEEN` entry must refer to an alert by index and hash, but this one refers to {}",
+        entry_of(*index)
+    )]
     NoAlert {
-        /// The entry that it names.
+        /// Index of the entry to which it refers.
         index: Option<u64>,
     },
-    /// The lease was granted before.
-    #[error("the lease {lease} was granted before, in entry {granted}")]
+    /// The lease has already been granted.
+    #[error("lease {lease} was already granted in entry {granted}")]
     LeaseGranted {
-        /// Id of its first block.
+        /// Id of the first block of the lease.
         lease: LeaseId,
-        /// Index of the entry that granted it.
+        /// Index of the entry that granted the lease.
         granted: u64,
     },
-    /// No entry of this log grants the lease.
-    #[error("the lease {lease} was not granted in this ledger, so nothing starts under it")]
+    /// The lease was not granted in this log, so it cannot be used.
+    #[error("lease {lease} was not granted in this ledger, so it cannot be used")]
     LeaseNotGranted {
-        /// Id of its first block.
+        /// Id of the first block of the lease.
         lease: LeaseId,
     },
-    /// A block of the lease is revoked.
-    #[error("the lease {lease} was revoked, in entry {revoked}, so nothing starts under it")]
+    /// A block of the lease is revoked, so it cannot be used.
+    #[error("lease {lease} was revoked in entry {revoked}, so it cannot be used")]
     LeaseRevoked {
-        /// Id of the block.
+        /// Id of the revoked block.
         lease: LeaseId,
-        /// Index of the entry that revoked it.
+        /// Index of the entry that revoked the block.
         revoked: u64,
     },
-    /// The block was revoked before.
-    #[error("the lease {lease} was revoked before, in entry {revoked}")]
+    /// The block has already been revoked.
+    #[error("lease {lease} was already revoked in entry {revoked}")]
     LeaseRevokedBefore {
-        /// Id of the block.
+        /// Id of the revoked block.
         lease: LeaseId,
-        /// Index of the entry that revoked it.
+        /// Index of the entry that revoked the block earlier.
         revoked: u64,
     },
-    /// A block of the lease has no use left.
-    #[error("the lease {lease} is used up: {used} of {uses} uses")]
+    /// A block of the lease has reached its maximum number of uses.
+    #[error("lease {lease} is used up ({used} of {uses} uses)")]
     LeaseUsedUp {
-        /// Id of the block.
+        /// Id of the block that is used up.
         lease: LeaseId,
-        /// Number of uses so far.
+        /// Number of times the block has been used.
         used: u64,
-        /// Most uses of it.
+        /// Maximum number of times the block may be used.
         uses: u64,
     },
-    /// The file task was started before.
-    #[error("the file task `{}` was started before, in entry {started}", task.as_str())]
+    /// The file task has already been started.
+    #[error("file task `{}` was already started in entry {started}", task.as_str())]
     FileTaskStarted {
-        /// Id of the task.
+        /// Id of the file task.
         task: TaskName,
-        /// Index of the entry that started it.
+        /// Index of the entry that recorded the earlier start.
         started: u64,
     },
-    /// The file task has ended before.
-    #[error("the file task `{}` has ended before, in entry {ended}", task.as_str())]
+    /// The file task has already ended.
+    #[error("file task `{}` already ended in entry {ended}", task.as_str())]
     FileTaskEnded {
-        /// Id of the task.
+        /// Id of the file task.
         task: TaskName,
-        /// Index of the entry that ended it.
+        /// Index of the entry that ended the task.
         ended: u64,
     },
-    /// The result names another entry as the start of its task.
+    /// The result of a file task refers to the wrong entry as the start of the task.
     #[error(
-        "the result of the file task `{}` names {} as its start, and that is {}",
+        "the result of file task `{}` refers to {} as its start instead of {}",
         task.as_str(), entry_of(*index), entry_of(*started)
     )]
     OtherStartOfFileTask {
-        /// Id of the task.
+        /// Id of the file task.
         task: TaskName,
-        /// The entry that the result names.
+        /// Index of the entry to which the result refers.
         index: Option<u64>,
-        /// The entry that it started with.
+        /// Index of the entry that started the task.
         started: Option<u64>,
     },
-    /// The rules of the agent core refuse the entry.
+    /// The entry violates a rule of the Agent Execution Core.
     #[error(transparent)]
     Agent(#[from] AgentRefusal),
-    /// A document that the entry names is missing.
-    #[error("the document {digest}, which the entry names, is not in the ledger")]
+    /// A document that the entry refers to is neither in the request nor in the ledger.
+    #[error("the ledger does not contain document {digest}, which the entry refers to")]
     BlobMissing {
-        /// Name of the document.
+        /// Digest of the document.
         digest: Digest,
     },
-    /// The request has a document that the entry does not name.
-    #[error("the document {digest} came along, and the entry does not name it")]
+    /// The request includes a document that its entry does not refer to.
+    #[error("the request includes document {digest}, but its entry does not refer to it")]
     BlobUnnamed {
-        /// Name of the document.
+        /// Digest of the document.
         digest: Digest,
     },
 }
 
-/// Last answer to a plan, for messages.
+/// Formats the last answer to a plan as a predicate for error messages, such as "was approved".
 fn said(answer: Option<Answer>) -> String {
-    answer.map_or("has no answer yet".to_owned(), |answer| format!("was {}", answer.as_str()))
+    answer.map_or("has not been answered".to_owned(), |answer| format!("was {}", answer.as_str()))
 }
 
-/// An entry by its place.
+/// Formats a reference to an entry for error messages, or "no entry" if there is none.
 fn entry_of(index: Option<u64>) -> String {
-    index.map_or("nothing".to_owned(), |index| format!("entry {index}"))
+    index.map_or("no entry".to_owned(), |index| format!("entry {index}"))
 }
 
 impl LedgerError {
-    /// Returns true if nothing was recorded for certain. If false, the entries may be in the
-    /// ledger.
+    /// Returns whether it is certain that nothing was recorded. If not, the entries may be in the ledger.
     pub fn is_outcome_known(&self) -> bool {
         !matches!(self, Self::OutcomeUnknown { .. } | Self::Stopped)
     }
 
-    /// Returns the error of a damaged entry.
+    /// Creates the error for a damaged entry.
     pub fn entry(index: u64, message: &dyn fmt::Display) -> Self {
         Self::Damaged { message: format!("entry {index}: {message}") }
     }
 
-    /// Reason of the refusal, if the entry was refused.
+    /// Returns the violated rule if the error is [`LedgerError::Refused`].
     pub fn refusal(&self) -> Option<&Refusal> {
         if let Self::Refused { refusal } = self { Some(refusal) } else { None }
     }

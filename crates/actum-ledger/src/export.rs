@@ -1,4 +1,4 @@
-//! A whole log in one file of JSON lines: all that is needed to verify it without a database.
+//! Exports a complete log to a single file of JSON lines, which can be verified without a database.
 //!
 //! ```text
 //! {"checkpoints":1,"entries":2,"format":"actum.ledger-export/1","origin":"...","root":"..."}
@@ -8,9 +8,9 @@
 //! {"document":"...","text":"..."}
 //! ```
 //!
-//! Each line is canonical JSON. A document follows the first entry that names it, a checkpoint the
-//! last entry that it covers. Bodies and documents are texts, so that their exact bytes survive any
-//! reader of JSON; bytes that are no text are in `base64`.
+//! Each line is canonical JSON. A document follows the first entry that refers to it, and a checkpoint follows the last
+//! entry that it covers. Bodies and documents are stored as JSON strings, so that any JSON parser preserves their exact
+//! bytes. Bytes that are not UTF-8 are stored in `base64` instead of `text`.
 
 mod read;
 
@@ -28,38 +28,38 @@ use crate::error::LedgerError;
 use crate::log::{Entry, Log, SignedCheckpoint};
 pub use read::{WholeExport, verify, whole};
 
-/// The value of `format`.
+/// Value of the `format` field in the first line of an export.
 pub const FORMAT: &str = "actum.ledger-export/1";
-/// Entries that are read at once.
+/// Number of entries to read from the log in one batch.
 const ENTRIES: u64 = 16;
-/// Checkpoints that are read at once.
+/// Number of checkpoints to read from the log in one batch.
 const CHECKPOINTS: u64 = 64;
 
-/// Reason why a log could not be exported, or an export not be read.
+/// Error returned when a log cannot be exported or an export cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ExportError {
-    /// The log cannot be read.
+    /// The log to export could not be read.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
-    /// A value has no place in a line of JSON.
-    #[error("cannot export the log: {0}; the ledger is as it was")]
+    /// A line of the export could not be written as canonical JSON.
+    #[error("cannot export the log: {0}; the ledger was not changed")]
     Line(#[from] CanonicalError),
-    /// The export could not be written.
-    #[error("cannot write the export: {0}; the ledger is as it was")]
+    /// The export could not be written to its destination.
+    #[error("cannot write the export: {0}; the ledger was not changed")]
     Write(#[source] io::Error),
-    /// The export could not be read.
+    /// The system reported an error while an export was read.
     #[error("cannot read the export: {0}")]
     Read(#[source] io::Error),
 }
 
-/// Content of an export.
+/// Numbers of entries, documents and checkpoints that were exported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exported {
-    /// Number of entries.
+    /// Number of exported entries.
     pub entries: u64,
-    /// Number of documents.
+    /// Number of exported documents.
     pub documents: u64,
-    /// Number of checkpoints.
+    /// Number of exported checkpoints.
     pub checkpoints: u64,
 }
 
@@ -105,7 +105,7 @@ struct CheckpointLine {
     note: String,
 }
 
-/// Converts bytes to a text, or to base64 if they are not UTF-8.
+/// Converts bytes to the values of the `text` and `base64` fields. Bytes that are not UTF-8 are encoded as base64.
 fn texts_of(bytes: Vec<u8>) -> (Option<String>, Option<String>) {
     match String::from_utf8(bytes) {
         Ok(text) => (Some(text), None),
@@ -116,7 +116,7 @@ fn texts_of(bytes: Vec<u8>) -> (Option<String>, Option<String>) {
 fn bytes_of(text: Option<String>, base64: Option<String>) -> Option<Vec<u8>> {
     match (text, base64) {
         (Some(text), None) => Some(text.into_bytes()),
-        // A text must not be written in another way.
+        // Reject base64 for UTF-8 text, because the same bytes must not have two encodings.
         (None, Some(text)) => {
             STANDARD.decode(text).ok().filter(|bytes| std::str::from_utf8(bytes).is_err())
         }
@@ -124,10 +124,11 @@ fn bytes_of(text: Option<String>, base64: Option<String>) -> Option<Vec<u8>> {
     }
 }
 
-/// Writes a whole log as it is. The only check is that all documents that entries name exist.
+/// Writes a complete log to `out` without verifying it. The only check is that every document that an entry refers to
+/// exists.
 ///
 /// # Errors
-/// [`ExportError`].
+/// Returns [`ExportError`] if the log cannot be read or the export cannot be written.
 pub fn export(log: &dyn Log, out: &mut dyn Write) -> Result<Exported, ExportError> {
     let entries = log.size()?;
     let root = log.frontier(entries)?.root();
@@ -144,7 +145,7 @@ pub fn export(log: &dyn Log, out: &mut dyn Write) -> Result<Exported, ExportErro
             for document in facts.map_or(Vec::new(), |facts| facts.blobs) {
                 if named.insert(document) {
                     let bytes = log.blob(&document)?.ok_or_else(|| LedgerError::Damaged {
-                        message: format!("the document {document} is missing"),
+                        message: format!("document {document} is missing"),
                     })?;
                     let (text, base64) = texts_of(bytes);
                     put(out, &DocumentLine { document, text, base64 })?;
@@ -167,7 +168,7 @@ pub fn export(log: &dyn Log, out: &mut dyn Write) -> Result<Exported, ExportErro
     Ok(exported)
 }
 
-/// Number of checkpoints in the log.
+/// Counts the checkpoints of the log.
 fn count(log: &dyn Log) -> Result<u64, LedgerError> {
     let (mut from, mut count) = (0, 0);
     loop {

@@ -1,48 +1,48 @@
-//! Findings of a verification of a log.
+//! Findings that the verification of a log reports.
 
 use std::fmt;
 
 use actum_core::{Digest, RunId};
 use actum_record::lease::{LeaseId, TaskName};
 
-/// A difference from what the entries say.
+/// Inconsistency that was found in a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// Subject of the finding.
+    /// Part of the ledger or export in which the inconsistency was found.
     pub subject: Subject,
-    /// Description of the difference.
+    /// Description of the inconsistency.
     pub message: String,
 }
 
-/// Subject of a finding.
+/// Part of a ledger or export to which a finding refers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
-    /// The log as a whole.
+    /// The entire log.
     Log,
-    /// The tables of the database, or its indexes.
+    /// The tables or indexes of the database.
     Database,
-    /// An entry, by its index.
+    /// Entry with this index.
     Entry(u64),
-    /// Stored data of a run.
+    /// Stored data about a run.
     Run(RunId),
-    /// Stored data of a plan.
+    /// Stored data about a plan.
     Plan(RunId),
-    /// Stored data of a block of a lease.
+    /// Stored data about a block of a lease.
     Lease(LeaseId),
-    /// Stored data of a file task.
+    /// Stored data about a file task.
     FileTask(TaskName),
-    /// Row of a table of the agent core.
+    /// Row in a table of the Agent Execution Core.
     Agent {
-        /// Table.
+        /// Name of the table.
         table: &'static str,
-        /// Row, by its index or its names.
+        /// Index or key by which the row is identified.
         row: String,
     },
-    /// A document, by its digest.
+    /// Document with this digest.
     Document(Digest),
-    /// A checkpoint, by the number of entries it is kept for.
+    /// Checkpoint that is stored for this number of entries.
     Checkpoint(u64),
-    /// A line of an export, counted from 1.
+    /// Line of an export, counted from 1.
     Line(u64),
 }
 

@@ -1,13 +1,13 @@
-//! Home of the ledger (`ACTUM_HOME`): opened once, and closed to all other users.
+//! Home directory of ledgers and keys (`ACTUM_HOME`), to which no other user may have access.
 //!
 //! ```text
-//! HOME/lock             taken to change names in HOME; not empty if all of them are durable
-//! HOME/keys/            private keys, and the keyring (see `keys`); there or not, but never half
-//! HOME/keys.new/        the same while it is made
-//! HOME/tenants/TENANT/  one log each
+//! HOME/lock             locked while names in HOME change; not empty if all names are durable
+//! HOME/keys/            private keys and the keyring (see `keys`); either complete or missing
+//! HOME/keys.new/        `keys` while it is being created
+//! HOME/tenants/TENANT/  log of a tenant
 //! HOME/configuration    path of the operator's configuration (see `waiting`)
-//! HOME/waiting          there once a decision has waited (see `waiting`)
-//! HOME/trusted/         which workspaces' policies are trusted (see `trust`)
+//! HOME/waiting          exists once a decision has been pending (see `waiting`)
+//! HOME/trusted/         workspaces whose policies are trusted (see `trust`)
 //! ```
 
 mod activity;
@@ -32,33 +32,34 @@ pub use trust::TrustedPolicy;
 
 use disk::{Lock, Sharing};
 
-/// Directory of the private keys while it is made.
+/// Name of the directory of private keys while it is being created.
 pub(crate) const KEYS_NEW: &str = "keys.new";
 const LOCK: &str = "lock";
 const TENANTS: &str = "tenants";
-/// End of the name of a file until it gets its own.
+/// Suffix of temporary files, which are renamed once they are complete.
 const NEW: &str = ".new";
 
-/// Home of the ledger. Opening one checks that it is a directory of the user of this process, and
-/// that no other user can reach its content.
+/// Open home directory of ledgers and keys.
+///
+/// Opening it checks that the directory belongs to the user of this process, and that no other user has access to it.
 #[derive(Debug, Clone)]
 pub struct LedgerHome {
     root: Arc<Directory>,
 }
 
-/// The directory of one tenant's log; checked like the home itself.
+/// Open directory of one tenant's log. It has passed the same checks as the home itself.
 #[derive(Debug)]
 pub struct TenantHome {
     directory: Directory,
 }
 
 impl LedgerHome {
-    /// Opens the home at an absolute path; makes it if it is missing, with the directories above
-    /// it, each for the user alone.
+    /// Opens the home at an absolute path. If it does not exist, creates it together with its missing parent directories,
+    /// all of them accessible only to the user.
     ///
     /// # Errors
-    /// [`HomeError`]: a path that is not absolute, a symbolic link, an entry that is no directory,
-    /// another owner than the user of this process, access for others, no permission to write.
+    /// Returns [`HomeError`] if the path is relative, a symbolic link or not a directory. The directory must belong to
+    /// the current user, be writable, and be closed to other users.
     pub fn open(path: &Path) -> Result<Self, HomeError> {
         let path = &plain(path)?;
         let root = match Directory::open(path)? {
@@ -73,23 +74,23 @@ impl LedgerHome {
         Ok(Self { root: Arc::new(root) })
     }
 
-    /// Opens the home for reading: nothing is made or written, and a missing one is `None`.
+    /// Opens an existing home for reading, without creating or writing anything. Returns `None` if it does not exist.
     ///
     /// # Errors
-    /// [`HomeError`].
+    /// Returns [`HomeError`] if the path cannot be used as a home.
     pub fn open_existing(path: &Path) -> Result<Option<Self>, HomeError> {
         Ok(Directory::open(&plain(path)?)?.map(|root| Self { root: Arc::new(root) }))
     }
 
-    /// Path of the home.
+    /// Returns the absolute path of the home.
     pub fn path(&self) -> &Path {
         self.root.path()
     }
 
-    /// The directory of a tenant's log, made if it is missing, and then durable.
+    /// Opens the directory of a tenant's log. If it does not exist, creates it durably.
     ///
     /// # Errors
-    /// [`HomeError`].
+    /// Returns [`HomeError`] if the directory cannot be opened or created.
     pub fn tenant(&self, tenant: &TenantId) -> Result<TenantHome, HomeError> {
         self.settled()?;
         if let Some(found) = self.existing_tenant(tenant)? {
@@ -100,32 +101,33 @@ impl LedgerHome {
         Ok(TenantHome { directory })
     }
 
-    /// Opens the home of a tenant, if it exists.
+    /// Opens the directory of a tenant's log. Returns `None` if it does not exist.
     ///
     /// # Errors
-    /// [`HomeError`].
+    /// Returns [`HomeError`] if the directory exists but cannot be used.
     pub fn existing_tenant(&self, tenant: &TenantId) -> Result<Option<TenantHome>, HomeError> {
         let Some(tenants) = self.root.directory(TENANTS)? else { return Ok(None) };
         let directory = tenants.directory(tenant.as_str())?;
         Ok(directory.map(|directory| TenantHome { directory }))
     }
 
-    /// All tenants that have a directory, in the order of their names.
+    /// Lists all tenants that have a directory in the home, sorted by name.
     ///
     /// # Errors
-    /// [`HomeError`].
+    /// Returns [`HomeError`] if the directory of tenants cannot be read.
     pub fn tenants(&self) -> Result<Vec<TenantId>, HomeError> {
         let Some(tenants) = self.root.directory(TENANTS)? else { return Ok(Vec::new()) };
         Ok(tenants.names()?.iter().filter_map(|name| name.parse().ok()).collect())
     }
 
-    /// Directory of the home, for callers that change nothing and need nothing to be durable.
+    /// Returns the directory of the home, for callers that change no names and do not depend on durable ones.
     pub(crate) fn root(&self) -> &Directory {
         &self.root
     }
 
-    /// Waits until no process changes names, and makes the existing names durable. While the lock
-    /// is held no process changes any.
+    /// Waits until no process is changing names in the home, and ensures that all existing names are durable.
+    ///
+    /// No process can change names while the returned lock is held.
     pub(crate) fn settled(&self) -> Result<Lock, HomeError> {
         loop {
             let lock = self.root.lock(LOCK, Sharing::Shared)?;
@@ -133,12 +135,12 @@ impl LedgerHome {
                 return Ok(lock);
             }
             drop(lock);
-            // The last process was killed, or the home is new or a copy.
+            // The last process that changed names was killed, or the home is new or a copy of another one. Sync all names.
             self.change(|_| Ok::<_, HomeError>(()))?;
         }
     }
 
-    /// Changes names, alone; when it returns they are durable.
+    /// Changes names in the home while holding the exclusive lock, and makes the changes durable before it returns.
     pub(crate) fn change<T, E: From<HomeError>>(
         &self,
         change: impl FnOnce(&Directory) -> Result<T, E>,
@@ -147,8 +149,8 @@ impl LedgerHome {
         unsynced.map_or(Ok(changed), |error| Err(error.into()))
     }
 
-    /// Changes names as [`Self::change`]. Returns the error of the final sync beside the result,
-    /// which counts all the same.
+    /// Changes names in the home like [`Self::change`], but returns an error of the final sync next to the result, because
+    /// the change has already taken effect.
     pub(crate) fn change_and_sync<T, E: From<HomeError>>(
         &self,
         change: impl FnOnce(&Directory) -> Result<T, E>,
@@ -160,7 +162,7 @@ impl LedgerHome {
         Ok((changed, synced.err().map(HomeError::unsynced)))
     }
 
-    /// Makes all names in the home durable, and those that lead to it.
+    /// Makes all names in the home durable, together with the names of its parent directories.
     fn sync(&self) -> Result<(), HomeError> {
         if let Some(tenants) = self.root.directory(TENANTS)? {
             tenants.sync()?;
@@ -170,7 +172,7 @@ impl LedgerHome {
         self.root.sync_way()
     }
 
-    /// Syncs the names of the private keys and their directories, if there are any.
+    /// Makes the names of private keys and their directories durable, if the home has keys.
     fn sync_keys(&self) -> Result<(), HomeError> {
         let Some(keys) = self.root.directory(KEYS)? else { return Ok(()) };
         for role in KeyRole::ALL {
@@ -183,19 +185,19 @@ impl LedgerHome {
 }
 
 impl TenantHome {
-    /// Path of the directory.
+    /// Returns the path of the tenant's directory.
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
 
-    /// The open directory.
+    /// Returns the open directory of the tenant.
     pub(crate) fn directory(&self) -> &Directory {
         &self.directory
     }
 }
 
-/// Returns the path without a slash or a dot at its end, which would make the kernel follow a link
-/// there.
+/// Checks that a path is absolute, and strips trailing slashes and dots, which would make the kernel follow a symbolic
+/// link at the end of the path.
 fn plain(path: &Path) -> Result<PathBuf, HomeError> {
     if !path.is_absolute() {
         return Err(HomeError::Relative { path: path.to_owned() });

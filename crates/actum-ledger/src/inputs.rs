@@ -1,8 +1,7 @@
-//! Requests of waiting plans, and their place in the home: `HOME/tenants/TENANT/queue/PLAN.json`.
+//! Stores the requests of queued plans in `HOME/tenants/TENANT/queue/PLAN.json`.
 //!
-//! They hold contents of files, so they are no part of the ledger, which names their digests and
-//! keeps everything for ever. The request of a plan is removed when the plan can no longer be
-//! carried out.
+//! Requests contain file contents, so they are not part of the ledger, from which nothing can ever be removed. The
+//! ledger only records their digests. The request of a plan is removed when the plan can no longer be carried out.
 
 use actum_core::RunId;
 use actum_record::ledger::TenantId;
@@ -11,40 +10,40 @@ use crate::error::LedgerError;
 use crate::home::{HomeError, LedgerHome};
 
 const QUEUE: &str = "queue";
-/// Limit of the time in which a request is written, in seconds; an older one was cut off.
+/// Maximum time for writing a request, in seconds. An older temporary file is a leftover of an interrupted write.
 const WRITING_SECONDS_MAX: i64 = 3600;
-/// The longest request that is kept, in bytes: 256 MiB.
+/// Maximum size of a stored request, 256 MiB.
 pub const INPUT_BYTES_MAX: usize = 256 << 20;
 
-/// Store of the requests of waiting plans: beside the ledger of one tenant, for every process that
-/// uses it.
+/// Store for the requests of queued plans. It belongs to the ledger of one tenant and is shared by all processes that use
+/// that ledger.
 pub trait Inputs: Send + Sync {
-    /// Keeps the request of a plan, durably: before the plan is queued.
+    /// Stores the request of a plan durably. This must be done before the plan is queued.
     ///
     /// # Errors
-    /// [`LedgerError`]; nothing is kept then.
+    /// Returns [`LedgerError`] if the request was not stored.
     fn keep(&self, plan: RunId, bytes: &[u8]) -> Result<(), LedgerError>;
 
-    /// Reads the request of a plan. `None` if it is missing. The caller compares the digest.
+    /// Returns the request of a plan, or `None` if it is missing. The caller must compare its digest.
     ///
     /// # Errors
-    /// [`LedgerError`] if it cannot be read.
+    /// Returns [`LedgerError`] if the request cannot be read.
     fn read(&self, plan: RunId) -> Result<Option<Vec<u8>>, LedgerError>;
 
-    /// Removes the request of a plan, if there is one.
+    /// Removes the request of a plan if it exists.
     ///
     /// # Errors
-    /// [`LedgerError`]; the request is kept then.
+    /// Returns [`LedgerError`] if the request cannot be removed.
     fn forget(&self, plan: RunId) -> Result<(), LedgerError>;
 
-    /// Lists the plans whose requests are kept.
+    /// Lists the plans whose requests are stored.
     ///
     /// # Errors
-    /// [`LedgerError`] if they cannot be listed.
+    /// Returns [`LedgerError`] if the requests cannot be listed.
     fn plans(&self) -> Result<Vec<RunId>, LedgerError>;
 }
 
-/// Requests of plans as files in the home.
+/// Store that keeps each request in a file in the home.
 #[derive(Debug, Clone)]
 pub struct HomeInputs {
     home: LedgerHome,
@@ -52,14 +51,14 @@ pub struct HomeInputs {
 }
 
 impl HomeInputs {
-    /// The requests of a tenant. Nothing is opened before it is needed.
+    /// Creates the store for a tenant. No file is opened until it is needed.
     pub fn new(home: LedgerHome, tenant: TenantId) -> Self {
         Self { home, tenant }
     }
 }
 
 impl Inputs for HomeInputs {
-    /// Stores the request, and removes leftovers of requests whose writing was cut off.
+    /// Stores the request, and removes leftovers of earlier interrupted writes.
     fn keep(&self, plan: RunId, bytes: &[u8]) -> Result<(), LedgerError> {
         let tenant = self.home.tenant(&self.tenant)?;
         let directory = tenant.directory();
@@ -104,7 +103,7 @@ fn name(plan: RunId) -> String {
 mod tests {
     use super::*;
 
-    /// AA-5: a plan waits over a restart.
+    /// AA-5: a queued plan survives a restart.
     #[test]
     fn a_request_is_kept_until_it_is_forgotten() {
         let directory = tempfile::tempdir().unwrap();
@@ -124,7 +123,7 @@ mod tests {
         assert_eq!(inputs.plans().unwrap(), [two]);
     }
 
-    /// AEC-8, issue 22: a command that is killed while it queues a plan leaves no file permanently.
+    /// AEC-8, issue 22: the temporary file of a command that is killed while it queues a plan is removed later.
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a test makes its own files")]
     fn what_was_cut_off_is_removed_after_an_hour() {

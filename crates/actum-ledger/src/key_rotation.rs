@@ -1,4 +1,4 @@
-//! A change of keys that every ledger records, signed by the key that goes.
+//! Key rotation, which every ledger records in an entry that is signed by the old key.
 
 use std::sync::Arc;
 
@@ -15,43 +15,44 @@ use crate::ledger::Ledger;
 use crate::new_entry::NewEntry;
 use crate::view::LedgerView;
 
-/// Result of a change of keys. The new key signs from now on, whether it is recorded or not.
+/// Result of a key rotation. The new key is used from now on, even if a ledger could not record the rotation.
 #[derive(Debug)]
 pub struct RotationReport {
-    /// The key that signed until now.
+    /// Id of the key that was replaced.
     pub old: KeyId,
-    /// The key that signs from now on.
+    /// Key that is used from now on.
     pub new: KeyEntry,
-    /// The tenants whose ledgers record it.
+    /// Tenants whose ledgers recorded the rotation.
     pub recorded: Vec<TenantId>,
-    /// Reason why the new key may not survive a power cut.
+    /// Error of the final sync, because of which the new key may be lost in a power cut.
     pub unsynced: Option<HomeError>,
-    /// Tenants whose ledgers do not, with the reason.
+    /// Tenants whose ledgers could not record the rotation, with the reasons.
     pub unrecorded: Vec<(TenantId, Unrecorded)>,
 }
 
-/// Reason why a ledger does not record a change of keys.
+/// Reason why a ledger could not record a key rotation.
 #[derive(Debug, thiserror::Error)]
 pub enum Unrecorded {
-    /// The old key is missing or locked, so it cannot sign its retirement.
-    #[error("the old key cannot say that another takes its place")]
+    /// The old key is missing, locked or no longer valid, so it cannot sign its own retirement.
+    #[error("the old key cannot be used to sign the rotation")]
     OldKeyGone,
-    /// The entry has no bytes.
-    #[error("the entry cannot be made: {message}")]
+    /// The entry could not be encoded or signed.
+    #[error("cannot create the entry: {message}")]
     Entry {
-        /// Error message of the signature.
+        /// Error message from encoding or signing.
         message: String,
     },
-    /// The entry could not be appended.
+    /// The entry could not be appended to the ledger.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
 }
 
 /// Makes a new key for a role, and records in every existing ledger that it replaces the old one.
-/// If a ledger cannot be written the others are, and the new key signs all the same.
+///
+/// If the rotation cannot be recorded in one ledger, it is still recorded in the others, and the new key is used anyway.
 ///
 /// # Errors
-/// [`KeyError`], if no key was made.
+/// Returns [`KeyError`] if no new key was made.
 pub fn rotate(
     home: &LedgerHome,
     role: KeyRole,
@@ -66,7 +67,7 @@ pub fn rotate(
     let (mut recorded, mut unrecorded) = (Vec::new(), Vec::new());
     for tenant in tenants {
         match LedgerView::open(home, &tenant) {
-            // It will begin with the new key.
+            // The ledger is still empty, so its first entry will list the new key.
             Ok(None) => continue,
             Ok(Some(_)) => {}
             Err(error) => {
@@ -86,7 +87,7 @@ pub fn rotate(
     Ok(RotationReport { old, new, recorded, unsynced, unrecorded })
 }
 
-/// The entry of a change of keys.
+/// Creates the entry that records a key rotation, signed by the old key.
 fn entry(
     signer: Option<&SigningKey>,
     new: &KeyEntry,

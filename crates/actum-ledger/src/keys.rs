@@ -1,17 +1,17 @@
-//! Private keys of an installation, and the keyring that lists them.
+//! Private keys of an installation, and the keyring that lists their public keys.
 //!
 //! ```text
-//! HOME/keys/keyring.json     the public keys, what each signs and when (actum.keyring/1)
-//! HOME/keys/ROLE/KEYID.pem   the private keys (PKCS#8), none of which is ever removed
+//! HOME/keys/keyring.json     public keys, with their roles and validity periods (actum.keyring/1)
+//! HOME/keys/ROLE/KEYID.pem   private keys (PKCS#8), which are never removed
 //! ```
 //!
-//! A key is durable before the keyring names it, and the keyring before anything is signed. So the
-//! keyring names every key that ever signed something, also after a power cut. A private key that
-//! no keyring names signed nothing: its process was killed while it made the key.
+//! A private key is made durable before the keyring lists it, and the keyring before anything is signed with the key. Even
+//! after a power cut, the keyring therefore lists every key that has ever signed something. A private key that is not in
+//! the keyring has signed nothing, because the process that made it was killed before it finished.
 //!
-//! The approval key may be under a passphrase. All others sign unattended, so any process that can
-//! read their files can use them. A new approval key that the passphrase of its predecessor did not
-//! vouch for counts only after a day ([`Admission::AfterWait`]), in which it can be denied.
+//! Keys of the operator, such as the approval key, may have a passphrase. The other keys sign without user interaction, so
+//! any process that can read their files can use them. If a new approval key is made without the passphrase of its
+//! predecessor, it becomes valid only after a day ([`Admission::AfterWait`]), during which the operator can deny it.
 
 mod passphrase;
 mod pem;
@@ -40,34 +40,34 @@ use private::NewKey;
 pub use private::Protection;
 pub use problem::KeyError;
 
-/// Roles that have a key from the beginning.
+/// Roles for which every installation has a key from the beginning.
 const ROLES: [KeyRole; 2] = [KeyRole::Result, KeyRole::Checkpoint];
 
-/// Margin of an hour, in microseconds, by which a key also counts before and after its time. Runs
-/// that are under way can end in it, and a correction of the clock does no harm.
+/// Margin of one hour, in microseconds, by which the validity period of a key is extended at both ends. It allows runs in
+/// progress to end with the old key, and tolerates corrections of the clock.
 pub const LEEWAY_MICROS: i64 = 3_600_000_000;
 
-/// Waiting time of a new approval key that neither its predecessor nor a fresh installation vouches
-/// for, in microseconds: a day, in which the operator can deny it.
+/// Waiting period of one day, in microseconds, before a new key becomes valid that was made neither with the passphrase of
+/// its predecessor nor in a fresh installation. The operator can deny the key during this time.
 pub const WAIT_MICROS: i64 = 24 * LEEWAY_MICROS;
 
-/// Time at which a new key begins to count.
+/// Time from which a new key is valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Admission {
-    /// Immediately, with [`LEEWAY_MICROS`] before for clocks that are set back.
+    /// The key is valid immediately, and for [`LEEWAY_MICROS`] before that in case the clock is set back.
     AtOnce,
-    /// After [`WAIT_MICROS`], unless it is denied before ([`Keys::deny`]).
+    /// The key becomes valid after [`WAIT_MICROS`], unless it is denied before ([`Keys::deny`]).
     AfterWait,
 }
 
-/// The keys of an installation. Private keys are read when they are asked for.
+/// Keys of an installation. Private keys are read from their files only when they are needed.
 #[derive(Debug)]
 pub struct Keys {
     home: LedgerHome,
     keyring: Keyring,
 }
 
-/// A private key in memory, wiped when its last copy goes.
+/// Private key in memory, which is wiped when its last clone is dropped.
 #[derive(Clone)]
 pub struct SigningKey {
     role: KeyRole,
@@ -75,43 +75,44 @@ pub struct SigningKey {
     key: Arc<ed25519_dalek::SigningKey>,
 }
 
-/// Compiles only while the key is wiped from memory when it is dropped.
+/// Compile-time check that a signing key is wiped from memory when it is dropped.
 const _: fn() = || {
     const fn wiped_when_dropped<T: zeroize::ZeroizeOnDrop>() {}
     wiped_when_dropped::<ed25519_dalek::SigningKey>();
 };
 
-/// The passphrases of a change of keys.
+/// Passphrases for a key rotation.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Passphrases<'p> {
-    /// Passphrase of the old key. Without it a passphrase-protected key cannot sign its own
-    /// retirement.
+    /// Passphrase of the old key. Without it, a passphrase-protected key cannot sign its own retirement.
     pub old: Option<&'p Passphrase>,
-    /// Passphrase of the new key; without one only its permissions protect its file.
+    /// Passphrase for the new key. Without one, the key is only protected by the permissions of its file.
     pub new: Option<&'p Passphrase>,
 }
 
-/// Change of keys that a ledger must record.
+/// Completed key rotation, which the caller must record in every ledger.
 #[derive(Debug)]
 #[must_use]
 pub struct Rotated {
-    /// The key that signed until now.
+    /// Id of the key that was replaced.
     pub old: KeyId,
-    /// Private half of the retired key, to sign its own retirement. `None` if the file is missing
-    /// or locked, or if signatures of the key no longer count.
+    /// Private key that was replaced, with which its retirement can be signed. `None` if the key is missing, locked or no
+    /// longer valid, or if no passphrase proved that the operator requested the rotation.
     pub signer: Option<SigningKey>,
-    /// The key that signs from now on.
+    /// Key that is used from now on.
     pub new: KeyEntry,
-    /// Reason why the change may not survive a power cut.
+    /// Error of the final sync, because of which the rotation may be lost in a power cut.
     pub unsynced: Option<HomeError>,
 }
 
 impl Keys {
-    /// Opens the keys. In a home without keys, one is made for results and one for checkpoints; of
-    /// several processes at once, only one makes them.
+    /// Opens the keys of a home. If there are none, makes a key for results and one for checkpoints.
+    ///
+    /// If several processes do this concurrently, only one of them makes the keys.
     ///
     /// # Errors
-    /// [`KeyError`]. An unusable private key is reported by [`Keys::signer`].
+    /// Returns [`KeyError`] if the keyring cannot be used or the keys cannot be made. Unusable private keys are not
+    /// detected here, but by [`Keys::signer`].
     pub fn open(home: &LedgerHome, now: Timestamp) -> Result<Self, KeyError> {
         drop(home.settled()?);
         if let Some(keys) = Self::open_existing(home)? {
@@ -124,42 +125,41 @@ impl Keys {
         Self::open_existing(home)?.ok_or_else(|| KeyError::Gone { home: home.path().to_owned() })
     }
 
-    /// Opens the keys for reading: nothing is made, and a home without keys is `None`.
+    /// Opens the existing keys of a home, without making any. Returns `None` if there are none.
     ///
     /// # Errors
-    /// [`KeyError`].
+    /// Returns [`KeyError`] if the keyring cannot be used.
     pub fn open_existing(home: &LedgerHome) -> Result<Option<Self>, KeyError> {
         let Some(directory) = home.root().directory(DIRECTORY)? else { return Ok(None) };
         let keyring = read_keyring(&directory)?;
         Ok(Some(Self { home: home.clone(), keyring }))
     }
 
-    /// Home that the keys are in.
+    /// Returns the home that contains the keys.
     pub fn home(&self) -> &LedgerHome {
         &self.home
     }
 
-    /// The public keys, as they were when they were opened or last changed from here.
+    /// Returns the keyring as it was when it was opened or last changed through this value.
     pub fn keyring(&self) -> &Keyring {
         &self.keyring
     }
 
-    /// Returns the key that signs for a role at this moment: the newest that the keyring on the
-    /// disk has, which may be newer than [`Keys::keyring`].
+    /// Returns the current private key for a role, according to the keyring on disk, which may be newer than
+    /// [`Keys::keyring`].
     ///
     /// # Errors
-    /// [`KeyError`]: the key is missing or not sound, or it does not count at `now`, or it is
-    /// protected by a passphrase.
+    /// Returns [`KeyError`] if the key is missing, damaged, not valid at `now` or protected by a passphrase.
     pub fn signer(&self, role: KeyRole, now: Timestamp) -> Result<SigningKey, KeyError> {
         let _settled = self.home.settled()?;
         self.usable(role, now, None)
     }
 
-    /// Returns the signer of a passphrase-protected key. It takes about 100 ms.
+    /// Returns the current private key for a role if it is protected by a passphrase. Decrypting it takes about 100 ms.
     ///
     /// # Errors
-    /// As [`Keys::signer`]; also if the passphrase is wrong, and if the key is not protected by
-    /// one.
+    /// Returns [`KeyError`] in the same cases as [`Keys::signer`], and also if the passphrase is wrong or if the key is not
+    /// protected by one.
     pub fn unlock(
         &self,
         role: KeyRole,
@@ -170,11 +170,12 @@ impl Keys {
         self.usable(role, now, Some(passphrase))
     }
 
-    /// Checks that a role has a usable key, without making or writing anything. A
-    /// passphrase-protected key passes, since only the passphrase can show whether it opens.
+    /// Checks that a role has a usable key, without writing anything.
+    ///
+    /// A passphrase-protected key of the operator passes the check, because it cannot be decrypted without the passphrase.
     ///
     /// # Errors
-    /// As [`Keys::signer`].
+    /// Returns [`KeyError`] in the same cases as [`Keys::signer`].
     pub fn check(&self, role: KeyRole, now: Timestamp) -> Result<(), KeyError> {
         match self.usable(role, now, None) {
             Err(KeyError::Locked { role, .. }) if private::may_wait(role) => Ok(()),
@@ -194,21 +195,21 @@ impl Keys {
         private::read(&directory, &entry, passphrase)
     }
 
-    /// Protection of the current key of a role, as its file says.
+    /// Returns how the file of the current key for a role is protected.
     ///
     /// # Errors
-    /// [`KeyError`]: the key is missing, or it still waits, or its file is no key.
+    /// Returns [`KeyError`] if the key is missing, is still waiting to be admitted, or if its file is not a valid key.
     pub fn protection(&self, role: KeyRole, now: Timestamp) -> Result<Protection, KeyError> {
         let directory = self.directory()?;
         let entry = current(&read_keyring(&directory)?, &directory, role, now)?;
         private::protection(&directory, &entry)
     }
 
-    /// Returns true if the private half of a key is present, sound and without a passphrase. Keys
-    /// that were rotated out count: they were made here.
+    /// Returns whether the private key with this id is present, undamaged and without a passphrase. This includes keys that
+    /// have been replaced, because they were made in this installation, too.
     ///
     /// # Errors
-    /// [`KeyError`] if the directory of keys cannot be used.
+    /// Returns [`KeyError`] if the directory of keys cannot be used.
     pub fn holds(&self, id: &KeyId) -> Result<bool, KeyError> {
         let Some(entry) = self.keyring.keys().iter().find(|key| key.id == *id) else {
             return Ok(false);
@@ -217,19 +218,19 @@ impl Keys {
         Ok(key.is_some_and(|key| key.key_id() == *id))
     }
 
-    /// Protection of any key of the keyring.
+    /// Returns how the file of any key in the keyring is protected.
     ///
     /// # Errors
-    /// As [`Keys::protection`].
+    /// Returns [`KeyError`] if the key file is missing or is not a valid key.
     pub fn protection_of(&self, key: &KeyEntry) -> Result<Protection, KeyError> {
         private::protection(&self.directory()?, key)
     }
 
-    /// Makes the first key of a role. A process that is killed meanwhile leaves either the old
-    /// state or the new one.
+    /// Makes the first key for a role. If the process is killed in the meantime, either the old or the new state is left.
     ///
     /// # Errors
-    /// [`KeyError`]: the role has a key, or the passphrase is too short or not for this role.
+    /// Returns [`KeyError`] if the role already has a key, if the passphrase is too short, or if keys for this role must
+    /// not have a passphrase.
     pub fn make(
         &mut self,
         role: KeyRole,
@@ -255,15 +256,15 @@ impl Keys {
         Ok(new)
     }
 
-    /// Makes a new key for a role, which replaces the newest one. The old one counts a little
-    /// longer, for runs that are under way; its signatures stay valid.
+    /// Makes a new key for a role, which replaces the current one.
     ///
-    /// A process that is killed meanwhile leaves either the old state or the new one. The caller
-    /// records the change in the ledger.
+    /// The old key stays valid for [`LEEWAY_MICROS`], so that runs in progress can end. Its signatures remain valid. If the
+    /// process is killed in the meantime, either the old or the new state is left. The caller must record the rotation in
+    /// the ledgers.
     ///
     /// # Errors
-    /// [`KeyError`]: the clock is before the time of the old key, or others may reach its file, or
-    /// the passphrase is wrong; as with [`Keys::make`], if the role has no key.
+    /// Returns [`KeyError`] if the role has no key, if the old key is not valid yet, or if other users have access to its
+    /// file. It is also returned if a passphrase is wrong, too short, or not allowed for this role.
     pub fn rotate(
         &mut self,
         role: KeyRole,
@@ -282,7 +283,8 @@ impl Keys {
                 Err(error) => return Err(error),
             };
             check_room(&keyring, &directory)?;
-            // Any process of this user can open a key without a passphrase, so such a key vouches for nothing.
+            // Any process of this user can read a key without a passphrase, so such a key does not prove that the operator
+            // requested the rotation.
             let is_proven =
                 !private::may_wait(role) || (signer.is_some() && passphrases.old.is_some());
             let admission = if is_proven { Admission::AtOnce } else { Admission::AfterWait };
@@ -304,11 +306,12 @@ impl Keys {
         Ok(Rotated { old, signer, new, unsynced })
     }
 
-    /// Denies the key of a role that waits to be admitted: it never counts, and its predecessor
-    /// stays in force. Returns the denied key.
+    /// Denies the key for a role that is waiting to be admitted, and returns it.
+    ///
+    /// The denied key never becomes valid, and its predecessor stays in use.
     ///
     /// # Errors
-    /// [`KeyError::NoneWaiting`]; others if the keyring cannot be read or written.
+    /// Returns [`KeyError::NoneWaiting`] if no key is waiting, or another error if the keyring cannot be read or written.
     pub fn deny(&mut self, role: KeyRole, now: Timestamp) -> Result<KeyEntry, KeyError> {
         let (denied, keyring) = self.home.change(|_| {
             let directory = self.directory()?;
@@ -332,7 +335,7 @@ impl Keys {
         Ok(denied)
     }
 
-    /// Path of the keyring.
+    /// Returns the path of the keyring.
     pub fn keyring_path(&self) -> PathBuf {
         self.home.path().join(DIRECTORY).join(KEYRING)
     }
@@ -358,11 +361,10 @@ impl SigningKey {
         Self { role, id, key: Arc::new(key) }
     }
 
-    /// Lends the secret of a lease key; `None` for a key of any other role.
+    /// Calls a function with the secret bytes of a lease key. Returns `None` for keys of all other roles.
     ///
-    /// Biscuit signs a block with a key of its own type, which is made from the secret, so a
-    /// [`Signer`] is not enough to grant a lease. Nothing else needs a secret, and no other role
-    /// gives its own away.
+    /// Biscuit signs blocks with its own key type, which has to be created from the secret, so a [`Signer`] is not
+    /// sufficient for granting a lease. Nothing else needs access to a secret, so keys of other roles never reveal theirs.
     pub fn with_secret<T>(&self, use_secret: impl FnOnce(&[u8; 32]) -> T) -> Option<T> {
         match self.role {
             KeyRole::Lease => Some(use_secret(self.key.as_bytes())),
@@ -390,13 +392,13 @@ impl Signer for SigningKey {
 }
 
 impl fmt::Debug for SigningKey {
-    /// Prints the name alone.
+    /// Prints only the role and the id, so that the secret cannot leak into logs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "SigningKey({} {})", self.role, self.id)
     }
 }
 
-/// Makes the first keys, which appear all at once.
+/// Makes the first keys of an installation, and moves them into place atomically.
 fn make(root: &Directory, now: Timestamp) -> Result<(), KeyError> {
     clear(root)?;
     let directory = root.directory_made(KEYS_NEW)?;
@@ -407,7 +409,7 @@ fn make(root: &Directory, now: Timestamp) -> Result<(), KeyError> {
     Ok(root.rename(KEYS_NEW, DIRECTORY)?)
 }
 
-/// Removes unfinished keys of a killed process: no keyring names them.
+/// Removes unfinished keys that a killed process left behind. No keyring lists them.
 fn clear(root: &Directory) -> Result<(), HomeError> {
     let Some(directory) = root.directory(KEYS_NEW)? else { return Ok(()) };
     for role in KeyRole::ALL {
@@ -444,13 +446,13 @@ fn current(
     Err(KeyError::NoKey { role, path: directory.path().join(KEYRING) })
 }
 
-/// Time until which the predecessor of `new` counts, for runs that are under way.
+/// Returns the time until which the predecessor of `new` stays valid, so that runs in progress can end.
 fn end_of_predecessor(new: &KeyEntry, now: Timestamp) -> Timestamp {
     let replaced = new.not_before.max(now);
     Timestamp::from_micros(replaced.micros().saturating_add(LEEWAY_MICROS))
 }
 
-/// Rejects work on a role while a new key of that role waits to be admitted.
+/// Returns an error if a new key for the role is waiting to be admitted.
 fn check_not_waiting(keyring: &Keyring, role: KeyRole, now: Timestamp) -> Result<(), KeyError> {
     match keyring.waiting(role, now) {
         None => Ok(()),
@@ -460,7 +462,7 @@ fn check_not_waiting(keyring: &Keyring, role: KeyRole, now: Timestamp) -> Result
     }
 }
 
-/// Refuses one more key if the keyring is full.
+/// Returns an error if the keyring has no room for another key.
 fn check_room(keyring: &Keyring, directory: &Directory) -> Result<(), KeyError> {
     if keyring.keys().len() < KEYS_MAX {
         return Ok(());
@@ -468,7 +470,7 @@ fn check_room(keyring: &Keyring, directory: &Directory) -> Result<(), KeyError> 
     Err(KeyError::TooMany { path: directory.path().join(KEYRING) })
 }
 
-/// Checks that a key counts now.
+/// Checks that a key is valid at `now`.
 fn check(key: &KeyEntry, directory: &Directory, now: Timestamp) -> Result<(), KeyError> {
     let role = key.role;
     match key.check(role, now) {
@@ -480,7 +482,7 @@ fn check(key: &KeyEntry, directory: &Directory, now: Timestamp) -> Result<(), Ke
             Err(KeyError::Expired { role, id, until, now })
         }
         Err(KeyProblem::Revoked { id, since }) => Err(KeyError::Revoked { role, id, since }),
-        // It was found by its role.
+        // The key was looked up by its role, so these cases do not occur.
         Err(KeyProblem::Unknown { .. } | KeyProblem::OtherRole { .. }) => {
             Err(KeyError::NoKey { role, path: directory.path().join(KEYRING) })
         }

@@ -1,4 +1,4 @@
-//! One tenant's log, open for appending: a handle on the one thread that writes.
+//! Ledger of one tenant that is open for appending. Handles send their requests to a single writer thread.
 
 mod shared;
 mod writer;
@@ -22,40 +22,41 @@ use crate::store::Store;
 use shared::SharedStore;
 use writer::{Message, Writer};
 
-/// A log that can be appended to. Clones are handles on the same writer, which ends with the last.
+/// Log that can be appended to. Clones are handles on the same writer thread, which ends when the last one is dropped.
 #[derive(Debug, Clone)]
 pub struct Ledger {
     shared: Arc<Shared>,
 }
 
-/// Pending answer.
+/// Answer of the writer thread that is still pending.
 #[must_use]
 #[derive(Debug)]
 pub struct Pending<T> {
     answer: Receiver<Result<T, LedgerError>>,
 }
 
-/// Function that opens a store. It is called again after a failure.
+/// Function that opens the store. It is called again after a failure.
 pub(crate) type Opener = Box<dyn FnMut() -> Result<Box<dyn Store>, LedgerError> + Send>;
-/// Source of the signer of checkpoints: the key that counts now.
+/// Function that returns the currently valid key for signing checkpoints.
 pub(crate) type CheckpointKey = Box<dyn Fn() -> Result<Box<dyn Signer>, LedgerError> + Send>;
 
 #[derive(Debug)]
 struct Shared {
-    /// Gone when the last handle goes, which ends the writer.
+    /// Channel to the writer thread, which ends once the channel is closed.
     messages: Option<Sender<Message>>,
     writer: Mutex<Option<JoinHandle<()>>>,
     store: Arc<SharedStore>,
-    /// True if the writer was asked to get ready for an append.
+    /// Whether the writer has been asked to prepare for an append.
     is_warm: AtomicBool,
-    /// Reason why the thread of the writer could not be started.
+    /// Error that prevented the writer thread from starting.
     unstarted: Option<LedgerError>,
     warning: Arc<Mutex<Option<LedgerError>>>,
 }
 
 impl Ledger {
-    /// Starts the writer, which opens the log of the tenant and makes it at first use. This does
-    /// not wait for it: an error is the answer to the first question.
+    /// Starts the writer thread, which opens the log of the tenant, or creates it at first use.
+    ///
+    /// Does not wait for the log to be opened. An error is reported as the answer to the first request.
     pub fn open(
         home: &LedgerHome,
         tenant: &TenantId,
@@ -77,8 +78,10 @@ impl Ledger {
         Self::over(Box::new(opener), Box::new(key))
     }
 
-    /// Starts the writer over any store. `open` is called for it before it is needed, and again
-    /// after a failure; `key` returns the signer of checkpoints.
+    /// Starts the writer thread for any kind of store.
+    ///
+    /// `open` is called in advance to open the store, and again after a failure. `key` returns the key for signing
+    /// checkpoints.
     pub fn over(
         open: Box<dyn FnMut() -> Result<Box<dyn Store>, LedgerError> + Send>,
         key: Box<dyn Fn() -> Result<Box<dyn Signer>, LedgerError> + Send>,
@@ -99,33 +102,33 @@ impl Ledger {
         Self { shared: Arc::new(Shared { messages, writer, store, is_warm, unstarted, warning }) }
     }
 
-    /// Appends in one durable transaction: all of them, or none if one is refused.
+    /// Appends entries in one durable transaction. If one entry is refused, none is appended.
     pub fn append(&self, entries: Vec<NewEntry>) -> Pending<Vec<Appended>> {
         let (answer, pending) = Pending::new();
         match Prepared::all(entries) {
             Ok(entries) => self.send(Message::Append { entries, answer }),
-            // The other end is held here, so it exists.
+            // Sending cannot fail, because `pending` still holds the receiver.
             Err(refusal) => drop(answer.send(Err(refusal.into()))),
         }
         pending
     }
 
-    /// Sets the most bytes that the log may have; see [`Store::limit`]. It holds for what is appended
-    /// from now on.
+    /// Sets the maximum size of the log in bytes, which applies to all later appends. See [`Store::limit`].
     pub fn limit(&self, bytes_max: u64) {
         self.shared.store.set_limit(bytes_max);
-        // The answer is not needed: a store that cannot be opened takes no entry either.
+        // Ignore the answer, because a store that cannot be opened does not accept any entries anyway.
         drop(self.ask(move |store| {
             store.limit(bytes_max);
             Ok(())
         }));
     }
 
-    /// Reads the log as it is at one moment, on the calling thread: all that was answered before,
-    /// by any process. `question` must not use this ledger.
+    /// Calls `question` on the current thread with a consistent view of the log.
+    ///
+    /// The view includes all appends that were acknowledged before, by any process. `question` must not use this ledger.
     ///
     /// # Errors
-    /// [`LedgerError`] if the store cannot be opened or read; those of `question`.
+    /// Returns [`LedgerError`] if the store cannot be opened or read, and any error of `question`.
     pub fn read<T>(
         &self,
         question: impl FnOnce(&dyn Log) -> Result<T, LedgerError>,
@@ -134,15 +137,16 @@ impl Ledger {
             return Err(error.clone());
         }
         let answer = self.shared.store.read(question);
-        // A reader usually appends next: the writer gets ready while the caller continues.
+        // A reader usually appends next, so let the writer prepare for it while the caller continues.
         if !self.shared.is_warm.swap(true, Ordering::Relaxed) {
             self.send(Message::Warm);
         }
         answer
     }
 
-    /// Runs a question on the writer's thread, after all that was sent before. It is for work that
-    /// must keep to that order; pure reads go through [`Ledger::read`].
+    /// Calls `question` on the writer thread, after all requests that were sent earlier.
+    ///
+    /// This is for work that depends on the order of requests. Use [`Ledger::read`] if the log is only read.
     pub fn ask<T: Send + 'static>(
         &self,
         question: impl FnOnce(&mut dyn Store) -> Result<T, LedgerError> + Send + 'static,
@@ -153,59 +157,61 @@ impl Ledger {
                 Ok(store) => question(store),
                 Err(error) => Err(error),
             };
-            // The caller may have gone.
+            // Sending fails if the caller is no longer waiting.
             drop(answer.send(answered));
         })));
         pending
     }
 
-    /// The name of the log.
+    /// Returns the name of the log.
     ///
     /// # Errors
-    /// See [`Ledger::read`].
+    /// Returns an error in the same cases as [`Ledger::read`].
     pub fn origin(&self) -> Result<String, LedgerError> {
         self.read(|log| log.origin())
     }
 
-    /// Makes all readable entries durable: the process that appended them may have been killed
-    /// before it did so. Runs on the writer's thread, since it concerns written entries.
+    /// Makes all readable entries durable, because the process that appended them may have been killed before it could do so.
+    ///
+    /// This runs on the writer thread.
     pub fn make_durable(&self) -> Pending<()> {
         self.ask(|store| store.make_durable())
     }
 
-    /// Rebuilds `agent_execution_current` from `agent_execution_ledger`, and returns the number of its rows (AEC-8).
+    /// Rebuilds the table `agent_execution_current` from `agent_execution_ledger`, and returns its number of rows (AEC-8).
     pub fn rebuild_agent_current(&self) -> Pending<u64> {
         self.ask(|store| store.rebuild_agent_current())
     }
 
-    /// Signs a checkpoint of the whole log, or returns the newest one if that covers it. `None` if
-    /// the log is empty.
+    /// Signs a checkpoint that covers the entire log, or returns the latest one if it already does. Returns `None` if the log
+    /// is empty.
     ///
-    /// The writer signs one by itself, after its answers, when 64 entries came since the last. If
-    /// that fails the entries stay, it is tried again after the next ones, and [`Ledger::warning`]
-    /// returns the reason.
+    /// The writer also signs a checkpoint automatically once 64 entries have been appended since the last one, after it has
+    /// sent its answers. If that fails, the entries are not affected, [`Ledger::warning`] returns the reason, and the
+    /// writer tries again after the next append.
     pub fn checkpoint(&self) -> Pending<Option<SignedCheckpoint>> {
         let (answer, pending) = Pending::new();
         self.send(Message::Checkpoint(answer));
         pending
     }
 
-    /// Error of the writer's last own attempt to sign the checkpoint that was due: also that the
-    /// log differs from the one that was signed before. The attempt comes after the answers, so a
-    /// caller who looks right after an answer may be too early. The answer to a later question
-    /// comes behind it. This waits for nothing.
+    /// Returns the error of the writer's last automatic attempt to sign a checkpoint. One possible error is that the log
+    /// contradicts the previous checkpoint.
+    ///
+    /// This does not wait for an attempt to complete. The writer makes it after sending its answers, so the error may not be
+    /// available right after an answer. It is available after the answer to a later request.
     pub fn warning(&self) -> Option<LedgerError> {
         self.shared.warning.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Waits until the writer has done its work after the answers. Returns [`Ledger::warning`], or
-    /// the error of the wait.
+    /// Waits until the writer has finished the work that it does after sending its answers. Returns [`Ledger::warning`], or
+    /// an error that occurred while waiting.
     pub fn finish(&self) -> Option<LedgerError> {
         self.ask(|_| Ok(())).wait().err().or_else(|| self.warning())
     }
 
-    /// Sends a message to the writer. One that cannot be delivered is dropped with the sender of
-    /// its answer; the waiting caller then gets `Stopped`.
+    /// Sends a message to the writer. If it cannot be delivered, the sender of its answer is dropped with it, so that the
+    /// waiting caller receives `Stopped`.
     fn send(&self, message: Message) {
         if let Some(error) = &self.shared.unstarted {
             return message.refuse(error.clone());
@@ -220,10 +226,10 @@ impl Drop for Shared {
     fn drop(&mut self) {
         self.messages = None;
         let writer = self.writer.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        // A question may hold the last handle, and the writer cannot wait for itself.
+        // If a question holds the last handle, this runs on the writer thread, which cannot join itself.
         let others = writer.filter(|it| it.thread().id() != std::thread::current().id());
         if let Some(writer) = others {
-            // A panic of the writer left all callers without an answer, which was reported to them.
+            // Ignore a panic of the writer, because all waiting callers have received `Stopped`.
             drop(writer.join());
         }
     }
@@ -235,16 +241,16 @@ impl<T> Pending<T> {
         (sender, Self { answer })
     }
 
-    /// Waits for the answer.
+    /// Blocks until the writer thread has answered the request.
     ///
     /// # Errors
-    /// [`LedgerError`]; `Stopped` if there will be no answer.
+    /// Returns the [`LedgerError`] of the request, or `Stopped` if the writer ended without an answer.
     pub fn wait(self) -> Result<T, LedgerError> {
         self.answer.recv().unwrap_or(Err(LedgerError::Stopped))
     }
 }
 
-/// The entry that a log begins with.
+/// Creates the first entry of a log.
 fn first(
     tenant: &TenantId,
     keys: &Keys,
@@ -267,12 +273,11 @@ fn first(
     Ok(NewEntry { kind: EntryKind::LogStarted, body, blobs: Vec::new() })
 }
 
-/// Memory that a thread needs to start, in bytes: a stack of 2 MiB, and what the standard library
-/// maps beside it.
+/// Memory in bytes that is needed to start a thread, which is 2 MiB for its stack and some more for the standard library.
 const THREAD_BYTES: usize = (2 << 20) + (256 << 10);
 
-/// Tests whether a thread can start. If only its stack can be mapped, and not what comes after it,
-/// the standard library ends the process.
+/// Checks that there is enough memory to start a thread. If the stack can be mapped but a later allocation fails, the
+/// standard library aborts the process.
 fn room_for_thread() -> Result<(), String> {
     let mut room: Vec<u8> = Vec::new();
     room.try_reserve_exact(THREAD_BYTES).map_err(|error| error.to_string())

@@ -1,8 +1,8 @@
-//! Append-only record of what was done, and the keys that sign it.
+//! Append-only ledger of actions and runs, and the keys with which its records are signed.
 //!
-//! A ledger is the log of one tenant: entries in a dense sequence, a Merkle tree over their exact
-//! bytes, and signed checkpoints of that tree. [`Ledger`] appends, [`LedgerView`] reads,
-//! [`verify`](verify::verify) finds every change behind their back.
+//! A ledger is the log of one tenant. It consists of consecutively numbered entries, a Merkle tree over their exact bytes,
+//! and signed checkpoints of that tree. [`Ledger`] appends entries, [`LedgerView`] reads them, and
+//! [`verify`](verify::verify) detects modifications that were made in any other way.
 
 pub mod conformance;
 mod error;

@@ -1,10 +1,10 @@
-//! Limits of a log.
+//! Size limits of a log and its entries.
 
-/// The longest body of an entry and the longest document, in bytes: 256 MiB.
+/// Maximum size of the body of an entry and of a document, 256 MiB.
 pub const BODY_BYTES_MAX: usize = 256 << 20;
-/// Default limit of a log in bytes: 8 GiB, which hold some millions of runs.
+/// Default maximum size of a log, 8 GiB, which is sufficient for several million runs.
 pub const LOG_BYTES_MAX: u64 = 8 << 30;
-/// Limit of the entries that are appended all or none.
+/// Maximum number of entries in a request, which are appended either all or not at all.
 pub const REQUEST_ENTRIES_MAX: usize = 256;
-/// Entries after which the next checkpoint is signed.
+/// Number of new entries after which a checkpoint is signed automatically.
 pub(crate) const CHECKPOINT_ENTRIES: u64 = 64;

@@ -1,4 +1,4 @@
-//! A log that can be read: the queries, and the values that they return.
+//! Queries on a log, and the values that they return.
 
 mod agent;
 
@@ -16,178 +16,176 @@ pub use agent::{
     AgentClaim, AgentCurrentRow, AgentEscalation, AgentSlo, AgentStepRow, SLO_P95_US, SLO_P99_US,
 };
 
-/// An entry of the log.
+/// Single entry of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// Its place, counted from 0.
+    /// Index of the entry, counted from 0.
     pub index: u64,
     /// Kind of the entry.
     pub kind: EntryKind,
-    /// Its exact bytes.
+    /// Exact bytes of the entry.
     pub body: Vec<u8>,
 }
 
-/// One run, computed from its entries alone.
+/// State of a run, computed only from its entries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunRow {
-    /// The run.
+    /// Id of the run.
     pub run: RunId,
-    /// Workspace of the run.
+    /// Workspace in which the run was started.
     pub workspace: WorkspaceId,
-    /// The key of the request, if the caller gave one.
+    /// Idempotency key of the request, if the caller gave one.
     pub request: Option<RequestKey>,
-    /// Number of the attempt at the request; 1 for a run without a key.
+    /// Number of the attempt at the request, which is 1 for a run without a request key.
     pub attempt: u32,
-    /// The index of its `EFFECT_STARTED`.
+    /// Index of the `EFFECT_STARTED` entry of the run.
     pub started: u64,
-    /// The index of its `EFFECT_DONE`.
+    /// Index of the `EFFECT_DONE` entry of the run, or `None` if the run has not ended.
     pub done: Option<u64>,
-    /// Status of the ended run.
+    /// Status with which the run ended, or `None` if it has not ended.
     pub status: Option<Status>,
 }
 
 impl RunRow {
-    /// Returns the state of the run: the ledger knows of none before its intent.
+    /// Returns the lifecycle state of the run. Earlier states are not recorded, because a run appears in the ledger only once
+    /// its intent is recorded.
     pub fn state(&self) -> State {
-        // A row without a status of the end is damaged, and the run is over all the same.
+        // A row that has an end but no status is damaged, but the run is over in any case.
         let ended = || State::Recorded(self.status.unwrap_or(Status::Failed));
         self.done.map_or(State::Changing, |_| ended())
     }
 }
 
-/// One queued plan, computed from its entries alone.
+/// State of a queued plan, computed only from its entries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlanRow {
-    /// The plan.
+    /// Id of the plan.
     pub plan: RunId,
-    /// Workspace of the plan.
+    /// Workspace for which the plan was queued.
     pub workspace: WorkspaceId,
-    /// The index of its `PLAN_QUEUED`.
+    /// Index of the `PLAN_QUEUED` entry of the plan.
     pub queued: u64,
-    /// The last answer, and the index of that `PLAN_ANSWERED`.
+    /// Last answer to the plan, with the index of its `PLAN_ANSWERED` entry.
     pub answered: Option<(Answer, u64)>,
-    /// The index of the `EFFECT_STARTED` or `ACTION_STARTED` that its approval allowed.
+    /// Index of the `EFFECT_STARTED` or `ACTION_STARTED` entry that used the approval of the plan.
     pub started: Option<u64>,
 }
 
 impl PlanRow {
-    /// Returns true if the plan can still be carried out, as far as its entries show; it may have
-    /// expired.
+    /// Returns whether the plan can still be carried out according to its entries. It may have expired nevertheless.
     pub fn is_open(&self) -> bool {
         let is_refused = matches!(self.answered, Some((Answer::Denied | Answer::Revoked, _)));
         self.started.is_none() && !is_refused
     }
 }
 
-/// One block of a lease, computed from its entries.
+/// State of a lease block, computed from its entries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaseRow {
-    /// Id of the block.
+    /// Id of the lease block.
     pub lease: LeaseId,
-    /// Index of its `LEASE_GRANTED`; `None` for a block that a holder appended.
+    /// Index of the `LEASE_GRANTED` entry, or `None` for a block that was appended by a holder of the lease.
     pub granted: Option<u64>,
-    /// Index of its `LEASE_REVOKED`.
+    /// Index of the `LEASE_REVOKED` entry, or `None` if the block is not revoked.
     pub revoked: Option<u64>,
-    /// Number of uses: `EFFECT_STARTED` and `FILE_TASK_STARTED` entries that name it. The runs of a
-    /// file task are not counted.
+    /// Number of `EFFECT_STARTED` and `FILE_TASK_STARTED` entries that refer to the block. The runs of a file task are not
+    /// counted in addition.
     pub used: u64,
 }
 
 impl LeaseRow {
-    /// Row of a block without any entry.
+    /// Creates the row for a block that no entry refers to.
     pub fn unknown(lease: LeaseId) -> Self {
         Self { lease, granted: None, revoked: None, used: 0 }
     }
 }
 
-/// One file task, computed from its entries.
+/// State of a file task, computed from its entries.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileTaskRow {
-    /// Id of the task.
+    /// Id of the file task.
     pub task: TaskName,
-    /// Index of its `FILE_TASK_STARTED`; `None` if it was refused before.
+    /// Index of the `FILE_TASK_STARTED` entry, or `None` if the task was refused before it started.
     pub started: Option<u64>,
-    /// Index of its `FILE_TASK_ENDED`.
+    /// Index of the `FILE_TASK_ENDED` entry, or `None` if the task has not ended.
     pub ended: Option<u64>,
 }
 
 impl FileTaskRow {
-    /// Returns true if it was started and has not ended.
+    /// Returns whether the task was started and has not ended yet.
     pub fn is_open(&self) -> bool {
         self.started.is_some() && self.ended.is_none()
     }
 }
 
-/// A signed checkpoint.
+/// Signed checkpoint of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignedCheckpoint {
-    /// Number of entries that it covers.
+    /// Number of entries covered by the checkpoint.
     pub size: u64,
-    /// The signed note.
+    /// Text of the checkpoint as a signed note.
     pub note: String,
 }
 
-/// A log that can be read.
+/// Read access to a log.
 pub trait Log {
-    /// Number of entries in the log.
+    /// Returns the number of entries in the log.
     ///
     /// # Errors
-    /// [`LedgerError`], as of everything here, if the store cannot be read.
+    /// Like all methods of this trait, returns [`LedgerError`] if the store cannot be read.
     fn size(&self) -> Result<u64, LedgerError>;
 
-    /// One entry.
+    /// Returns the entry with this index, or `None` if the log does not have it.
     ///
     /// # Errors
     /// See [`Log::size`].
     fn entry(&self, index: u64) -> Result<Option<Entry>, LedgerError>;
 
-    /// Returns one existing entry after a comparison with its recorded hash: the owner of the file
-    /// of a ledger can change its bytes.
+    /// Returns an existing entry after checking that its bytes match the recorded hash. The check is necessary because the
+    /// owner of the ledger file can change the bytes.
     ///
     /// # Errors
-    /// See [`Log::size`]; `Damaged` if it is missing or was changed.
+    /// See [`Log::size`]. Returns `Damaged` if the entry is missing or was changed.
     fn sound_entry(&self, index: u64) -> Result<Entry, LedgerError> {
         let damaged = |message: &str| LedgerError::entry(index, &message);
         let entry = self.entry(index)?.ok_or_else(|| damaged("it is missing"))?;
         match self.node(Node { level: 0, index })? == leaf_hash(&entry.body) {
             true => Ok(entry),
-            false => {
-                Err(damaged("its bytes do not have the hash that was recorded: it was changed"))
-            }
+            false => Err(damaged("its bytes do not match the recorded hash, so it was changed")),
         }
     }
 
-    /// At most `count` entries from `from` on.
+    /// Returns at most `count` entries, starting with the index `from`.
     ///
     /// # Errors
     /// See [`Log::size`].
     fn entries(&self, from: u64, count: u64) -> Result<Vec<Entry>, LedgerError>;
 
-    /// The hash of a complete subtree.
+    /// Returns the hash of a complete subtree of the Merkle tree.
     ///
     /// # Errors
-    /// See [`Log::size`]; `Damaged` if it is missing.
+    /// See [`Log::size`]. Returns `Damaged` if the hash is missing.
     fn node(&self, node: Node) -> Result<Digest, LedgerError>;
 
-    /// A document by its digest; the caller compares.
+    /// Returns the document that is stored under a digest. The caller must compare its actual digest.
     ///
     /// # Errors
     /// See [`Log::size`].
     fn blob(&self, digest: &Digest) -> Result<Option<Vec<u8>>, LedgerError>;
 
-    /// Returns the row of a run.
+    /// Returns the state of a run, or `None` if it was never started.
     ///
     /// # Errors
     /// See [`Log::size`].
     fn run(&self, run: RunId) -> Result<Option<RunRow>, LedgerError>;
 
-    /// The runs of a workspace that were started and have no end yet, oldest first.
+    /// Returns the runs in a workspace that were started and have not ended yet, oldest first.
     ///
     /// # Errors
     /// See [`Log::size`].
     fn open_runs(&self, workspace: WorkspaceId) -> Result<Vec<RunRow>, LedgerError>;
 
-    /// All attempts at a request, oldest first.
+    /// Returns the runs that attempted a request, oldest first.
     ///
     /// # Errors
     /// See [`Log::size`].
@@ -197,44 +195,44 @@ pub trait Log {
         request: &RequestKey,
     ) -> Result<Vec<RunRow>, LedgerError>;
 
-    /// Returns the row of a queued plan.
+    /// Returns the state of a queued plan, or `None` if it was never queued.
     ///
     /// # Errors
     /// See [`Log::size`].
     fn plan(&self, plan: RunId) -> Result<Option<PlanRow>, LedgerError>;
 
-    /// Returns the plans that can still be carried out, oldest first; also those that have expired.
+    /// Returns the plans that can still be carried out, oldest first. Plans that have expired are included.
     ///
     /// # Errors
     /// See [`Log::size`].
     fn open_plans(&self) -> Result<Vec<PlanRow>, LedgerError>;
 
-    /// The plans of a workspace, at most `count`, the newest first.
+    /// Returns at most `count` plans of a workspace, newest first.
     ///
     /// # Errors
     /// See [`Log::size`].
     fn newest_plans(&self, workspace: WorkspaceId, count: u64)
     -> Result<Vec<PlanRow>, LedgerError>;
 
-    /// Returns one block of a lease; `None` if no entry names it.
+    /// Returns the state of a lease block, or `None` if no entry refers to it.
     ///
     /// # Errors
     /// See [`Log::size`].
     fn lease(&self, lease: LeaseId) -> Result<Option<LeaseRow>, LedgerError>;
 
-    /// Returns one file task; `None` if no entry names it.
+    /// Returns the state of a file task, or `None` if no entry refers to it.
     ///
     /// # Errors
     /// See [`Log::size`].
     fn file_task(&self, task: &TaskName) -> Result<Option<FileTaskRow>, LedgerError>;
 
-    /// The file tasks that were started and have no end yet, oldest first.
+    /// Returns the file tasks that were started and have not ended yet, oldest first.
     ///
     /// # Errors
     /// See [`Log::size`].
     fn open_file_tasks(&self) -> Result<Vec<FileTaskRow>, LedgerError>;
 
-    /// Returns a step of a goal; `None` if no event names it.
+    /// Returns the state of a step of a goal, or `None` if no event refers to it.
     ///
     /// # Errors
     /// See [`Log::size`].
@@ -244,13 +242,13 @@ pub trait Log {
         step: &StepId,
     ) -> Result<Option<AgentStepRow>, LedgerError>;
 
-    /// Steps whose effect has started and has no outcome yet, in the order of their newest events.
+    /// Returns the steps whose effect was started and has no outcome yet, in the order of their newest events.
     ///
     /// # Errors
     /// See [`Log::size`].
     fn open_agent_steps(&self) -> Result<Vec<AgentStepRow>, LedgerError>;
 
-    /// Returns the newest event of a step of a plan; `None` if no event names it.
+    /// Returns the newest event of a step of a plan, or `None` if no event refers to it.
     ///
     /// # Errors
     /// See [`Log::size`].
@@ -260,44 +258,45 @@ pub trait Log {
         step: &StepId,
     ) -> Result<Option<AgentCurrentRow>, LedgerError>;
 
-    /// Indexes of all entries of the agent core about a goal, in the order of the log. Read them
-    /// with [`Log::sound_entry`].
+    /// Returns the indexes of all entries of the Agent Execution Core about a goal, in ascending order. Use
+    /// [`Log::sound_entry`] to read the entries.
     ///
     /// # Errors
     /// See [`Log::size`].
     fn agent_entries(&self, correlation: &CorrelationId) -> Result<Vec<u64>, LedgerError>;
 
-    /// Returns the goal that the key of a request is bound to: the first one with an event that
-    /// names it; `None` without such an event.
+    /// Returns the goal to which a request key is bound, which is the goal of the first event with this key. Returns `None` if
+    /// there is no such event.
     ///
     /// # Errors
     /// See [`Log::size`].
     fn agent_goal_of_request(&self, request: &Digest)
     -> Result<Option<CorrelationId>, LedgerError>;
 
-    /// Escalations that are not resolved, oldest first.
+    /// Returns the escalations that have not been resolved, oldest first.
     ///
     /// # Errors
     /// See [`Log::size`].
     fn unresolved_escalations(&self) -> Result<Vec<AgentEscalation>, LedgerError>;
 
-    /// Counters of the dispatches whose outcome is of the minute of `since` or of a later one.
+    /// Returns the counters for all dispatches whose outcome was recorded in the minute of `since` or later.
     ///
     /// # Errors
     /// See [`Log::size`].
     fn agent_slo(&self, since: Timestamp) -> Result<AgentSlo, LedgerError>;
 
-    /// Number of idempotency keys with more than one successful outcome. No store takes entries that lead to one.
+    /// Counts the idempotency keys that have more than one successful outcome. Stores reject entries that would lead to this,
+    /// so the count should be 0.
     ///
     /// # Errors
     /// See [`Log::size`].
     fn count_duplicate_effects(&self) -> Result<u64, LedgerError>;
 
-    /// Returns the indexes of the newest entries of a kind: at most `count` of those before the
-    /// entry `before`, the newest first. Those of `ACTION_ENDED`, `CATALOG_CHANGED`,
-    /// `ALERT_RAISED`, `ALERT_SEEN`, `HISTORY_FORGOTTEN`, `LEASE_GRANTED`, `LEASE_REVOKED` and
-    /// `SLO_WAIVED` are found at once; for another kind the whole log may be read. Read them with
-    /// [`Log::sound_entry`].
+    /// Returns the indexes of the newest entries of a kind, newest first.
+    ///
+    /// Returns at most `count` indexes, all of them below `before` if that is given. Lookups are fast for `ACTION_ENDED`,
+    /// `CATALOG_CHANGED`, `ALERT_RAISED`, `ALERT_SEEN`, `HISTORY_FORGOTTEN`, `LEASE_GRANTED`, `LEASE_REVOKED` and
+    /// `SLO_WAIVED`. For other kinds, the entire log may have to be read. Use [`Log::sound_entry`] to read the entries.
     ///
     /// # Errors
     /// See [`Log::size`].
@@ -308,19 +307,19 @@ pub trait Log {
         count: u64,
     ) -> Result<Vec<u64>, LedgerError>;
 
-    /// The checkpoint that covers the most.
+    /// Returns the checkpoint that covers the most entries, or `None` if there are no checkpoints.
     ///
     /// # Errors
     /// See [`Log::size`].
     fn newest_checkpoint(&self) -> Result<Option<SignedCheckpoint>, LedgerError>;
 
-    /// The checkpoints that cover at least `size` entries, at most `count`, the smallest first.
+    /// Returns at most `count` checkpoints that cover at least `size` entries, smallest first.
     ///
     /// # Errors
     /// See [`Log::size`].
     fn checkpoints(&self, size: u64, count: u64) -> Result<Vec<SignedCheckpoint>, LedgerError>;
 
-    /// Name of the log, from its first entry.
+    /// Returns the name of the log, which is stored in its first entry.
     ///
     /// # Errors
     /// See [`Log::size`].
@@ -328,7 +327,7 @@ pub trait Log {
         Ok(self.beginning()?.origin)
     }
 
-    /// Tenant of the log, which its first entry names.
+    /// Returns the tenant of the log, which is stored in its first entry.
     ///
     /// # Errors
     /// See [`Log::size`].
@@ -336,10 +335,10 @@ pub trait Log {
         Ok(self.beginning()?.tenant)
     }
 
-    /// First entry of the log.
+    /// Returns the content of the first entry, `LOG_STARTED`.
     ///
     /// # Errors
-    /// See [`Log::size`]; `Damaged` if it is missing or another.
+    /// See [`Log::size`]. Returns `Damaged` if the entry is missing or is not a `LOG_STARTED`.
     fn beginning(&self) -> Result<LogStarted, LedgerError> {
         let damaged = |message: String| LedgerError::Damaged { message };
         let first = self.entry(0)?.ok_or_else(|| damaged("it has no first entry".to_owned()))?;
@@ -350,7 +349,7 @@ pub trait Log {
         serde_json::from_value(value).map_err(|error| wrong(&error))
     }
 
-    /// The leases that were granted before the entry `before`, at most `count`, the newest first.
+    /// Returns at most `count` leases, newest first. If `before` is given, all of them were granted before that entry.
     ///
     /// # Errors
     /// See [`Log::sound_entry`].
@@ -368,12 +367,12 @@ pub trait Log {
                 )
                 | None => None,
             };
-            row.ok_or_else(|| LedgerError::entry(index, &"the lease that it grants is not known"))
+            row.ok_or_else(|| LedgerError::entry(index, &"the lease that it grants is unknown"))
         };
         granted.into_iter().map(row).collect()
     }
 
-    /// The right edge of the log as it was when it had `size` entries.
+    /// Returns the right edge of the Merkle tree as it was when the log had `size` entries.
     ///
     /// # Errors
     /// See [`Log::node`].

@@ -1,4 +1,4 @@
-//! Entries to append, and the checks that need no log.
+//! Entries to append to a log, and the checks that can be made without the log.
 
 use actum_core::Digest;
 use actum_record::ledger::{AgentEvent, AgentEventKind, EntryFacts, EntryKind};
@@ -7,19 +7,20 @@ use actum_record::merkle::leaf_hash;
 use crate::error::Refusal;
 use crate::limits::{BODY_BYTES_MAX, REQUEST_ENTRIES_MAX};
 
-/// Entry to append.
+/// Entry that has not been checked or appended yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewEntry {
     /// Kind of the entry.
     pub kind: EntryKind,
-    /// Its exact bytes.
+    /// Exact bytes of the entry.
     pub body: Vec<u8>,
-    /// The documents that it names and that the ledger may not hold yet.
+    /// Documents that the entry refers to and that may not be in the ledger yet.
     pub blobs: Vec<Vec<u8>>,
 }
 
-/// An entry whose bytes were checked, ready to be appended. A store keeps its body, its documents
-/// and its [`facts`](Self::facts), which follow from the body.
+/// Entry whose bytes have been checked, so that it is ready to be appended.
+///
+/// A store saves its body, its documents and its [`facts`](Self::facts), which are derived from the body.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Prepared {
     body: Vec<u8>,
@@ -28,19 +29,19 @@ pub struct Prepared {
     documents: Vec<(Digest, Vec<u8>)>,
 }
 
-/// Entries that are appended all or none.
+/// Entries that are appended either all or not at all.
 pub type Request = Vec<Prepared>;
 
-/// Index and hash of an appended entry.
+/// Position and hash of an entry after it was appended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Appended {
-    /// Its place, counted from 0.
+    /// Index of the entry, counted from 0.
     pub index: u64,
-    /// Its hash as a leaf of the Merkle tree.
+    /// Hash of the entry as a leaf of the Merkle tree.
     pub leaf: Digest,
 }
 
-/// Tests whether an event of a step starts or decides something, rather than ends a dispatch or a replay.
+/// Returns whether an event of a step starts or decides something, as opposed to ending a dispatch or a replay.
 fn starts_step(event: Option<&AgentEvent>) -> bool {
     match event {
         Some(AgentEvent::Execution(entry)) => match entry.event {
@@ -59,29 +60,30 @@ fn starts_step(event: Option<&AgentEvent>) -> bool {
 }
 
 impl Prepared {
-    /// Its exact bytes.
+    /// Returns the exact bytes of the entry.
     pub fn body(&self) -> &[u8] {
         &self.body
     }
 
-    /// Facts from its bytes: its kind, and the run, workspace, plan, request and documents that it
-    /// names.
+    /// Returns the facts that were parsed from the entry, such as its kind and the run, workspace, plan, request and
+    /// documents that it refers to.
     pub fn facts(&self) -> &EntryFacts {
         &self.facts
     }
 
-    /// Its hash as a leaf of the Merkle tree.
+    /// Returns the hash of the entry as a leaf of the Merkle tree.
     pub fn leaf(&self) -> Digest {
         self.leaf
     }
 
-    /// The documents that came with it, each with its digest. A store keeps those that it does not have yet.
+    /// Returns the documents that were supplied with the entry, with their digests. A store saves those that it does not
+    /// have yet.
     pub fn documents(&self) -> impl Iterator<Item = (Digest, &[u8])> {
         self.documents.iter().map(|(digest, bytes)| (*digest, &**bytes))
     }
 
-    /// Returns true if it starts something, rather than ends or answers it. A full store rejects
-    /// only such entries.
+    /// Returns whether the entry starts something, as opposed to ending or answering it. A full store rejects only entries
+    /// that start something.
     pub fn starts_something(&self) -> bool {
         match self.facts.kind {
             EntryKind::EffectStarted
@@ -93,7 +95,7 @@ impl Prepared {
             | EntryKind::AgentAccessDecided
             | EntryKind::AgentConfirmation => true,
             EntryKind::AgentExecution => starts_step(self.facts.agent.as_ref()),
-            // As a refused plan, the result of a task that was never started ends nothing.
+            // The result of a task that was never started does not end anything, just like a refused plan.
             EntryKind::FileTaskEnded => self.facts.follows.is_none(),
             EntryKind::LogStarted
             | EntryKind::EffectDone
@@ -110,10 +112,11 @@ impl Prepared {
         }
     }
 
-    /// Checks an entry.
+    /// Checks the bytes and the documents of an entry.
     ///
     /// # Errors
-    /// `NoEntry`, `TooLarge`, and `BlobUnnamed` for a document that the entry does not name.
+    /// Returns `NoEntry` if the body is invalid, `TooLarge` if the body or a document is too long, and `BlobUnnamed` if the
+    /// entry does not refer to one of the documents.
     pub fn new(entry: NewEntry) -> Result<Self, Refusal> {
         let NewEntry { kind, body, blobs } = entry;
         let longest = blobs.iter().map(Vec::len).chain([body.len()]).max().unwrap_or(0);
@@ -132,10 +135,10 @@ impl Prepared {
         Ok(Self { leaf: leaf_hash(&body), body, facts, documents })
     }
 
-    /// Checks entries that are appended all or none.
+    /// Checks entries that are appended either all or not at all.
     ///
     /// # Errors
-    /// See [`Prepared::new`]; `TooMany`.
+    /// Returns `TooMany` if there are too many entries, and otherwise the errors of [`Prepared::new`].
     pub fn all(entries: Vec<NewEntry>) -> Result<Request, Refusal> {
         if entries.len() > REQUEST_ENTRIES_MAX {
             return Err(Refusal::TooMany { entries: entries.len() });

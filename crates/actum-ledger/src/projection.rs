@@ -1,8 +1,9 @@
-//! Projection: runs, plans, the catalog, alerts and the agent core as they follow from the entries.
-//! It is a fold, with one step for appending, for storing and for verifying (AEC-8).
+//! Projection of the entries, which consists of the state of runs, plans, leases, file tasks, the catalog, alerts and the
+//! Agent Execution Core.
 //!
-//! A store asks [`ProjectionUpdate`] whether it takes the entries of a request, and stores the runs
-//! and plans that it returns, in the transaction of the entries.
+//! The projection is computed entry by entry. Appending and verifying use the same function for this (AEC-8). A store uses
+//! [`ProjectionUpdate`] to decide whether it accepts the entries of a request, and saves the resulting state in the same
+//! transaction as the entries.
 
 pub mod agent;
 mod alert;
@@ -31,20 +32,20 @@ pub(crate) use lease::after as lease_after;
 pub use plan::KnownPlan;
 pub(crate) use plan::after as plan_after;
 
-/// Facts about a run, and the hash of the entry that it began with.
+/// State of a run, and the hash of the entry that started it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Known {
-    /// Row computed from its entries.
+    /// State of the run, computed from its entries.
     pub row: RunRow,
-    /// Hash of its `EFFECT_STARTED`.
+    /// Hash of the `EFFECT_STARTED` entry of the run.
     pub leaf: Digest,
 }
 
-/// Computes a run after the entry `index` with the hash `leaf`, from its state before. `None` if
-/// the entry is about no run.
+/// Computes the state of a run after the entry `index` with the hash `leaf`, from its state before the entry. Returns
+/// `None` if the entry is not about a run.
 ///
 /// # Errors
-/// [`Refusal`] if the entry cannot follow.
+/// Returns [`Refusal`] if the entry is not allowed after the previous ones.
 pub(crate) fn after(
     before: Option<&Known>,
     facts: &EntryFacts,
@@ -102,7 +103,7 @@ pub(crate) fn after(
     }
 }
 
-/// Tests whether an open run can end with this entry.
+/// Checks that an open run can end with this entry.
 fn can_end(
     Known { row, leaf: started_leaf }: &Known,
     facts: &EntryFacts,
@@ -121,8 +122,8 @@ fn can_end(
     }
 }
 
-/// Runs, plans, lease blocks, file tasks and agent steps as they are after the entries of one
-/// request, before any of it is stored.
+/// State of the runs, plans, lease blocks, file tasks and agent steps that the entries of a request change. It is
+/// computed before anything is stored.
 #[derive(Debug, Default)]
 pub struct ProjectionUpdate {
     runs: BTreeMap<RunId, Known>,
@@ -130,58 +131,60 @@ pub struct ProjectionUpdate {
     leases: BTreeMap<LeaseId, LeaseRow>,
     file_tasks: BTreeMap<TaskName, KnownFileTask>,
     agent: AgentProjection,
-    /// The last change of the catalog among them.
+    /// Last catalog change among the entries of the request.
     catalog: Option<(u64, Digest)>,
-    /// Documents that came with them.
+    /// Documents that the request supplies.
     documents: Vec<Digest>,
 }
 
-/// Reader of the projection that a store has already, for the entries that it is to take next. A store reads it in the
-/// transaction that appends them, since nothing may be appended in between.
+/// Read access to the projection that a store has saved, for checking the entries to append next.
+///
+/// A store must read it in the transaction that appends the entries, so that no other entry can be appended in between.
 pub trait ProjectionReader {
-    /// Error of reading.
+    /// Error returned when the projection cannot be read.
     type Error;
 
-    /// A run, with the hash of its `EFFECT_STARTED`.
+    /// Returns the state of a run, with the hash of its `EFFECT_STARTED` entry.
     ///
     /// # Errors
-    /// Those of the store, as of everything here.
+    /// Like all methods of this trait, returns an error if the store cannot be read.
     fn known(&self, run: RunId) -> Result<Option<Known>, Self::Error>;
 
-    /// A plan, with the hashes of the entries that queued and answered it.
+    /// Returns the state of a plan, with the hashes of the entries that queued and answered it.
     ///
     /// # Errors
     /// See [`ProjectionReader::known`].
     fn known_plan(&self, plan: RunId) -> Result<Option<KnownPlan>, Self::Error>;
 
-    /// A block of a lease.
+    /// Returns the state of a lease block.
     ///
     /// # Errors
     /// See [`ProjectionReader::known`].
     fn known_lease(&self, lease: LeaseId) -> Result<Option<LeaseRow>, Self::Error>;
 
-    /// A file task, with the hash of the entry that started it.
+    /// Returns the state of a file task, with the hash of the entry that started it.
     ///
     /// # Errors
     /// See [`ProjectionReader::known`].
     fn known_file_task(&self, task: &TaskName) -> Result<Option<KnownFileTask>, Self::Error>;
 
-    /// Reader of the facts of earlier entries about the agent core.
+    /// Returns the reader for the projection of the Agent Execution Core.
     fn agent(&self) -> &dyn AgentReader<Error = Self::Error>;
 
-    /// Index and hash of the last `CATALOG_CHANGED`, or of the first entry if there was no change.
+    /// Returns the index and the hash of the last `CATALOG_CHANGED` entry, or those of the first entry of the log if the
+    /// catalog was never changed.
     ///
     /// # Errors
     /// See [`ProjectionReader::known`].
     fn newest_catalog(&self) -> Result<Option<(u64, Digest)>, Self::Error>;
 
-    /// Hash of the entry `index`, if that is an `ALERT_RAISED`.
+    /// Returns the hash of the entry with this index if it is an `ALERT_RAISED`.
     ///
     /// # Errors
     /// See [`ProjectionReader::known`].
     fn alert(&self, index: u64) -> Result<Option<Digest>, Self::Error>;
 
-    /// The run that made this attempt at a request.
+    /// Returns the run that made this attempt at a request.
     ///
     /// # Errors
     /// See [`ProjectionReader::known`].
@@ -192,7 +195,7 @@ pub trait ProjectionReader {
         attempt: u32,
     ) -> Result<Option<RunRow>, Self::Error>;
 
-    /// Returns true if a document is stored.
+    /// Returns whether the store contains a document.
     ///
     /// # Errors
     /// See [`ProjectionReader::known`].
@@ -200,10 +203,11 @@ pub trait ProjectionReader {
 }
 
 impl ProjectionUpdate {
-    /// Decides whether the entries of one request can follow a log of `size` entries.
+    /// Checks whether the entries of a request can be appended to a log that has `size` entries, and computes the state after
+    /// them.
     ///
     /// # Errors
-    /// Those of the reader; [`Refusal`] inside, if one of the entries cannot follow.
+    /// The outer result contains an error of the reader. The inner result contains a [`Refusal`] if an entry is not allowed.
     pub fn of_request<R: ProjectionReader>(
         stored: &R,
         entries: &[Prepared],
@@ -218,7 +222,7 @@ impl ProjectionUpdate {
         Ok(Ok(update))
     }
 
-    /// Applies the next entry and its documents.
+    /// Checks and applies the next entry of the request, with its documents.
     fn admit<R: ProjectionReader>(
         &mut self,
         stored: &R,
@@ -240,7 +244,7 @@ impl ProjectionUpdate {
         Ok(Ok(()))
     }
 
-    /// Applies the next entry if it is about the agent core.
+    /// Checks and applies the next entry if it belongs to the Agent Execution Core.
     fn admit_agent<R: ProjectionReader>(
         &mut self,
         stored: &R,
@@ -357,27 +361,27 @@ impl ProjectionUpdate {
         Ok(Ok(()))
     }
 
-    /// The runs that the entries are about, as they are now: to be stored.
+    /// Returns the new state of the runs that the entries change, for the store to save.
     pub fn runs(&self) -> impl Iterator<Item = &Known> {
         self.runs.values()
     }
 
-    /// The plans that the entries are about, as they are now: to be stored.
+    /// Returns the new state of the plans that the entries change, for the store to save.
     pub fn plans(&self) -> impl Iterator<Item = &KnownPlan> {
         self.plans.values()
     }
 
-    /// The lease blocks that the entries are about, as they are now: to be stored.
+    /// Returns the new state of the lease blocks that the entries change, for the store to save.
     pub fn leases(&self) -> impl Iterator<Item = &LeaseRow> {
         self.leases.values()
     }
 
-    /// Changes of the entries to the agent core, to be stored.
+    /// Returns the changes that the entries make to the Agent Execution Core, for the store to save.
     pub fn agent(&self) -> &AgentProjection {
         &self.agent
     }
 
-    /// The file tasks that the entries are about, as they are now: to be stored.
+    /// Returns the new state of the file tasks that the entries change, for the store to save.
     pub fn file_tasks(&self) -> impl Iterator<Item = &KnownFileTask> {
         self.file_tasks.values()
     }

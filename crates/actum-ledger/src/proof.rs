@@ -1,4 +1,4 @@
-//! Proofs about a log, from the hashes that it keeps. Their verifier is in `actum-gate`.
+//! Merkle proofs about a log, computed from its stored hashes. The proofs are verified in `actum-gate`.
 
 use actum_core::Digest;
 use actum_record::merkle;
@@ -6,11 +6,11 @@ use actum_record::merkle;
 use crate::error::LedgerError;
 use crate::log::Log;
 
-/// Returns the proof that entry `index` is in the log as it was when it had `size` entries. `None`
-/// if it is not, or if there are fewer.
+/// Returns the proof that the log included entry `index` when it had `size` entries. Returns `None` if `index` is not
+/// below `size`, or if the log has fewer than `size` entries.
 ///
 /// # Errors
-/// [`LedgerError`] if the log cannot be read.
+/// Returns [`LedgerError`] if the log cannot be read.
 pub fn inclusion(log: &dyn Log, size: u64, index: u64) -> Result<Option<Vec<Digest>>, LedgerError> {
     if size > log.size()? {
         return Ok(None);
@@ -18,8 +18,8 @@ pub fn inclusion(log: &dyn Log, size: u64, index: u64) -> Result<Option<Vec<Dige
     merkle::inclusion_proof(size, index, |node| log.node(node))
 }
 
-/// Returns the proof that the log of `old` entries is the beginning of the log of `size` entries.
-/// `None` if `old` is 0 or more than `size`, or if there are fewer.
+/// Returns the proof that the log with `size` entries starts with the log of `old` entries. Returns `None` if `old` is 0
+/// or greater than `size`, or if the log has fewer than `size` entries.
 ///
 /// # Errors
 /// See [`inclusion`].

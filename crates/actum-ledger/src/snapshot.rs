@@ -1,4 +1,4 @@
-//! Snapshot of a log at one moment, for readers and verification.
+//! Snapshot of a log at a single point in time, for readers and verification.
 
 use std::collections::HashMap;
 use std::ops::{Range, RangeInclusive};
@@ -14,26 +14,26 @@ use crate::log::{LeaseRow, Log};
 use crate::projection::agent::AgentProjection;
 use crate::projection::{Known, KnownFileTask, KnownPlan};
 
-/// Opens a snapshot of one log as it is now, on any thread.
+/// Function that opens a snapshot of the current state of a log. It can be called on any thread.
 pub type OpenSnapshot = Arc<dyn Fn() -> Result<Box<dyn Snapshot>, LedgerError> + Send + Sync>;
 
-/// A log as it was at one moment. No writer waits for it.
+/// State of a log at a single point in time. An open snapshot never blocks a writer.
 ///
-/// Beside the queries it returns what [`verify`](crate::verify::verify) reads: every entry and
-/// document with all that is stored beside its bytes. The tables and indexes are private to a
-/// store, so it compares these itself with what follows from the entries.
+/// In addition to the queries of [`Log`], a snapshot provides the data that [`verify`](crate::verify::verify) reads, which
+/// is every entry and document with its stored metadata. The tables and indexes are private to the store. Each store
+/// therefore checks them itself against the state that was computed from the entries.
 pub trait Snapshot: Log + Send {
-    /// Returns a function that opens other snapshots of the same log, so that several threads can
-    /// read. Each may be of a later moment.
+    /// Returns a function that opens further snapshots of the same log, so that several threads can read it. They may
+    /// show a later state of the log.
     fn opener(&self) -> OpenSnapshot;
 
-    /// Counts the entries. The count is that of [`size`](Log::size), unless some are missing.
+    /// Counts the stored entries. The count is equal to [`size`](Log::size), unless entries are missing.
     ///
     /// # Errors
-    /// [`LedgerError`] if the store cannot be read, as of everything here.
+    /// Like all methods of this trait, returns [`LedgerError`] if the store cannot be read.
     fn count_entries(&self) -> Result<u64, LedgerError>;
 
-    /// Calls `visit` with the stored entries of a range of indexes, in their order. Missing ones are left out.
+    /// Calls `visit` with the stored entries in a range of indexes, in ascending order. Missing entries are skipped.
     ///
     /// # Errors
     /// See [`Snapshot::count_entries`].
@@ -43,8 +43,8 @@ pub trait Snapshot: Log + Send {
         visit: &mut dyn FnMut(StoredEntry<'_>),
     ) -> Result<(), LedgerError>;
 
-    /// Calls `visit` with the stored documents of a range of numbers, in their order. A store
-    /// counts its documents from 0 in the order in which they came.
+    /// Calls `visit` with the stored documents in a range of numbers, in ascending order. A store numbers its documents
+    /// from 0, in the order in which they were added.
     ///
     /// # Errors
     /// See [`Snapshot::count_entries`].
@@ -54,50 +54,50 @@ pub trait Snapshot: Log + Send {
         visit: &mut dyn FnMut(StoredDocument<'_>),
     ) -> Result<(), LedgerError>;
 
-    /// Finds deviations of the tables, indexes and rules of the store from those that this version
-    /// of the store makes.
+    /// Checks that the tables, indexes and triggers of the store are defined as this version of actum creates them, and
+    /// returns the differences.
     ///
     /// # Errors
     /// See [`Snapshot::count_entries`].
     fn check_structure(&self) -> Result<Vec<Finding>, LedgerError>;
 
-    /// Finds deviations of the stored runs, plans, leases, file tasks, rows of the agent core and
-    /// indexes of entries from what follows from the entries.
+    /// Checks the stored runs, plans, leases, file tasks, agent rows and entry indexes against the state that was computed
+    /// from the entries, and returns the differences.
     ///
     /// # Errors
     /// See [`Snapshot::count_entries`].
     fn check_projection(&self, expected: &Projection<'_>) -> Result<Vec<Finding>, LedgerError>;
 
-    /// Finds deviations of the index of documents by digest from the documents themselves, `kept`,
-    /// which are all that [`scan_documents`](Self::scan_documents) returned.
+    /// Checks the index that finds documents by their digest, and returns the differences. `kept` must contain all
+    /// documents that [`scan_documents`](Self::scan_documents) has returned.
     ///
     /// # Errors
     /// See [`Snapshot::count_entries`].
     fn check_document_index(&self, kept: &[KeptDocument]) -> Result<Vec<Finding>, LedgerError>;
 }
 
-/// An entry with all that a store keeps beside its bytes. All of it follows from them.
+/// Entry in the form in which it is stored, with metadata that a store derives from its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredEntry<'a> {
-    /// Its place, counted from 0.
+    /// Index of the entry, counted from 0.
     pub index: u64,
-    /// Name of its kind; `None` if it is not text.
+    /// Name of the entry's kind, or `None` if the stored value is not text.
     pub kind: Option<&'a str>,
-    /// Its fields, in the order of [`StoredEntry::FIELDS`].
+    /// Stored fields of the entry, in the order of [`StoredEntry::FIELDS`].
     pub fields: [Field<'a>; 6],
-    /// Hashes of the subtrees that it completes, side by side, its own first; `None` if they are
-    /// not bytes.
+    /// Concatenated hashes of the Merkle subtrees that the entry completes, starting with its own hash. `None` if the
+    /// stored value is not a byte string.
     pub nodes: Option<&'a [u8]>,
-    /// Its exact bytes.
+    /// Exact bytes of the entry.
     pub body: StoredBytes<'a>,
 }
 
 impl StoredEntry<'_> {
-    /// Names of the fields that a store keeps of an entry.
+    /// Names of the fields that a store saves for every entry.
     pub const FIELDS: [&'static str; 6] =
         ["time", "run", "workspace", "request", "attempt", "status"];
 
-    /// Returns the fields that a store must keep of an entry with these `facts`.
+    /// Returns the field values that a store must save for an entry with these facts.
     pub fn fields_of(facts: &EntryFacts) -> [Field<'_>; 6] {
         let number = |bits: Option<u64>| {
             bits.map_or(Field::Missing, |bits| Field::Integer(bits.cast_signed()))
@@ -118,67 +118,67 @@ fn text(text: Option<&str>) -> Field<'_> {
     text.map_or(Field::Missing, |text| Field::Text(text.as_bytes()))
 }
 
-/// A field of a stored entry.
+/// Value of a field of a stored entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field<'a> {
-    /// The node has no value.
+    /// The field has no value.
     Missing,
-    /// A number. Ids are stored as their bits.
+    /// Integer. The ids of runs and workspaces are stored as their bits.
     Integer(i64),
-    /// A text, as its bytes.
+    /// Text, as bytes that may not be valid UTF-8.
     Text(&'a [u8]),
-    /// A value of another type, which no field of an entry has.
+    /// Value of a type that is invalid for every field of an entry.
     Other,
 }
 
-/// Bytes that a store keeps.
+/// Stored bytes of an entry or document, or the reason why they cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StoredBytes<'a> {
-    /// The bytes, unpacked.
+    /// Complete bytes after decompression.
     Whole(&'a [u8]),
-    /// The stored value is not bytes.
+    /// The stored value is not a byte string.
     Missing,
-    /// The stored bytes cannot be unpacked, for this reason.
+    /// The stored bytes cannot be decompressed. Contains the error message.
     Unreadable(String),
 }
 
-/// A document as a store keeps it.
+/// Document in the form in which it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredDocument<'a> {
-    /// Its number, counted from 0.
+    /// Number of the document, counted from 0.
     pub number: i64,
-    /// The bytes of its name, which should be its digest.
+    /// Name under which the document is stored. Should be the bytes of its digest.
     pub name: &'a [u8],
-    /// Its bytes.
+    /// Bytes of the document.
     pub bytes: StoredBytes<'a>,
 }
 
-/// Number and name of a document.
+/// Number and name of a stored document, without its bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptDocument {
-    /// Its number, counted from 0.
+    /// Number of the document, counted from 0.
     pub number: i64,
-    /// Its name.
+    /// Name under which the document is stored.
     pub name: DocumentName,
 }
 
 /// Name under which a document is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DocumentName {
-    /// A digest.
+    /// Name that has the length of a digest.
     Digest(Digest),
-    /// Bytes that are not a digest, or no bytes.
+    /// Name of any other length, including an empty one. It is always invalid.
     Other(Vec<u8>),
 }
 
 impl DocumentName {
-    /// Reads a name as it is stored.
+    /// Parses the stored name of a document.
     pub fn from_bytes(bytes: &[u8]) -> Self {
         let digest = bytes.try_into().map(Digest::from_bytes);
         digest.map_or_else(|_| Self::Other(bytes.to_owned()), Self::Digest)
     }
 
-    /// The stored bytes.
+    /// Returns the bytes of the name as they are stored.
     pub fn as_bytes(&self) -> &[u8] {
         match self {
             Self::Digest(digest) => digest.as_bytes(),
@@ -187,19 +187,20 @@ impl DocumentName {
     }
 }
 
-/// Runs, plans, leases, file tasks, the agent core and kinds of entries as they follow from all entries of a log.
+/// State of a log as computed from all of its entries, to be compared with the state that a store has saved.
 #[derive(Debug, Clone, Copy)]
 pub struct Projection<'a> {
-    /// Each run.
+    /// State of each run.
     pub runs: &'a HashMap<RunId, Known>,
-    /// Each plan.
+    /// State of each plan.
     pub plans: &'a HashMap<RunId, KnownPlan>,
-    /// Each lease block that an entry names.
+    /// State of each lease block that an entry refers to.
     pub leases: &'a HashMap<LeaseId, LeaseRow>,
-    /// Each file task.
+    /// State of each file task.
     pub file_tasks: &'a HashMap<TaskName, KnownFileTask>,
-    /// Steps, decisions and counters of the agent core.
+    /// Steps, decisions and counters of the Agent Execution Core.
     pub agent: &'a AgentProjection,
-    /// Entries of the kinds that [`newest_of_kind`](Log::newest_of_kind) finds at once, in the order of the log.
+    /// Kind and index of all entries that [`newest_of_kind`](Log::newest_of_kind) finds by an index, in the order of the
+    /// log.
     pub indexed: &'a [(EntryKind, u64)],
 }

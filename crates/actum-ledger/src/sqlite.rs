@@ -1,4 +1,4 @@
-//! A ledger in an SQLite database: WAL, one `fdatasync` an append.
+//! Store that keeps a ledger in an SQLite database. It uses WAL mode, and needs only one `fdatasync` for an append.
 
 mod agent;
 mod append;
@@ -34,29 +34,31 @@ use fault::fault;
 pub use snapshot::SqliteSnapshot;
 pub(crate) use snapshot::open as open_snapshot;
 
-/// The name of the database in the directory of a tenant.
+/// File name of the database in the ledger directory of a tenant.
 pub const DATABASE: &str = "ledger.db";
-/// Limit of the wait for a database that another program has locked, in seconds. Our own processes
-/// wait for each other elsewhere.
+/// Maximum time in seconds to wait for a database that another program has locked. Processes of actum wait for each other
+/// in a separate queue, up to [`TURN_SECONDS_MAX`].
 pub const LOCKED_SECONDS_MAX: u64 = 10;
-/// Limit of each wait of our own processes for each other, in seconds: one in the queue, and one
-/// for the lock of the database. It is far longer than all of them together take, but not endless
-/// behind a stopped process.
+/// Maximum time in seconds that a process of actum waits for others, first in the queue and then again for the lock.
+///
+/// The limit is far longer than all waiting processes normally need together. It only ensures that a suspended process
+/// does not block the others forever.
 pub const TURN_SECONDS_MAX: u64 = 30;
 
-/// Number of transactions between two looks at the length of the log of the database.
+/// Number of transactions after which the length of the write-ahead log is checked again.
 const TRANSACTIONS_UNSEEN: u32 = 8;
 
-/// Options of a database.
+/// Options for opening or creating a ledger database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SqliteOptions {
-    /// The size of its pages in bytes, when it is made.
+    /// Page size in bytes with which a new database is created.
     pub page_bytes: u32,
-    /// Limit of the pages in the log of the database, after which they are taken over. The first
-    /// process to open it after all others have closed it reads that log; taking it over costs
-    /// three syncs.
+    /// Number of pages in the write-ahead log at which they are moved to the database file.
+    ///
+    /// A high limit makes it slower to open a database that no other process has open, because SQLite then reads the log.
+    /// A low limit slows down appends, because every move costs three syncs.
     pub log_pages: u32,
-    /// Limit of each of the two waits for a turn, in seconds.
+    /// Maximum time in seconds for each of the two waits for other processes, see [`TURN_SECONDS_MAX`].
     pub turn_seconds: u64,
 }
 
@@ -66,30 +68,30 @@ impl Default for SqliteOptions {
     }
 }
 
-/// A ledger in a directory of its own.
+/// Ledger in an SQLite database, opened for reading and appending.
 #[derive(Debug)]
 pub struct SqliteStore {
     link: Link,
-    /// Files that the path leads to.
+    /// Identities of the database files, to detect when one of them is removed or replaced.
     files: Files,
     turnstile: FairLock,
     options: SqliteOptions,
-    /// The edge of the log as this connection last saw it.
+    /// Frontier of the Merkle tree when this connection last read or changed it.
     frontier: Option<Frontier>,
-    /// Transactions since the length of the log of the database was looked at.
+    /// Number of transactions since the length of the write-ahead log was last checked.
     unseen: u32,
-    /// Size in bytes from which on nothing new is started.
+    /// Size of the database in bytes from which entries that start something new are refused.
     bytes_max: u64,
-    /// A commit failed: nothing more is appended through this connection.
+    /// Whether the connection must be replaced before the next write, because a commit or a rollback failed.
     is_spent: bool,
 }
 
 impl SqliteStore {
-    /// Opens the ledger in `directory`, which must exist. A missing ledger is made, with the entry
-    /// that `first` returns from 64 random bits.
+    /// Opens the ledger in an existing directory, or creates it if it is missing. A new ledger starts with the entry that
+    /// `first` creates from 64 random bits.
     ///
     /// # Errors
-    /// [`LedgerError`]; nothing was changed then.
+    /// Returns [`LedgerError`] if the ledger cannot be opened or created. No entries were changed in this case.
     pub fn open(
         directory: &Path,
         options: SqliteOptions,
@@ -113,13 +115,13 @@ impl SqliteStore {
         Ok(Self { link, files, turnstile, options, frontier, unseen, bytes_max, is_spent })
     }
 
-    /// Path of the database.
+    /// Returns the path of the database file.
     pub fn path(&self) -> &Path {
         &self.link.path
     }
 
-    /// Begins or ends a transaction that reads. A spent connection has none: it may still be inside
-    /// the transaction that could not be committed.
+    /// Begins or ends a read transaction. Does nothing if an earlier commit or rollback failed, because the connection may
+    /// still be inside that transaction.
     fn transact(&self, sql: &str) -> Result<(), LedgerError> {
         if self.is_spent {
             return Ok(());
@@ -129,7 +131,7 @@ impl SqliteStore {
     }
 }
 
-/// A connection that may write.
+/// Opens a connection for reading and writing, and sets it up for durable appends.
 fn connect(path: &Path) -> Result<Link, LedgerError> {
     let link = Link::to(path, path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     schema::check(&link.connection, path, Purpose::Write)?;
@@ -186,7 +188,7 @@ impl Store for SqliteStore {
         Some(snapshot::opener(directory.to_owned()))
     }
 
-    /// One transaction for all reads, which takes the locks of the database once.
+    /// Begins a read transaction, so that the following reads see the same state and lock the database only once.
     fn begin_snapshot(&mut self) -> Result<(), LedgerError> {
         self.transact("BEGIN")
     }
@@ -202,7 +204,7 @@ impl Store for SqliteStore {
 
     fn tidy(&mut self) -> Result<(), LedgerError> {
         self.unseen = self.unseen.saturating_add(1);
-        // The first time, since processes that append once must not leave it to each other.
+        // Always check the log on the first call. Otherwise, processes that append only once would each leave it to the next.
         if self.unseen < TRANSACTIONS_UNSEEN {
             return Ok(());
         }

@@ -1,61 +1,59 @@
-//! The port of a log that can be appended to.
+//! Interface of the stores that a log can be kept in.
 //!
-//! A store in another crate implements [`Log`] and [`Store`], decides by
-//! [`ProjectionUpdate`](crate::projection::ProjectionUpdate) which entries it takes, and passes the suite in
-//! [`conformance`](crate::conformance). Two exist: SQLite, and one in memory, in the tests of this crate.
+//! A store in a different crate must implement [`Log`] and [`Store`], and pass the suite in
+//! [`conformance`](crate::conformance). It must use [`ProjectionUpdate`](crate::projection::ProjectionUpdate) to decide which
+//! entries to accept. Two implementations exist, one with SQLite and an in-memory store in the tests of this crate.
 
 use crate::error::{LedgerError, Refusal};
 use crate::log::{Log, SignedCheckpoint};
 use crate::new_entry::{Appended, Request};
 use crate::snapshot::OpenSnapshot;
 
-/// A log that can be appended to.
+/// Log that supports appending, in addition to the queries of [`Log`].
 pub trait Store: Log + Send {
-    /// Appends in one durable transaction. Each request is taken or refused as a whole, and a
-    /// refused one does not keep the others out.
+    /// Appends requests in a durable transaction, and returns the result of each request. A request is accepted completely
+    /// or not at all, and a refused request does not affect the others.
     ///
     /// # Errors
-    /// [`LedgerError`] if none of them was appended; `OutcomeUnknown` if that is not known.
+    /// Returns [`LedgerError`] if no request was appended. The error is `OutcomeUnknown` if requests may have been appended.
     fn append(
         &mut self,
         requests: &[Request],
     ) -> Result<Vec<Result<Vec<Appended>, Refusal>>, LedgerError>;
 
-    /// Keeps a signed checkpoint, which must cover more than the newest one and no more than the
-    /// log has.
+    /// Stores a signed checkpoint. It must cover more entries than the newest checkpoint, but not more than the log contains.
     ///
     /// # Errors
     /// See [`Store::append`].
     fn put_checkpoint(&mut self, checkpoint: &SignedCheckpoint) -> Result<(), LedgerError>;
 
-    /// Sets the most bytes that the log may have before it takes no new run, plan, action, lease,
-    /// file task or agent step. Entries that end a started one are always taken. A log in memory
-    /// has no limit.
+    /// Sets the size of the log in bytes from which it accepts no new run, plan, action, lease, file task or agent step.
+    ///
+    /// Entries that end something are always accepted. An in-memory store does not need a limit.
     fn limit(&mut self, _bytes_max: u64) {}
 
-    /// Makes all readable entries durable: a process may have been ended before it did so itself.
+    /// Makes all readable entries durable, including those of a process that was killed before it could do so itself.
     ///
     /// # Errors
-    /// [`LedgerError`] if the system fails.
+    /// Returns [`LedgerError`] if the system reports an error.
     fn make_durable(&mut self) -> Result<(), LedgerError> {
         Ok(())
     }
 
-    /// Rebuilds `agent_execution_current` from `agent_execution_ledger`, and returns the number of
-    /// its rows (AEC-8). A store without these tables returns the number of rows that it would
-    /// have.
+    /// Rebuilds `agent_execution_current` from `agent_execution_ledger`, and returns the number of rebuilt rows (AEC-8). A
+    /// store without these tables returns the number of rows that the table would have.
     ///
     /// # Errors
     /// See [`Store::append`].
     fn rebuild_agent_current(&mut self) -> Result<u64, LedgerError>;
 
-    /// Returns a function that opens snapshots of the same log beside this store, from any thread.
-    /// `None` if readers of this process can only share the store with its writer.
+    /// Returns a function that opens snapshots of the log on any thread, independently of this store. Returns `None` if
+    /// readers have to share the store with its writer.
     fn opener(&self) -> Option<OpenSnapshot> {
         None
     }
 
-    /// Keeps all reads up to [`Store::end_snapshot`] at one moment. Nothing is appended in between.
+    /// Makes all reads until [`Store::end_snapshot`] show the same state of the log. The caller must not append in between.
     ///
     /// # Errors
     /// See [`Log::size`].
@@ -63,15 +61,15 @@ pub trait Store: Log + Send {
         Ok(())
     }
 
-    /// Ends what [`Store::begin_snapshot`] began.
+    /// Ends the reads that [`Store::begin_snapshot`] started, so that later reads show new entries again.
     ///
     /// # Errors
-    /// See [`Log::size`]; the store is no longer used then.
+    /// See [`Log::size`]. After an error, the store must not be used any longer.
     fn end_snapshot(&mut self) -> Result<(), LedgerError> {
         Ok(())
     }
 
-    /// Gets ready what the next append will need, while no caller waits for an answer.
+    /// Prepares the next append, for example by filling caches. Called while no caller is waiting.
     ///
     /// # Errors
     /// See [`Log::size`].
@@ -79,7 +77,7 @@ pub trait Store: Log + Send {
         Ok(())
     }
 
-    /// Does deferred work while no caller waits for an answer.
+    /// Performs deferred maintenance, such as emptying a write-ahead log. Called while no caller is waiting.
     ///
     /// # Errors
     /// See [`Log::size`].

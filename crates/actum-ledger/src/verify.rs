@@ -1,8 +1,7 @@
-//! The whole verification of a log: all stored data is computed again from the exact bytes of its
-//! entries (AEC-8, AEC-11), and compared.
+//! Verification of a log. All stored data is recomputed from the exact bytes of the entries and compared (AEC-8, AEC-11).
 //!
-//! It cannot find a log that the holder of the checkpoint key rewrote from the first changed entry
-//! on. Nor can it find entries taken off the end that no available checkpoint covers.
+//! Verification has two limits. The holder of the checkpoint key can rewrite a log from some entry on without being
+//! detected. Entries can also be removed from the end if no available checkpoint covers them.
 
 mod chunk;
 mod documents;
@@ -28,56 +27,56 @@ pub(crate) use fold::Fold;
 pub(crate) use signatures::SignatureKind;
 pub use signatures::{Checks, EntryCheck, NoteCheck, Receipts};
 
-/// Limit of the threads that read and hash, if the machine has as many processors.
+/// Maximum number of threads that read and hash in parallel. Fewer are used if the machine has fewer processors.
 const THREADS_MAX: usize = 8;
-/// Chunks that may wait to be folded, of all threads.
+/// Maximum number of chunks that all threads together may have read ahead.
 const WAITING: usize = 8;
-/// Checkpoints that are read at once.
+/// Maximum number of checkpoints that are loaded at the same time.
 const CHECKPOINTS: u64 = 1024;
 
-/// Result of a verification.
+/// Result of verifying a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use]
 pub struct Verification {
-    /// The name of the log, if it has one.
+    /// Name of the log, or `None` if it cannot be read from the first entry.
     pub origin: Option<String>,
-    /// Number of entries.
+    /// Number of entries in the log.
     pub entries: u64,
-    /// The root of its Merkle tree.
+    /// Root hash of the log's Merkle tree.
     pub root: Digest,
-    /// Runs that were started.
+    /// Number of runs that were started.
     pub runs: u64,
-    /// Runs that have no end yet.
+    /// Number of runs that have not ended yet.
     pub open_runs: u64,
-    /// Documents.
+    /// Number of stored documents.
     pub documents: u64,
-    /// Signed checkpoints.
+    /// Number of signed checkpoints.
     pub checkpoints: u64,
-    /// Number of entries that the newest of them covers.
+    /// Number of entries covered by the newest valid checkpoint.
     pub covered: u64,
-    /// Receipts whose own signature was checked, and counts.
+    /// Number of receipts whose own signature was checked and is valid.
     pub receipts: u64,
-    /// Number of entries with an earlier time than the one before. They show a changed clock, and
-    /// prove nothing about the log.
+    /// Number of entries whose time is considerably earlier than that of the previous entry. This indicates that a clock was
+    /// changed, but is not a problem of the log.
     pub steps_back: u64,
-    /// Entries that list or change the keys: `LOG_STARTED` and `KEY_ROTATED`.
+    /// Indexes of the entries that list or change the keys, which are `LOG_STARTED` and `KEY_ROTATED`.
     pub key_entries: Vec<u64>,
-    /// Findings, at most [`Verification::FINDINGS_MAX`].
+    /// Inconsistencies that were found, at most [`Verification::FINDINGS_MAX`] of them.
     pub findings: Vec<Finding>,
-    /// Number of further findings.
+    /// Number of findings that were omitted because there were too many.
     pub findings_left_out: u64,
 }
 
 impl Verification {
-    /// Limit of the findings that are reported one by one.
+    /// Maximum number of findings that are reported individually.
     pub const FINDINGS_MAX: usize = 100;
 
-    /// Returns true if nothing is wrong.
+    /// Returns whether the verification found no inconsistencies.
     pub fn is_sound(&self) -> bool {
         self.findings.is_empty()
     }
 
-    /// Adds another finding.
+    /// Adds a finding, or only counts it if there are already [`Verification::FINDINGS_MAX`] findings.
     pub fn tell(&mut self, subject: Subject, message: String) {
         if self.findings.len() < Self::FINDINGS_MAX {
             self.findings.push(Finding { subject, message });
@@ -87,11 +86,11 @@ impl Verification {
     }
 }
 
-/// Verifies a log as it is in `view`, in any store. `checks` verifies the signatures of each
-/// checkpoint, and of entries; `progress` receives the number of entries done.
+/// Verifies the log in a snapshot of any store. `checks` verifies the signatures of checkpoints and entries. `progress` is
+/// called with the number of entries processed so far.
 ///
 /// # Errors
-/// [`LedgerError`] if it cannot be read to the end, as in a damaged database.
+/// Returns [`LedgerError`] if the log cannot be read completely, for example because the database is damaged.
 pub fn verify(
     view: &dyn Snapshot,
     checks: &mut Checks<'_>,
@@ -130,8 +129,8 @@ pub fn verify(
     let (stretches, rest) = documents::stretches(fold.named().len());
     let mut documents = Documents::default();
     let (mut rows, mut projected) = (Vec::new(), Vec::new());
-    // The other threads read documents while this one checks the runs. Only this snapshot knows
-    // what they were at the moment of the view.
+    // Other threads read the documents while this thread checks the projection. Only this snapshot shows the projection
+    // in the state that is being verified, because theirs may be newer.
     in_order(
         view,
         (&stretches, stretches.len()),
@@ -164,11 +163,11 @@ pub fn verify(
     Ok(fold.finish(origin, root, documents, (count, covered)))
 }
 
-/// Entries that may be missing in a log that is looked through to its last one.
+/// Maximum number of missing entries for which a log is still verified up to its last index.
 const MISSING_MAX: u64 = 1024;
 
-/// Number of entries to look for: as many as the number of the last one says, if there are nearly
-/// as many.
+/// Returns the number of entries to verify. It is derived from the index of the last entry, or from the number of stored
+/// entries if far too many are missing. The latter case is reported as a finding.
 fn plausible_size(view: &dyn Snapshot, fold: &mut Fold) -> Result<u64, LedgerError> {
     let size = view.size()?;
     let rows = view.count_entries()?;
@@ -176,23 +175,23 @@ fn plausible_size(view: &dyn Snapshot, fold: &mut Fold) -> Result<u64, LedgerErr
         return Ok(size);
     }
     let last = size.saturating_sub(1);
-    fold.tell(Subject::Log, format!("it has {rows} entries, and the last has the number {last}"));
+    fold.tell(Subject::Log, format!("there are only {rows} entries, but the last index is {last}"));
     Ok(rows)
 }
 
-/// Tests whether the log as it was when `kept` was signed is the beginning of the present one; if
-/// not, returns the contradiction. The caller has verified the signature.
+/// Checks that the log still starts with the entries that a saved checkpoint covers. The inner result contains a message if
+/// it does not. The caller must have verified the signature of the checkpoint.
 ///
 /// # Errors
-/// [`LedgerError`] if the log cannot be read.
+/// Returns [`LedgerError`] if the log cannot be read.
 pub fn compare(log: &dyn Log, kept: &Checkpoint) -> Result<Result<(), String>, LedgerError> {
     let (origin, size) = (log.origin()?, log.size()?);
     let root = if kept.size <= size { Some(log.frontier(kept.size)?.root()) } else { None };
     Ok(compared(kept, &origin, size, root))
 }
 
-/// Compares a log with these facts as [`compare`] does; `root` is that of as many entries as `kept`
-/// covers.
+/// Performs the comparison for [`compare`]. `root` is the root hash of the first `kept.size` entries of the log, if it has
+/// that many.
 pub(crate) fn compared(
     kept: &Checkpoint,
     origin: &str,
@@ -200,20 +199,22 @@ pub(crate) fn compared(
     root: Option<Digest>,
 ) -> Result<(), String> {
     if kept.origin != origin {
-        return Err(format!("it is of another log, `{}`", Quoted(kept.origin.as_bytes())));
+        return Err(format!("it belongs to a different log, `{}`", Quoted(kept.origin.as_bytes())));
     }
     if kept.size > size {
         let lost = kept.size.saturating_sub(size);
-        return Err(format!("it covers {} entries, so {lost} were cut off", kept.size));
+        return Err(format!("it covers {} entries, but the last {lost} are missing", kept.size));
     }
     match root == Some(kept.root) {
         true => Ok(()),
-        false => Err(format!("the first {} entries are other ones now", kept.size)),
+        false => Err(format!("the first {} entries have changed", kept.size)),
     }
 }
 
-/// Reads `jobs` in several threads, and takes their results in the order of the jobs. Each thread
-/// may be `ahead` of that by so many. `meanwhile` is done here, when the threads have begun.
+/// Executes jobs in several threads, and passes their results to `take` in the order of the jobs.
+///
+/// The threads together may finish about `ahead` jobs before their results are taken. After the threads have started,
+/// `meanwhile` runs on the calling thread.
 fn in_order<J: Copy + Sync, T: Send>(
     view: &dyn Snapshot,
     (jobs, ahead): (&[J], usize),
@@ -239,7 +240,7 @@ fn in_order<J: Copy + Sync, T: Send>(
                     let read_all = || {
                         let log = open()?;
                         for job in jobs.iter().skip(thread).step_by(threads) {
-                            // The receiver is gone after an error of another thread.
+                            // Stop if the receiver was dropped, which happens after an error in another thread.
                             if sender.send(Ok(read(&*log, *job)?)).is_err() {
                                 break;
                             }
@@ -261,32 +262,31 @@ fn in_order<J: Copy + Sync, T: Send>(
     })
 }
 
-/// Checkpoints, as they are looked at one after another.
+/// State of the verification of checkpoints, which are processed in ascending order of size.
 pub(crate) struct Checkpoints<'a> {
     pub(crate) origin: Option<&'a str>,
     pub(crate) count: u64,
     pub(crate) covered: u64,
 }
 
-/// Limit of the entries that a writer is expected to leave without a checkpoint: those after which
-/// one is due, and those of one transaction.
+/// Maximum number of entries that a writer may leave without a checkpoint. It allows for the interval between checkpoints
+/// and for the entries of one transaction.
 const UNSIGNED_ENTRIES_MAX: u64 = CHECKPOINT_ENTRIES + 1024;
 
 impl Checkpoints<'_> {
-    /// Checks that the writer left no more entries behind the newest checkpoint than it may, of
-    /// `size`.
+    /// Checks that not too many entries follow the newest checkpoint, in a log that has `size` entries.
     pub(crate) fn check_end(&self, fold: &mut Fold, size: u64) {
         let unsigned = size.saturating_sub(self.covered);
         if unsigned > UNSIGNED_ENTRIES_MAX {
             let message = format!(
-                "no checkpoint covers the last {unsigned} entries, and one is due after {CHECKPOINT_ENTRIES}: \
-                 checkpoints were removed, or could not be signed"
+                "no checkpoint covers the last {unsigned} entries, although one is due after {CHECKPOINT_ENTRIES}; \
+                 checkpoints were removed or could not be signed"
             );
             fold.tell(Subject::Log, message);
         }
     }
 
-    /// Checks the next one. `root` is the one of the log at its size, if that is known.
+    /// Checks the next checkpoint. `root` is the root hash of the log at the size of the checkpoint, if it is known.
     pub(crate) fn take(
         &mut self,
         fold: &mut Fold,
@@ -298,22 +298,25 @@ impl Checkpoints<'_> {
         self.count = self.count.saturating_add(1);
         let subject = Subject::Checkpoint(signed.size);
         if signed.size > size {
-            let message = format!("it covers more than the {size} entries that are there");
+            let message = format!("the checkpoint covers more entries than the log has ({size})");
             return fold.tell(subject, message);
         }
         let mut read = || {
             let note = Note::read(signed.note.as_bytes()).map_err(|error| error.to_string())?;
             let read = Checkpoint::read(&note.text).map_err(|error| error.to_string())?;
-            let root = root.ok_or("the entries that it covers cannot be read")?;
+            let root = root.ok_or("the entries that the checkpoint covers cannot be read")?;
             if read.size != signed.size {
-                return Err(format!("it is kept as this, and covers {} entries", read.size));
+                return Err(format!("the signed note covers {} entries instead", read.size));
             }
             if Some(&*read.origin) != self.origin {
-                return Err(format!("it is of another log, `{}`", read.origin));
+                return Err(format!(
+                    "the checkpoint belongs to a different log, `{}`",
+                    read.origin
+                ));
             }
             if read.root != root {
                 return Err(format!(
-                    "it says that the root was {}, and the entries lead to {root}",
+                    "the checkpoint states the root {}, but the entries have the root {root}",
                     read.root
                 ));
             }
@@ -330,7 +333,7 @@ impl Checkpoints<'_> {
 mod tests {
     use super::*;
 
-    /// AEC-11: removed checkpoints leave a longer unsigned stretch than a writer does.
+    /// AEC-11: removing checkpoints leaves more entries unsigned than a writer ever would.
     #[test]
     fn entries_without_a_checkpoint_that_is_due_are_a_finding() {
         let is_sound = |covered: u64, size: u64| {

@@ -1,4 +1,4 @@
-//! View of one tenant's log: its state at one moment, for reading.
+//! Read-only view of a tenant's log at a single point in time.
 
 use std::ops::{Range, RangeInclusive};
 use std::path::Path;
@@ -21,18 +21,19 @@ use crate::snapshot::{
 };
 use crate::sqlite::open_snapshot;
 
-/// A log as it was when this was opened, in any store. It makes no file, and no writer waits for
-/// it. While it is open a database in a file cannot shorten its own log, so it should not be kept
-/// for long.
+/// Read-only view of a log as it was when the view was opened, for any store.
+///
+/// A view normally creates no files, and never blocks a writer. While it is open, an SQLite database cannot reset its
+/// write-ahead log, so a view should not be kept open for long.
 pub struct LedgerView {
     snapshot: Box<dyn Snapshot>,
 }
 
 impl LedgerView {
-    /// Opens the log of a tenant. `None` if it was not made yet.
+    /// Opens the log of a tenant. Returns `None` if the log has not been created yet.
     ///
     /// # Errors
-    /// [`LedgerError`].
+    /// Returns [`LedgerError`] if the home directory or the log cannot be read.
     pub fn open(home: &LedgerHome, tenant: &TenantId) -> Result<Option<Self>, LedgerError> {
         match home.existing_tenant(tenant)? {
             Some(directory) => Self::open_directory(directory.path()),
@@ -40,15 +41,15 @@ impl LedgerView {
         }
     }
 
-    /// Opens the log in a directory. `None` if it was not made yet.
+    /// Opens the log in a directory. Returns `None` if the log has not been created yet.
     ///
     /// # Errors
-    /// [`LedgerError`].
+    /// Returns [`LedgerError`] if the log exists but cannot be read.
     pub fn open_directory(directory: &Path) -> Result<Option<Self>, LedgerError> {
         Ok(open_snapshot(directory)?.map(|snapshot| Self::new(Box::new(snapshot))))
     }
 
-    /// A view of the log of any store.
+    /// Creates a view from a snapshot of any store.
     pub fn new(snapshot: Box<dyn Snapshot>) -> Self {
         Self { snapshot }
     }

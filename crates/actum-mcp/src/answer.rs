@@ -1,4 +1,4 @@
-//! Answers of tools: structured for programs, and the same as text for clients that show text alone.
+//! Answers of tools. Each answer has a structured form for programs, and a text form for clients that only show text.
 
 use actum_api::apply::Apply;
 use actum_api::change::Change;
@@ -10,10 +10,10 @@ use rmcp::model::{CallToolResult, ContentBlock};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-/// Characters of a diff or of an output that are answered. Of longer ones the middle is left out.
+/// Maximum number of characters of a diff or of command output in an answer. The middle of a longer text is omitted.
 const TEXT_CHARS_MAX: usize = 20_000;
 
-/// Answer of a tool.
+/// Answer to a tool call, in structured form and as text.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Answer {
     structured: Value,
@@ -21,139 +21,139 @@ pub struct Answer {
     is_error: bool,
 }
 
-/// A change that was made, or would be.
+/// Result of a call that changes files, or of its dry run.
 #[derive(Debug, Clone, Serialize)]
 pub struct Changed {
     /// Status of the request.
     pub status: Status,
-    /// The run; `None` in a dry run and if nothing had to be changed.
+    /// Run that made the change, or `None` for a dry run and if there was nothing to change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<RunId>,
-    /// Run that this one undoes.
+    /// Run that is undone by this change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undoes: Option<RunId>,
-    /// True if nothing was changed, since this is a forecast.
+    /// Whether this is the result of a dry run, which changes nothing.
     #[serde(skip_serializing_if = "is_false")]
     pub dry_run: bool,
-    /// True if an earlier call with the same id had made the run.
+    /// Whether the run was already made by an earlier call with the same id.
     #[serde(skip_serializing_if = "is_false")]
     pub done_before: bool,
-    /// Risk tier that the gates found.
+    /// Risk tier that the gates determined for the change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tier: Option<RiskTier>,
-    /// Reason why the change needs approval. Only in a dry run.
+    /// Reason why the change needs approval. Only set for a dry run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub needs_approval: Option<String>,
-    /// Changed paths.
+    /// Paths that were changed or would be changed.
     pub changes: Vec<ChangedPath>,
 }
 
-/// A changed path.
+/// Path that a call or run changed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ChangedPath {
-    /// The path; the new one of a renamed file.
+    /// Path of the file. For a renamed file, this is the new path.
     #[serde(flatten)]
     pub path: WorkspacePath,
-    /// Path of a renamed file before.
+    /// Previous path of a renamed file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<WorkspacePath>,
-    /// Kind of the change.
+    /// Kind of the change, such as `modified`.
     pub kind: String,
-    /// SHA-256 of the file afterwards.
+    /// SHA-256 of the file content after the change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sha256: Option<Digest>,
-    /// Added lines.
+    /// Number of added lines.
     pub added: u64,
-    /// Removed lines.
+    /// Number of removed lines.
     pub removed: u64,
 }
 
-/// A request that was refused, failed, or waits for approval.
+/// Answer to a request that was refused, failed, or needs an approval.
 #[derive(Debug, Clone, Serialize)]
 pub struct Refused {
     /// Status of the request.
     pub status: Status,
-    /// Permanent name of the reason.
+    /// Reason code, which never changes its meaning.
     pub reason: String,
-    /// Message, which states whether files were changed.
+    /// Error message, which also states whether files were changed.
     pub message: String,
     /// Hints that the agent can follow.
     pub hints: Vec<String>,
-    /// Plan that waits for approval.
+    /// Plan that was queued for approval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<RunId>,
-    /// Further refusals of the same change.
+    /// Additional reasons for refusing the same change.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub also: Vec<Refusal>,
-    /// Current lines of files that changed since the client has seen them.
+    /// Current lines of files that changed after the client last read them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub current: Vec<Excerpt>,
 }
 
-/// Lines of a file.
+/// Range of lines from a file.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Excerpt {
-    /// The file.
+    /// Path of the file.
     #[serde(flatten)]
     pub path: WorkspacePath,
-    /// SHA-256 of the whole file; `None` if the file no longer exists.
+    /// SHA-256 of the entire file, or `None` if the file no longer exists.
     pub sha256: Option<Digest>,
-    /// Number of the first line, counted from 1.
+    /// Line number of the first line in `text`, counted from 1.
     pub first_line: usize,
-    /// Lines of the whole file.
+    /// Number of lines in the entire file.
     pub lines: usize,
-    /// The lines.
+    /// Content of the lines.
     pub text: String,
 }
 
-/// A file that was read.
+/// Result of reading a file.
 #[derive(Debug, Clone, Serialize)]
 pub struct FileRead {
-    /// Its lines.
+    /// Lines that were read.
     #[serde(flatten)]
     pub excerpt: Excerpt,
 }
 
-/// A command that ran.
+/// Result of running a command.
 #[derive(Debug, Clone, Serialize)]
 pub struct Executed {
     /// Status of the request.
     pub status: Status,
-    /// End of the command.
+    /// Description of how the command ended, such as `exit code 1`.
     pub ended: String,
-    /// Its standard output.
+    /// Standard output of the command.
     pub stdout: String,
-    /// Its standard error.
+    /// Standard error output of the command.
     pub stderr: String,
-    /// Changes that were dropped, since it failed.
+    /// Number of changes that were discarded because the command failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dropped_changes: Option<u64>,
-    /// Changes that were kept, or would be.
+    /// Changes of the command that were kept, or would be kept after a dry run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<Changed>,
-    /// Reason why nothing was kept.
+    /// Error because of which no changes were kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<Refused>,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn is_false(flag: &bool) -> bool {
     !flag
 }
 
 impl Answer {
-    /// An answer with a structured form of its own and its text.
+    /// Creates the answer to a successful call from its structured form and its text.
     pub fn done(structured: &impl Serialize, text: String) -> Self {
         Self { structured: object(structured), text, is_error: false }
     }
 
-    /// A call whose arguments are wrong.
+    /// Creates the answer to a call with invalid arguments.
     pub(crate) fn usage(tool: &str, problem: &str) -> Self {
         Refused {
             status: Status::Rejected,
             reason: "USAGE".to_owned(),
-            message: format!("the arguments of `{tool}` are wrong: {problem}; nothing was changed"),
-            hints: vec!["call it again with arguments as its schema has them".to_owned()],
+            message: format!("invalid arguments for `{tool}`: {problem}; nothing was changed"),
+            hints: vec!["call the tool again with arguments that match its schema".to_owned()],
             plan: None,
             also: Vec::new(),
             current: Vec::new(),
@@ -161,13 +161,13 @@ impl Answer {
         .into()
     }
 
-    /// A call that ended by a defect of this program.
+    /// Creates the answer to a call that panicked.
     pub(crate) fn defect(tool: &str) -> Self {
         Refused {
             status: Status::Failed,
             reason: "SYSTEM_ERROR".to_owned(),
-            message: format!("`{tool}` failed by a defect of actum"),
-            hints: vec!["`status` says whether something is unfinished".to_owned()],
+            message: format!("`{tool}` failed because of a bug in actum"),
+            hints: vec!["call `status` to check for unfinished runs".to_owned()],
             plan: None,
             also: Vec::new(),
             current: Vec::new(),
@@ -175,13 +175,13 @@ impl Answer {
         .into()
     }
 
-    /// A call that was cancelled before it began.
+    /// Creates the answer to a call that was cancelled before it started.
     pub(crate) fn cancelled(tool: &str) -> Self {
         Refused {
             status: Status::Rejected,
             reason: "INTERRUPTED".to_owned(),
-            message: format!("`{tool}` was cancelled before it began; nothing was changed"),
-            hints: vec!["call it again if it is still wanted".to_owned()],
+            message: format!("`{tool}` was cancelled before it started; nothing was changed"),
+            hints: vec!["call the tool again if its result is still needed".to_owned()],
             plan: None,
             also: Vec::new(),
             current: Vec::new(),
@@ -200,7 +200,7 @@ impl Answer {
     }
 }
 
-/// Converts a value to JSON. One that fails has no structured form; the text says the same.
+/// Converts a value to JSON. If that fails, the structured form is an empty object, and only the text contains the answer.
 fn object(value: &impl Serialize) -> Value {
     serde_json::to_value(value).unwrap_or_else(|_| Value::Object(Map::new()))
 }
@@ -258,15 +258,15 @@ impl Changed {
         let line = match (self.run, self.dry_run, self.done_before) {
             (Some(run), _, true) => format!("already done by run {run}; nothing was changed"),
             (Some(run), _, false) => match self.undoes {
-                Some(undone) => format!("run {run}: {undone} is undone"),
-                None => format!("run {run}; `undo` takes it back"),
+                Some(undone) => format!("run {run}: undid {undone}"),
+                None => format!("run {run}; call `undo` to reverse it"),
             },
             (None, true, _) => "dry run; nothing was changed".to_owned(),
-            (None, false, _) => "nothing to change; no run was made".to_owned(),
+            (None, false, _) => "nothing to change; no run was created".to_owned(),
         };
         push(&mut text, &line);
         if let Some(ground) = &self.needs_approval {
-            push(&mut text, &format!("this needs approval: {ground}"));
+            push(&mut text, &format!("the change needs approval: {ground}"));
         }
         for change in &self.changes {
             push(&mut text, &change.text());
@@ -285,7 +285,7 @@ impl ChangedPath {
 }
 
 impl Refused {
-    /// The refusal in a document of a failure, with the hints that an agent can follow.
+    /// Creates the answer from an error document and the hints that an agent can follow.
     pub fn new(error: Error, hints: Vec<String>) -> Self {
         Self {
             status: error.status,
@@ -308,7 +308,7 @@ impl Refused {
             push(&mut text, &format!("also {}: {}", refusal.reason, refusal.message));
         }
         for excerpt in &self.current {
-            push(&mut text, &format!("now:\n{}", excerpt.text()));
+            push(&mut text, &format!("current content:\n{}", excerpt.text()));
         }
         text
     }
@@ -323,7 +323,7 @@ impl From<Refused> for Answer {
 impl Excerpt {
     fn text(&self) -> String {
         let Self { path, sha256, first_line, lines, text } = self;
-        let Some(sha256) = sha256 else { return format!("{path} is not there any more") };
+        let Some(sha256) = sha256 else { return format!("{path} no longer exists") };
         let shown = text.lines().count();
         let last = (first_line + shown).saturating_sub(1);
         format!("{path}  lines {first_line}-{last} of {lines}  sha256 {sha256}\n{text}")
@@ -353,7 +353,7 @@ impl From<Executed> for Answer {
         match &executed.change {
             Some(change) => push(&mut text, &change.text()),
             None if executed.status == Status::Succeeded => {
-                push(&mut text, "it changed nothing here")
+                push(&mut text, "the command changed no files")
             }
             None => {}
         }
@@ -367,13 +367,13 @@ impl From<Executed> for Answer {
     }
 }
 
-/// `1 file`, `3 files`.
+/// Formats a number with a noun in the singular or plural, such as `1 file` or `3 files`.
 pub(crate) fn count(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{number} {noun}{plural}")
 }
 
-/// Adds a line.
+/// Appends a line to a text, on a new line of its own.
 pub(crate) fn push(text: &mut String, line: &str) {
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
@@ -381,7 +381,7 @@ pub(crate) fn push(text: &mut String, line: &str) {
     text.push_str(line);
 }
 
-/// Cuts the middle of a text that is too long: the first and last output of a command counts most.
+/// Removes the middle of a text that is too long, because the start and end of command output are the most important parts.
 pub(crate) fn shortened(text: String) -> String {
     let count = text.chars().count();
     if count <= TEXT_CHARS_MAX {
@@ -389,7 +389,7 @@ pub(crate) fn shortened(text: String) -> String {
     }
     let half = TEXT_CHARS_MAX / 2;
     let mut short: String = text.chars().take(half).collect();
-    short.push_str(&format!("\n… {} characters left out …\n", count - 2 * half));
+    short.push_str(&format!("\n… {} characters omitted …\n", count - 2 * half));
     short.extend(text.chars().skip(count - half));
     short
 }
@@ -449,6 +449,6 @@ mod tests {
         assert_eq!(shortened("x".repeat(TEXT_CHARS_MAX)).len(), TEXT_CHARS_MAX);
         let long = shortened(format!("begin{}end", "é".repeat(TEXT_CHARS_MAX)));
         assert!(long.starts_with("begin") && long.ends_with("end"), "{long}");
-        assert!(long.contains("… 8 characters left out …"), "{long}");
+        assert!(long.contains("… 8 characters omitted …"), "{long}");
     }
 }

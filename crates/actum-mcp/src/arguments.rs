@@ -1,38 +1,38 @@
-//! Arguments of the tools, as clients send them.
+//! Arguments of the tools, in the form in which clients send them.
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// Arguments of `apply`.
+/// Arguments of the tool `apply`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Apply {
-    /// The change.
+    /// Change to apply.
     pub change: Change,
-    /// True to show the change and make nothing.
+    /// Whether to only show the change instead of applying it.
     #[serde(default)]
     pub dry_run: bool,
-    /// True to let a file that the change creates replace one.
+    /// Whether a file that the change creates may replace an existing one.
     #[serde(default)]
     pub overwrite: bool,
-    /// Line for the log.
+    /// Label of the run, which is shown in the log.
     #[serde(default)]
     pub message: Option<String>,
 }
 
-/// A change in any format that `actum apply` reads.
+/// Change in any format that `actum apply` supports.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
 pub enum Change {
-    /// A diff, a patch, or JSON as text.
+    /// Diff, patch or JSON document as text.
     Text(String),
-    /// JSON.
+    /// JSON document as an object.
     Object(Map<String, Value>),
 }
 
 impl Change {
-    /// The text of the change.
+    /// Returns the change as text, which is JSON if the client sent an object.
     pub fn into_text(self) -> String {
         match self {
             Self::Text(text) => text,
@@ -41,32 +41,32 @@ impl Change {
     }
 }
 
-/// Arguments of `exec`.
+/// Arguments of the tool `exec`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Exec {
-    /// The command.
+    /// Command to run.
     pub command: Command,
-    /// True to show what it changes and keep nothing.
+    /// Whether to only show the changes of the command instead of keeping them.
     #[serde(default)]
     pub dry_run: bool,
-    /// Seconds after which it is ended.
+    /// Time in seconds after which the command is killed.
     #[serde(default)]
     pub timeout_s: Option<u64>,
 }
 
-/// A command.
+/// Command that the tool `exec` runs.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(untagged)]
 pub enum Command {
-    /// A line for `sh -c`.
+    /// Command line that is executed with `sh -c`.
     Line(String),
-    /// A program and its arguments.
+    /// Program and its arguments.
     Words(Vec<String>),
 }
 
 impl Command {
-    /// The program and its arguments.
+    /// Returns the program and its arguments. A command line is executed by `sh`.
     pub fn words(&self) -> Vec<String> {
         match self {
             Self::Line(line) => ["sh", "-c", line].map(str::to_owned).to_vec(),
@@ -75,68 +75,67 @@ impl Command {
     }
 }
 
-/// Arguments of `undo`.
+/// Arguments of the tool `undo`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Undo {
-    /// The run, or the beginning of its id; without it the newest of this client.
+    /// Id of the run to undo, or a prefix of it. Defaults to the newest run of this client.
     #[serde(default)]
     pub run: Option<String>,
-    /// True to keep later edits of the same files.
+    /// Whether to keep later edits to the same files.
     #[serde(default)]
     pub keep_edits: bool,
-    /// True to show the change and make nothing.
+    /// Whether to only show the change instead of applying it.
     #[serde(default)]
     pub dry_run: bool,
 }
 
-/// Arguments of `log`.
+/// Arguments of the tool `log`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Log {
-    /// Runs at most.
+    /// Maximum number of runs to list.
     #[serde(default = "Log::limit")]
     pub limit: usize,
 }
 
 impl Log {
-    /// Default limit of the runs.
     fn limit() -> usize {
         10
     }
 }
 
-/// Arguments of `show`.
+/// Arguments of the tool `show`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Show {
-    /// The run, or the beginning of its id; without it the newest.
+    /// Id of the run to show, or a prefix of it. Defaults to the newest run.
     #[serde(default)]
     pub run: Option<String>,
-    /// True to show its diff.
+    /// Whether to include the diff of the run.
     #[serde(default)]
     pub diff: bool,
 }
 
-/// Arguments of `status`.
+/// Arguments of the tool `status`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Status {
-    /// A plan whose state is requested.
+    /// Id of a plan whose state is reported, instead of the state of the workspace.
     #[serde(default)]
     pub plan: Option<String>,
 }
 
-/// Arguments of `read`.
+/// Arguments of the tool `read`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Read {
-    /// The file.
+    /// Path of the file to read.
     pub path: String,
-    /// First line, counted from 1.
+    /// Number of the first line to read, counted from 1.
     #[serde(default = "Read::offset")]
     pub offset: usize,
-    /// Lines at most.
+    /// Maximum number of lines to read.
     #[serde(default = "Read::limit")]
     pub limit: usize,
 }
@@ -151,10 +150,10 @@ impl Read {
     }
 }
 
-/// Reads the arguments of a tool.
+/// Parses the arguments of a tool.
 ///
 /// # Errors
-/// Message about the mistake.
+/// Returns a message that describes the invalid argument.
 pub(crate) fn read<A: DeserializeOwned>(arguments: Map<String, Value>) -> Result<A, String> {
     serde_json::from_value(Value::Object(arguments)).map_err(|error| error.to_string())
 }

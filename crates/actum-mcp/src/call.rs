@@ -1,4 +1,4 @@
-//! Calls of tools, and the host that carries them out.
+//! Tool calls, and the interface of the host that executes them.
 
 use std::sync::Arc;
 
@@ -10,46 +10,46 @@ use crate::answer::Answer;
 use crate::arguments::{Apply, Exec, Log, Read, Show, Status, Undo};
 use crate::seen::Seen;
 
-/// Carries out the tools. Each call comes on a thread that may block.
+/// Implementation of the tools for a workspace. Each method is called on a thread that it may block.
 pub trait Host: Send + Sync + 'static {
-    /// Makes a change.
+    /// Applies a change to files.
     fn apply(&self, arguments: Apply, call: &Call) -> Answer;
-    /// Runs a command, and keeps its changes.
+    /// Runs a command, and keeps its changes as a run if it succeeds.
     fn exec(&self, arguments: Exec, call: &Call) -> Answer;
-    /// Takes a run back.
+    /// Undoes a run.
     fn undo(&self, arguments: Undo, call: &Call) -> Answer;
     /// Lists past runs.
     fn log(&self, arguments: Log) -> Answer;
-    /// Shows a run.
+    /// Shows the details of a run.
     fn show(&self, arguments: Show) -> Answer;
-    /// Reports open runs and plans.
+    /// Reports unfinished runs and pending plans, or the state of a single plan.
     fn status(&self, arguments: Status) -> Answer;
-    /// Reads a file.
+    /// Reads lines of a file.
     fn read(&self, arguments: Read, call: &Call) -> Answer;
 }
 
-/// Context of a call.
+/// Context of a tool call.
 pub struct Call {
-    /// The client, as it calls itself.
+    /// Name of the client, from the server settings or from the client itself.
     pub agent: Option<String>,
-    /// Key of the call, if the client names its calls: a repeated call has no second effect.
+    /// Key of the call, if the client assigns ids to its calls. It ensures that a repeated call has no second effect.
     pub key: Option<RequestKey>,
-    /// Files as the client has seen them.
+    /// Digests of the files that the client has read or changed.
     pub seen: Arc<Seen>,
     pub(crate) is_cancelled: Box<dyn Fn() -> bool + Send + Sync>,
 }
 
 impl Call {
-    /// Returns true if the client cancelled the call, or is gone.
+    /// Returns whether the client has cancelled the call or disconnected.
     pub fn is_cancelled(&self) -> bool {
         (self.is_cancelled)()
     }
 }
 
-/// Fields of `_meta` in which clients name a call of theirs: Claude Code, and Codex.
+/// Fields of `_meta` in which Claude Code and Codex send the id of a call.
 const CALL_IDS: [&str; 2] = ["claudecode/toolUseId", "callId"];
 
-/// Key of a call that the client names, within a session.
+/// Derives the key of a call from the session, the tool and the id of the call. Returns `None` if the client sent no id.
 pub(crate) fn key(session: &str, tool: &str, meta: &RequestMetaObject) -> Option<RequestKey> {
     let named =
         |field: &&str| meta.get(*field).and_then(|id| id.as_str()).filter(|id| !id.is_empty());
@@ -59,10 +59,10 @@ pub(crate) fn key(session: &str, tool: &str, meta: &RequestMetaObject) -> Option
     RequestKey::from_caller(&format!("mcp:{digest}")).ok()
 }
 
-/// Characters of a client's name that are recorded.
+/// Maximum number of characters of a client's name that are recorded.
 const AGENT_CHARS_MAX: usize = 64;
 
-/// Name of a client for records; `None` if it has none.
+/// Shortens the name of a client for records and removes control characters. Returns `None` if no character is left.
 pub(crate) fn agent(name: &str) -> Option<String> {
     let shown = name.chars().filter(|c| !c.is_control()).take(AGENT_CHARS_MAX);
     Some(shown.collect::<String>()).filter(|name| !name.is_empty())

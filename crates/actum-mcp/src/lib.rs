@@ -1,8 +1,7 @@
-//! MCP server on stdio: tools by which agents change a workspace all-or-nothing, undoable.
+//! MCP server on stdio, whose tools let agents change a workspace atomically and undo the changes.
 //!
-//! A [`Host`] carries out the tools in a workspace. This crate has the protocol, the tools and
-//! their arguments, the answers in both forms, the digests of files that the client has seen, and
-//! the request keys.
+//! A [`Host`] executes the tools in a workspace. This crate implements the protocol, the definitions of the tools, and their
+//! arguments and answers. It also derives request keys, and detects edits that are based on outdated file content.
 #![forbid(unsafe_code)]
 
 mod answer;

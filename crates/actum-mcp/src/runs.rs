@@ -1,4 +1,4 @@
-//! Answers about past runs.
+//! Answers of the tools `log` and `show`, which report past runs.
 
 use actum_api::history::{LoggedRun, Run};
 use actum_api::path::WorkspacePath;
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::answer::{Answer, count, push, shortened};
 
-/// Past runs.
+/// Answer of the tool `log`, which lists past runs.
 #[derive(Debug, Clone, Serialize)]
 pub struct Listed {
     runs: Vec<ListedRun>,
@@ -33,7 +33,7 @@ struct ListedRun {
     undone_by: Option<RunId>,
 }
 
-/// One run.
+/// Answer of the tool `show`, which contains the details of a run.
 #[derive(Debug, Clone, Serialize)]
 pub struct Shown {
     #[serde(flatten)]
@@ -72,7 +72,7 @@ impl From<&LoggedRun> for ListedRun {
     }
 }
 
-/// The agent, else the user.
+/// Returns the name of the agent that made a run, or that of the user if there was no agent.
 fn who(actor: &actum_api::record::Actor) -> String {
     actor.agent.clone().unwrap_or_else(|| actor.user.clone())
 }
@@ -95,7 +95,7 @@ impl ListedRun {
 }
 
 impl Listed {
-    /// The runs of a log.
+    /// Creates the answer from the document that `actum log` prints.
     pub fn new(log: &actum_api::history::Log) -> Self {
         Self { runs: log.runs.iter().map(ListedRun::from).collect(), total: log.total }
     }
@@ -112,7 +112,7 @@ impl From<Listed> for Answer {
 }
 
 impl Shown {
-    /// A run as `actum show` has it.
+    /// Creates the answer from the document that `actum show` prints.
     pub fn new(run: &Run) -> Self {
         let changes = run.changes.iter().map(|shown| ShownPath {
             path: shown.change.path.clone(),

@@ -1,4 +1,4 @@
-//! Digests of files as the client has seen them, by which a stale edit is found.
+//! Digests of the files that the client has seen, for detecting edits that are based on outdated content.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -6,11 +6,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use actum_core::{Digest, RelPath};
 use actum_record::receipt::PathEffect;
 
-/// Files that are remembered at most. Beyond that the one that was seen longest ago is forgotten,
-/// and edits of it are not compared.
+/// Maximum number of files whose digest is remembered. Beyond that, the file that was seen longest ago is forgotten, and later
+/// edits to it are no longer checked.
 const FILES_MAX: usize = 4096;
 
-/// Digests of the files that a client has read or changed.
+/// Digests of the files that a client has read or changed, as of the last time.
 #[derive(Debug, Default)]
 pub struct Seen(Mutex<Files>);
 
@@ -20,29 +20,29 @@ struct Files {
     clock: u64,
 }
 
-/// A file that is not as the client has seen it.
+/// File whose content has changed since the client last saw it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stale {
-    /// The file.
+    /// Path of the file.
     pub path: RelPath,
-    /// Digest that the client has seen.
+    /// Digest of the content that the client last saw.
     pub seen: Digest,
-    /// Digest of the current content; `None` if there is no file.
+    /// Digest of the current content, or `None` if the file does not exist.
     pub found: Option<Digest>,
 }
 
 impl Seen {
-    /// Notes that the client has seen a file with this digest.
+    /// Records that the client has seen a file whose content has this digest.
     pub fn note(&self, path: &RelPath, digest: Digest) {
         self.files().note(path, digest);
     }
 
-    /// Digest of a file as the client has seen it.
+    /// Returns the digest of the content that the client last saw of a file.
     pub fn digest(&self, path: &RelPath) -> Option<Digest> {
         self.files().digests.get(path).map(|(digest, _)| *digest)
     }
 
-    /// Finds a changed file that is not as the client has seen it.
+    /// Returns the first file that a change modifies although its content differs from the content that the client last saw.
     pub fn find_stale(&self, effects: &[PathEffect]) -> Option<Stale> {
         let files = self.files();
         effects.iter().find_map(|effect| {
@@ -53,7 +53,7 @@ impl Seen {
         })
     }
 
-    /// Notes the client's own changes.
+    /// Records the new content of files that the client itself has changed.
     pub fn note_change(&self, effects: &[PathEffect]) {
         let mut files = self.files();
         for effect in effects {
@@ -67,7 +67,7 @@ impl Seen {
         }
     }
 
-    /// Forgets files whose content the client can no longer know.
+    /// Forgets files that have changed in a way that the client cannot know.
     pub fn forget(&self, effects: &[PathEffect]) {
         let mut files = self.files();
         for effect in effects {
@@ -79,7 +79,7 @@ impl Seen {
     }
 
     fn files(&self) -> MutexGuard<'_, Files> {
-        // Each change of it is one call, so a panic leaves nothing half done.
+        // A poisoned lock is harmless, because a panic cannot leave the digests in an inconsistent state.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -1,4 +1,4 @@
-//! The server: the protocol on one thread, each call of a tool on another.
+//! MCP server. It handles the protocol on one thread and executes each tool call on another.
 
 use std::future::Future;
 use std::io::{self, Read, Write};
@@ -24,47 +24,49 @@ use crate::seen::Seen;
 use crate::tool::Tool;
 use crate::transport::Frames;
 
-/// Limit of the calls that are carried out at the same time; further ones wait.
+/// Maximum number of tool calls that are executed at the same time. Further calls wait.
 const CALLS_MAX: usize = 8;
-/// Interval at which a long call reports its progress.
+/// Interval at which a long call sends progress notifications.
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);
-/// Time limit of calls that cannot be cancelled, once the client is gone. A change that is cut off
-/// is rolled back later.
+/// Maximum time that the server waits for running calls after the client has disconnected. A change that is interrupted after
+/// that is rolled back later.
 const GRACE: Duration = Duration::from_secs(30);
 
-const INSTRUCTIONS: &str = "Changes through actum are all or nothing and can be undone. A refusal has a reason and hints. \
-    A change that needs approval waits as a plan; only a person approves it, on the command line.";
+const INSTRUCTIONS: &str = "Changes made through actum are applied completely or not at all, and can be undone. \
+    A refusal includes a reason and hints. A change that needs approval is queued as a plan, which only a user can \
+    approve, on the command line.";
 
-/// Settings of a server.
+/// Settings of an MCP server.
 pub struct Config {
-    /// Version of the program.
+    /// Version of actum, which is sent to the client.
     pub version: String,
-    /// Session of the client, by which repeated calls are recognised.
+    /// Name of the client's session. Repeated calls are only recognized within the same session.
     pub session: String,
-    /// Name under which the client's runs are recorded, instead of its own.
+    /// Name that is recorded for the client's runs, instead of the name that the client sends.
     pub agent: Option<String>,
-    /// Waits until the server has to end.
+    /// Function that blocks until the server must stop, for example because of a signal.
     pub wait_for_end: Box<dyn FnOnce() + Send>,
 }
 
-/// Failure of the server.
+/// Failure of an MCP server.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// There can be no thread or no runtime.
-    #[error("cannot start the server")]
+    /// The system could not create the threads or the runtime of the server.
+    #[error("cannot start the MCP server")]
     Start(#[source] io::Error),
-    /// The client did not begin a session.
-    #[error("the client began no session")]
+    /// The client sent something other than the initialization of a session.
+    #[error("the client did not start an MCP session")]
     NoSession(#[source] Box<ServerInitializeError>),
-    /// The protocol failed.
-    #[error("the server failed")]
+    /// The task that handles the protocol panicked or was cancelled.
+    #[error("the MCP server failed")]
     Failed(#[source] JoinError),
 }
 
-/// Serves a client until it is gone.
+/// Serves a client until it disconnects or the server must stop.
 ///
 /// # Errors
-/// [`ServeError`]. A client that closes its end causes no error.
+/// Returns [`ServeError`] if the server cannot start or the protocol fails. It is not an error if the client closes the
+/// connection.
 pub fn serve(
     host: impl Host,
     config: Config,
@@ -137,7 +139,7 @@ impl<H: Host> ServerHandler for Server<H> {
         let Some(tool) = Tool::from_name(&request.name) else {
             let names: Vec<_> = Tool::ALL.iter().map(|tool| tool.name()).collect();
             let name: String = request.name.chars().take(80).collect();
-            let message = format!("there is no tool `{name}`; there are {}", names.join(", "));
+            let message = format!("unknown tool `{name}`; available tools: {}", names.join(", "));
             return Err(ErrorData::invalid_params(message, None));
         };
         let named = context.client_info().and_then(|client| call::agent(&client.name));
@@ -162,15 +164,15 @@ impl<H: Host> ServerHandler for Server<H> {
             let message = format!("`{}` is running", tool.name());
             let progress =
                 ProgressNotificationParam::new(token, periods.into()).with_message(message);
-            // A client that takes no notifications still gets the answer.
+            // Ignore errors, because a client that does not accept notifications must still get the answer.
             drop(context.peer.notify_progress(progress).await);
         };
         let answer = answer.unwrap_or_else(|_| Answer::defect(tool.name()));
         Ok(answer.into_result().into())
     }
 
-    /// Answers a request that the protocol does not know: another method, or parameters that are
-    /// not those of the method.
+    /// Returns the error for a request that `rmcp` does not recognize, because its method is unknown or its parameters are
+    /// invalid for the method.
     fn on_custom_request(
         &self,
         request: CustomRequest,
@@ -179,11 +181,11 @@ impl<H: Host> ServerHandler for Server<H> {
         let method: String = request.method.chars().take(80).collect();
         let error = match method.as_str() {
             "tools/call" | "tools/list" | "initialize" | "server/discover" | "ping" => {
-                let message = format!("the parameters of `{method}` are not those that MCP has");
+                let message = format!("invalid parameters for `{method}`");
                 ErrorData::invalid_params(message, None)
             }
             _ => {
-                let message = format!("there is no method `{method}`");
+                let message = format!("unknown method `{method}`");
                 ErrorData::new(ErrorCode::METHOD_NOT_FOUND, message, None)
             }
         };

@@ -1,35 +1,35 @@
-//! The tools, as they are listed.
+//! Tools of the MCP server, with their descriptions, input schemas and annotations.
 
 use std::sync::Arc;
 
 use rmcp::model::{JsonObject, ToolAnnotations};
 use serde_json::{Value, json};
 
-/// A tool.
+/// Tool that the MCP server offers to its client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tool {
-    /// Makes a change.
+    /// Applies a change to files.
     Apply,
-    /// Runs a command.
+    /// Runs a command and keeps its changes as a run.
     Exec,
-    /// Takes a run back.
+    /// Undoes a run.
     Undo,
-    /// Lists runs.
+    /// Lists past runs.
     Log,
-    /// Shows a run.
+    /// Shows the details of a run.
     Show,
-    /// Reports open runs and plans.
+    /// Reports unfinished runs and pending plans.
     Status,
-    /// Reads a file.
+    /// Reads lines of a file.
     Read,
 }
 
 impl Tool {
-    /// Every tool.
+    /// All tools, in the order in which `tools/list` returns them.
     pub const ALL: [Self; 7] =
         [Self::Apply, Self::Exec, Self::Undo, Self::Log, Self::Show, Self::Status, Self::Read];
 
-    /// Name of the tool.
+    /// Returns the name of the tool in the MCP protocol.
     pub fn name(self) -> &'static str {
         match self {
             Self::Apply => "apply",
@@ -42,7 +42,7 @@ impl Tool {
         }
     }
 
-    /// Finds the tool with a name.
+    /// Returns the tool with this name, or `None` if the name is unknown.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|tool| tool.name() == name)
     }
@@ -54,18 +54,18 @@ impl Tool {
                  {path, old_string, new_string}, {path, content}, or a list of either in {edits} or {files}"
             }
             Self::Exec => {
-                "Run a command; what it changed here is kept as one undoable run, or nothing if it fails"
+                "Run a command. Its changes in the workspace become one undoable run, or are dropped if it fails"
             }
             Self::Undo => {
-                "Take a run back, to the byte; without `run` your newest. The undo is a run too"
+                "Undo a run, byte for byte. Without `run`, undoes your newest. An undo is itself a run"
             }
-            Self::Log => "Past runs, newest first",
-            Self::Show => "A run and its paths; without `run` the newest",
+            Self::Log => "List past runs, newest first",
+            Self::Show => "Show a run and its paths. Without `run`, shows the newest",
             Self::Status => {
-                "What is unfinished, changed outside of runs, or waits for approval; or the state of `plan`"
+                "Show unfinished runs, changes made outside of runs and pending approvals, or the state of `plan`"
             }
             Self::Read => {
-                "Lines of a file and its SHA-256. An edit of it is refused if it changes meanwhile"
+                "Read lines of a file and its SHA-256. A later edit is refused if the file has changed since"
             }
         }
     }
@@ -79,8 +79,8 @@ impl Tool {
                 json!({
                     "change": {"type": ["string", "object"]},
                     "dry_run": boolean(),
-                    "overwrite": {"type": "boolean", "description": "Replace files that it creates"},
-                    "message": {"type": "string", "description": "For the log"}
+                    "overwrite": {"type": "boolean", "description": "Let created files replace existing ones"},
+                    "message": {"type": "string", "description": "Label for the log"}
                 }),
                 &["change"][..],
             ),
@@ -89,7 +89,7 @@ impl Tool {
                     "command": {
                         "type": ["string", "array"],
                         "items": {"type": "string"},
-                        "description": "A line for sh, or program and arguments"
+                        "description": "Shell command line, or program and arguments"
                     },
                     "dry_run": boolean(),
                     "timeout_s": integer()
@@ -99,7 +99,7 @@ impl Tool {
             Self::Undo => (
                 json!({
                     "run": string(),
-                    "keep_edits": {"type": "boolean", "description": "Keep later edits of its files"},
+                    "keep_edits": {"type": "boolean", "description": "Keep later edits to the run's files"},
                     "dry_run": boolean()
                 }),
                 &[][..],
@@ -117,12 +117,12 @@ impl Tool {
         }
     }
 
-    /// Returns the annotations. Codex lets a tool run without asking only if it is not destructive
-    /// and its world is closed.
+    /// Returns the MCP annotations of the tool. All tools claim to be non-destructive and closed-world, because Codex asks the
+    /// user before each call of any other tool.
     fn annotations(self) -> ToolAnnotations {
         let (is_read_only, is_idempotent) = match self {
-            // A call that is repeated under its id has no second effect, and a change that is in
-            // place has no effect.
+            // A call that is repeated with the same id has no second effect. Neither does a change
+            // that was already applied.
             Self::Apply => (false, true),
             Self::Exec | Self::Undo => (false, false),
             Self::Log | Self::Show | Self::Status | Self::Read => (true, true),
@@ -134,7 +134,7 @@ impl Tool {
             .open_world(false)
     }
 
-    /// The tool as it is listed.
+    /// Returns the tool in the form that `tools/list` sends to the client.
     pub(crate) fn listed(self) -> rmcp::model::Tool {
         let schema: JsonObject = self.input_schema().as_object().cloned().unwrap_or_default();
         rmcp::model::Tool::new(self.name(), self.description(), Arc::new(schema))
@@ -146,10 +146,10 @@ impl Tool {
 mod tests {
     use super::*;
 
-    /// Bytes that the list may have, about 700 tokens.
+    /// Maximum size of the serialized tool list in bytes, which is about 700 tokens.
     const LIST_BYTES_MAX: usize = 2800;
 
-    /// Issue 27
+    /// Issue 27: the list of tools takes up little space in the context of an agent.
     #[test]
     fn the_list_of_tools_is_small() {
         let listed: Vec<_> = Tool::ALL.into_iter().map(Tool::listed).collect();
@@ -157,7 +157,7 @@ mod tests {
         assert!((LIST_BYTES_MAX / 2..=LIST_BYTES_MAX).contains(&bytes), "{bytes}");
     }
 
-    /// Issue 27
+    /// Issue 27: every tool has all four annotations, and no tool can approve a plan.
     #[test]
     fn every_tool_says_all_of_its_hints() {
         for tool in Tool::ALL {

@@ -1,8 +1,7 @@
-//! Frames of JSON-RPC, a line each.
+//! Transport for JSON-RPC messages, with one message per line (a frame).
 //!
-//! A frame that is no message is answered with an error, and the next one is read, so a client
-//! learns of its mistake. Reading has a thread of its own, so the protocol needs no asynchronous
-//! input.
+//! An invalid frame is answered with an error instead of ending the session, so that the client learns about its mistake.
+//! Frames are read on a separate thread, so the input does not have to be asynchronous.
 
 use std::future::{self, Future};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -15,45 +14,45 @@ use rmcp::transport::Transport;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 
-/// Bytes of a frame at most.
+/// Maximum size of a frame, in bytes.
 pub(crate) const FRAME_BYTES_MAX: usize = 16 * 1024 * 1024;
-/// Limit of the messages that wait to be handled. Beyond that no more is read.
+/// Maximum number of messages that wait to be handled. Once it is reached, no further frames are read.
 const WAITING_MAX: usize = 64;
 
 type Message = RxJsonRpcMessage<RoleServer>;
 
-/// Output of frames, each written in one piece.
+/// Output for frames. The lock ensures that concurrently written frames do not interleave.
 type Output = Arc<Mutex<Box<dyn Write + Send>>>;
 
-/// Frames of a client.
+/// Transport that exchanges frames with an MCP client.
 pub(crate) struct Frames {
     messages: Receiver<Event>,
     output: Output,
-    /// True if the client has begun a session, before which it sends requests alone.
+    /// Whether the client has begun a session. Before that, everything except requests is ignored.
     has_begun: bool,
 }
 
-/// Event of the input.
+/// Event that the reading thread reports.
 enum Event {
     Message(Box<Message>),
     End,
 }
 
-/// Ends the session from outside.
+/// Handle that ends the session from another thread.
 pub(crate) struct Ender(Sender<Event>);
 
 impl Ender {
-    /// Ends it as if the client had closed its end. The session may be over already.
+    /// Ends the session as if the client had closed the connection. Does nothing if the session is already over.
     pub(crate) fn end(self) {
         drop(self.0.blocking_send(Event::End));
     }
 }
 
 impl Frames {
-    /// Begins to read frames.
+    /// Starts a thread that reads frames from `input`. Responses are written to `output`.
     ///
     /// # Errors
-    /// There can be no thread.
+    /// Returns an error if the thread cannot be started.
     pub(crate) fn new(
         input: impl Read + Send + 'static,
         output: impl Write + Send + 'static,
@@ -88,7 +87,7 @@ impl Transport<RoleServer> for Frames {
                 Event::End => return None,
             };
             self.has_begun = self.has_begun || begins(&message);
-            // Before a session has begun there is nothing to notify of.
+            // A notification that arrives before the session has begun refers to nothing.
             if self.has_begun || matches!(message, Message::Request(_)) {
                 return Some(message);
             }
@@ -101,8 +100,8 @@ impl Transport<RoleServer> for Frames {
     }
 }
 
-/// Returns true if a message begins a session: a handshake, or a request that says all about
-/// itself.
+/// Whether a message begins a session. This is either an `initialize` request or, in protocol versions without a
+/// handshake, a request whose metadata states the protocol version, the client and its capabilities.
 fn begins(message: &Message) -> bool {
     let Message::Request(request) = message else { return false };
     let request = &request.request;
@@ -124,12 +123,12 @@ fn write(output: &Output, mut frame: Vec<u8>) -> io::Result<()> {
     output.flush()
 }
 
-/// Reads frames until there are no more, or the receiver is gone.
+/// Reads frames until the input ends or the receiver is dropped.
 fn read_all(mut input: impl BufRead, to: &Sender<Event>, errors: &Output) {
     loop {
         let frame = match read_frame(&mut input) {
             Ok(Some(frame)) => frame,
-            // The client is gone, and with it the session.
+            // The client closed the connection, which ends the session.
             Ok(None) | Err(_) => return drop(to.blocking_send(Event::End)),
         };
         let delivered = match parse(&frame) {
@@ -143,8 +142,8 @@ fn read_all(mut input: impl BufRead, to: &Sender<Event>, errors: &Output) {
     }
 }
 
-/// Reads one line without its end; of a line that is too long, the beginning. `None` at the end of
-/// the input; an unfinished last line is no frame.
+/// Reads one line and returns it without its line feed. A line that is too long is truncated to one byte more than the limit.
+/// Returns `None` at the end of the input, and ignores a last line without a line feed.
 fn read_frame(input: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
     let mut frame = Vec::new();
     loop {
@@ -167,14 +166,14 @@ fn read_frame(input: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// Reads a frame as a message; `None` of an empty line. The error is the frame that answers it.
+/// Parses a frame as a message. Returns `None` for an empty line. If the frame is invalid, the error is the response to send.
 fn parse(frame: &[u8]) -> Result<Option<Box<Message>>, Value> {
     let frame = frame.trim_ascii();
     if frame.is_empty() {
         return Ok(None);
     }
     if frame.len() > FRAME_BYTES_MAX {
-        let message = format!("the frame has more than {FRAME_BYTES_MAX} bytes");
+        let message = format!("a frame may be at most {FRAME_BYTES_MAX} bytes");
         return Err(answer(&Value::Null, ErrorCode::INVALID_REQUEST, &message));
     }
     match serde_json::from_slice::<Message>(frame) {
@@ -183,21 +182,21 @@ fn parse(frame: &[u8]) -> Result<Option<Box<Message>>, Value> {
     }
 }
 
-/// The answer to a frame that is no message.
+/// Returns the error response to a frame that is not a valid message.
 fn reject(frame: &[u8], problem: &serde_json::Error) -> Value {
     let value = match serde_json::from_slice::<Value>(frame) {
         Ok(value) => value,
         Err(problem) => {
-            let message = format!("the frame is no JSON: {problem}");
+            let message = format!("the frame is not valid JSON: {problem}");
             return answer(&Value::Null, ErrorCode::PARSE_ERROR, &message);
         }
     };
     if value.is_array() {
-        let message = "batches are not supported; send each message as a line";
+        let message = "batches are not supported; send each message on its own line";
         return answer(&Value::Null, ErrorCode::INVALID_REQUEST, message);
     }
     let id = value.get("id").filter(|id| id.is_string() || id.is_i64() || id.is_u64());
-    let message = format!("the frame is no message of MCP: {problem}");
+    let message = format!("the frame is not an MCP message: {problem}");
     answer(id.unwrap_or(&Value::Null), ErrorCode::INVALID_REQUEST, &message)
 }
 
@@ -215,7 +214,7 @@ mod tests {
         (error["error"]["code"].clone(), error["id"].clone())
     }
 
-    /// Issue 27
+    /// Issue 27: an invalid frame gets a JSON-RPC error, with the id of the request if it can be read.
     #[test]
     fn what_is_no_message_is_answered() {
         assert_eq!(code("{"), (json!(-32700), Value::Null));
@@ -228,7 +227,7 @@ mod tests {
         assert!(parse(br#"{"jsonrpc": "2.0", "id": 1, "method": "ping"}"#).unwrap().is_some());
     }
 
-    /// Issue 27
+    /// Issue 27: a frame that is too long is truncated, and the frame after it is still read.
     #[test]
     fn a_frame_that_is_too_long_is_cut_and_the_next_one_is_read() {
         let input = format!("{}\nnext\nunfinished", "x".repeat(FRAME_BYTES_MAX + 10));

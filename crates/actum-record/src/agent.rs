@@ -1,4 +1,4 @@
-//! Names of the Agent Execution Core: correlations, threads, plans, steps and users (AEC-3). All of them are [`PlainId`]s.
+//! Identifiers used by the Agent Execution Core for goals, threads, plans, steps and users (AEC-3). Each is a [`PlainId`].
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,7 +14,7 @@ macro_rules! agent_names {
         pub struct $name(PlainId);
 
         impl $name {
-            /// The text.
+            /// Returns the id as text.
             pub fn as_str(&self) -> &str {
                 self.0.as_str()
             }
@@ -37,14 +37,14 @@ macro_rules! agent_names {
 }
 
 agent_names! {
-    /// One goal and all cycles that work on it.
+    /// Id of a goal, which is shared by all cycles that work on the goal.
     CorrelationId,
-    /// Conversation that a goal, its prompt and the answer belong to.
+    /// Id of the conversation that contains a goal, its confirmation prompt and the answer.
     ThreadId,
-    /// Execution plan, made by the core.
+    /// Id of an execution plan, assigned by the core.
     AgentPlanId,
-    /// Step of an execution plan, made by the core.
+    /// Id of a step in an execution plan, assigned by the core.
     StepId,
-    /// User on whose behalf a goal is pursued.
+    /// Id of the user on whose behalf a goal is pursued.
     UserId,
 }

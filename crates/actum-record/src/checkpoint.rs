@@ -1,57 +1,57 @@
-//! Signed state of a log: its name, its size and its root (C2SP `tlog-checkpoint`).
+//! Checkpoints, which state the name, size and Merkle root of a log (C2SP `tlog-checkpoint`).
 
 use actum_core::Digest;
 use actum_core::path::Cut;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
-/// The state of a log at one moment, as the text of a signed note.
+/// State of a log at one point in time, which becomes the text of a signed note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkpoint {
-    /// The name of the log; not empty, and without line breaks.
+    /// Name of the log, which is not empty and has no line breaks.
     pub origin: String,
-    /// Number of entries.
+    /// Number of entries in the log.
     pub size: u64,
-    /// The root of its Merkle tree.
+    /// Root of the log's Merkle tree.
     pub root: Digest,
 }
 
-/// A text that is no checkpoint.
+/// Error for a text that is not a valid checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CheckpointError {
-    /// The note has fewer lines than three.
-    #[error("a checkpoint has three lines (origin, size, root), each ended by a line feed")]
+    /// The text has fewer than three lines, or does not end with a line feed.
+    #[error("expected three lines (origin, size, root), each ending with a line feed")]
     Lines,
-    /// The first line is empty.
-    #[error("the first line, which names the log, is empty")]
+    /// The first line, which contains the name of the log, is empty.
+    #[error("the first line must contain the name of the log, but it is empty")]
     Origin,
-    /// The second line is no size.
-    #[error("the second line is no size: `{}`", Cut(line.as_bytes(), 40))]
+    /// The second line is not a canonical decimal number.
+    #[error("the second line must contain the size of the log, found `{}`", Cut(line.as_bytes(), 40))]
     Size {
-        /// The line.
+        /// Content of the line.
         line: String,
     },
-    /// The third line is no digest.
-    #[error("the third line is no digest in base64: `{}`", Cut(line.as_bytes(), 60))]
+    /// The third line is not a SHA-256 digest in base64.
+    #[error("the third line must contain a digest in base64, found `{}`", Cut(line.as_bytes(), 60))]
     Root {
-        /// The line.
+        /// Content of the line.
         line: String,
     },
-    /// Lines follow that this program does not know.
-    #[error("lines follow the root that this program does not know")]
+    /// The text continues after the root, with extension lines.
+    #[error("unexpected lines after the root; checkpoint extensions are not supported")]
     Extension,
 }
 
 impl Checkpoint {
-    /// The text that is signed.
+    /// Formats the checkpoint as the text to be signed.
     pub fn text(&self) -> String {
         format!("{}\n{}\n{}\n", self.origin, self.size, STANDARD.encode(self.root.as_bytes()))
     }
 
-    /// Reads such a text. Extension lines are refused: nothing of ours writes them.
+    /// Parses the text of a checkpoint. Rejects extension lines, because actum never writes them.
     ///
     /// # Errors
-    /// [`CheckpointError`].
+    /// Returns [`CheckpointError`] if the text is not a valid checkpoint.
     pub fn read(text: &str) -> Result<Self, CheckpointError> {
         let text = text.strip_suffix('\n').ok_or(CheckpointError::Lines)?;
         let mut lines = text.split('\n');
@@ -77,7 +77,7 @@ impl Checkpoint {
 mod tests {
     use super::*;
 
-    /// The example of the C2SP document.
+    /// Example checkpoint from the C2SP specification.
     const TEXT: &str =
         "example.com/behind-the-sofa\n20852163\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n";
 

@@ -1,34 +1,34 @@
-//! Commands that were run for a run, as its intent and its receipt state them (AA-7).
+//! Records of the commands that were executed for a run, used in its intent and its receipt (AA-7).
 
 use actum_core::Digest;
 use serde::{Deserialize, Serialize};
 
-/// All that was run for a run, and what confined it.
+/// All commands that were executed for a run, and the sandbox that confined them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandsRun {
-    /// The commands whose effects are the change, in their order.
+    /// Commands whose effects make up the change, in the order of their execution.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub made: Vec<CommandRecord>,
-    /// The commands that looked at the staged change and found it good.
+    /// Commands that verified the staged change successfully.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub verified: Vec<CommandRecord>,
-    /// Sandbox that confined them.
+    /// Sandbox that confined the commands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<SandboxRecord>,
 }
 
-/// A command, and how it ended.
+/// Command that was executed, and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandRecord {
-    /// The program as it was asked for, and its arguments.
+    /// Program as named in the request, and its arguments.
     pub argv: Vec<String>,
     /// Outcome of the command.
     pub ended: CommandEnd,
-    /// Duration in milliseconds.
+    /// Duration of the command, in milliseconds.
     pub wall_ms: u64,
-    /// SHA-256 of what it wrote to standard output.
+    /// SHA-256 of the command's standard output.
     pub stdout: Digest,
-    /// SHA-256 of what it wrote to standard error.
+    /// SHA-256 of the command's standard error.
     pub stderr: Digest,
 }
 
@@ -38,27 +38,27 @@ pub struct CommandRecord {
 pub enum CommandEnd {
     /// The command exited with this code.
     Code(i32),
-    /// A signal ended it.
+    /// The command was killed by this signal.
     Signal(i32),
-    /// The command was ended, for this reason.
+    /// The command was terminated for this reason.
     Stopped(String),
 }
 
-/// Sandbox that confined commands.
+/// Sandbox in which commands ran.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SandboxRecord {
-    /// The tier: `N` for namespaces, Landlock and seccomp.
+    /// Sandbox tier, for example `N` for namespaces, Landlock and seccomp.
     pub tier: String,
-    /// The version of Landlock's interface that was used.
+    /// Landlock ABI version, or `None` if Landlock was not used.
     pub landlock: Option<u32>,
-    /// True if they ran as root, without capabilities.
+    /// Whether the commands ran as root, without capabilities.
     pub is_root: bool,
-    /// Directories of the workspace that were passed through, of which no change is part of the run.
+    /// Directories of the workspace that commands accessed directly. Changes in them are not part of the run.
     pub caches: Vec<String>,
 }
 
 impl CommandsRun {
-    /// Returns true if nothing was run.
+    /// Whether no command was executed.
     pub fn is_empty(&self) -> bool {
         self.made.is_empty() && self.verified.is_empty()
     }
@@ -68,9 +68,9 @@ impl std::fmt::Display for CommandEnd {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Code(0) => write!(f, "it succeeded"),
-            Self::Code(code) => write!(f, "it exited with the code {code}"),
-            Self::Signal(signal) => write!(f, "the signal {signal} ended it"),
-            Self::Stopped(why) => write!(f, "it was ended: {why}"),
+            Self::Code(code) => write!(f, "it exited with code {code}"),
+            Self::Signal(signal) => write!(f, "it was killed by signal {signal}"),
+            Self::Stopped(why) => write!(f, "it was terminated: {why}"),
         }
     }
 }

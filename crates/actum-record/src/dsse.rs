@@ -1,5 +1,5 @@
-//! Signed envelopes (DSSE v1): a payload, what it is, and who signed both. Values only; what
-//! verifies a signature is in `actum-gate`.
+//! Signed envelopes (DSSE v1), which combine a payload, its media type and signatures over both. This module only reads and
+//! writes envelopes; `actum-gate` verifies their signatures.
 
 use actum_core::canonical::{self, CanonicalError};
 use base64::Engine;
@@ -8,48 +8,48 @@ use serde::{Deserialize, Serialize};
 
 use crate::signer::{SignError, Signer};
 
-/// The longest envelope that is read, in bytes: 256 MiB.
+/// Maximum size of an envelope, in bytes (256 MiB).
 pub const ENVELOPE_BYTES_MAX: usize = 256 << 20;
 
-/// A payload and its signatures.
+/// Signed envelope with a payload and its signatures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Envelope {
     /// Media type of the payload.
     pub payload_type: String,
-    /// The signed bytes.
+    /// Payload, as raw bytes.
     pub payload: Vec<u8>,
-    /// Signatures of them.
+    /// Signatures over the payload and its type.
     pub signatures: Vec<EnvelopeSignature>,
 }
 
-/// One signature of an envelope.
+/// Signature of an envelope.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EnvelopeSignature {
-    /// A hint at the key, as the signer names it; not signed itself.
+    /// Id of the signing key. It is only a hint, because the signature does not cover it.
     pub key_id: String,
-    /// The signature.
+    /// Signature, as raw bytes.
     pub signature: Vec<u8>,
 }
 
-/// Bytes that are no envelope.
+/// Error for bytes that are not a valid envelope.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EnvelopeError {
     /// The envelope is longer than [`ENVELOPE_BYTES_MAX`].
-    #[error("an envelope has {ENVELOPE_BYTES_MAX} bytes at most")]
+    #[error("a signed envelope may be at most {ENVELOPE_BYTES_MAX} bytes")]
     TooLarge,
-    /// The text is not JSON that every reader understands alike.
+    /// The text is not JSON, or is JSON that parsers interpret differently.
     #[error(transparent)]
     Json(#[from] CanonicalError),
-    /// Fields are missing, too many, or of another kind.
-    #[error("it is no signed envelope (DSSE): {message}")]
+    /// A field is missing or of the wrong type.
+    #[error("not a signed envelope (DSSE): {message}")]
     Schema {
-        /// Name of the field, and its problem.
+        /// Description of the problem, including the name of the field.
         message: String,
     },
-    /// Something in it is not base64.
-    #[error("its {what} is not base64")]
+    /// The payload or a signature is not base64.
+    #[error("the {what} of the envelope is not base64")]
     Base64 {
-        /// Name of the part.
+        /// Part of the envelope that is not base64.
         what: &'static str,
     },
 }
@@ -69,7 +69,8 @@ struct WrittenSignature {
     sig: String,
 }
 
-/// The bytes that a signature is over: neither payload nor type can be taken for the other.
+/// Returns the bytes that a signature covers, which is the pre-authentication encoding of DSSE. It contains the lengths of
+/// type and payload, so that neither can be mistaken for part of the other.
 pub fn signed_bytes(payload_type: &str, payload: &[u8]) -> Vec<u8> {
     let mut bytes =
         format!("DSSEv1 {} {payload_type} {} ", payload_type.len(), payload.len()).into_bytes();
@@ -78,10 +79,10 @@ pub fn signed_bytes(payload_type: &str, payload: &[u8]) -> Vec<u8> {
 }
 
 impl Envelope {
-    /// An envelope signed by one key.
+    /// Creates an envelope that is signed by a single key.
     ///
     /// # Errors
-    /// [`SignError`].
+    /// Returns [`SignError`] if the key cannot sign.
     pub fn sign(
         payload_type: &str,
         payload: Vec<u8>,
@@ -96,15 +97,15 @@ impl Envelope {
         Ok(Self { payload_type, payload, signatures: vec![signature] })
     }
 
-    /// The bytes that every signature is over.
+    /// Returns the bytes that each signature of the envelope covers.
     pub fn signed_bytes(&self) -> Vec<u8> {
         signed_bytes(&self.payload_type, &self.payload)
     }
 
-    /// The canonical JSON of the envelope.
+    /// Serializes the envelope as canonical JSON.
     ///
     /// # Errors
-    /// [`CanonicalError`], which texts alone never lead to.
+    /// Returns [`CanonicalError`] if the envelope cannot be serialized. This never happens, because it contains only strings.
     pub fn to_vec(&self) -> Result<Vec<u8>, CanonicalError> {
         let signatures = self.signatures.iter().map(|signature| WrittenSignature {
             keyid: signature.key_id.clone(),
@@ -117,11 +118,11 @@ impl Envelope {
         })
     }
 
-    /// Reads an envelope, strictly as JSON. Unknown fields are ignored, as the standard requires,
-    /// and both alphabets of base64 are accepted.
+    /// Reads an envelope from strict JSON. Ignores unknown fields, as the standard requires, and accepts both alphabets of
+    /// base64.
     ///
     /// # Errors
-    /// [`EnvelopeError`].
+    /// Returns [`EnvelopeError`] if the bytes are not a valid envelope.
     pub fn read(bytes: &[u8]) -> Result<Self, EnvelopeError> {
         if bytes.len() > ENVELOPE_BYTES_MAX {
             return Err(EnvelopeError::TooLarge);
@@ -129,10 +130,10 @@ impl Envelope {
         Self::new(serde_json::from_value(canonical::read(bytes)?))
     }
 
-    /// Reads bytes that this program wrote and found by their hash.
+    /// Reads an envelope that actum wrote and looked up by its hash. Skips the checks for size and strict JSON.
     ///
     /// # Errors
-    /// [`EnvelopeError`].
+    /// Returns [`EnvelopeError`] if the bytes are not a valid envelope.
     pub fn read_own(bytes: &[u8]) -> Result<Self, EnvelopeError> {
         Self::new(serde_json::from_slice(bytes))
     }
@@ -160,7 +161,7 @@ impl Envelope {
 mod tests {
     use super::*;
 
-    /// The example of the DSSE document, `protocol.md`.
+    /// Example from the DSSE specification, `protocol.md`.
     #[test]
     fn what_is_signed_is_what_the_standard_says() {
         assert_eq!(

@@ -1,4 +1,5 @@
-//! Public keys, what each may sign, and when. A verifier gets a keyring once, and trusts it.
+//! Keyrings, which list public keys with their roles and validity periods. A verifier obtains a keyring once and then trusts
+//! it.
 
 use std::collections::BTreeSet;
 
@@ -9,18 +10,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::signer::{KeyId, KeyRole, PublicKey};
 
-/// The longest keyring that is read, in bytes.
+/// Maximum size of a keyring, in bytes.
 pub const KEYRING_BYTES_MAX: usize = 1 << 20;
-/// Directory of the keys in a home of ledgers and keys.
+/// Name of the directory with the keys, inside the directory of ledgers and keys (`ACTUM_HOME`).
 pub const KEYS_DIRECTORY: &str = "keys";
-/// Keyring in that directory.
+/// File name of the keyring in [`KEYS_DIRECTORY`].
 pub const KEYRING_FILE: &str = "keyring.json";
-/// Bytes of a file that [`Keyring::is_named_in`] looks at.
+/// Number of bytes at the start of a file that [`Keyring::is_named_in`] searches.
 pub const KEYRING_BEGINNING_BYTES: usize = 4096;
-/// The most keys in a keyring.
+/// Maximum number of keys in a keyring.
 pub const KEYS_MAX: usize = 1000;
 
-/// The public keys of an installation, the oldest of each role first.
+/// Public keys of an installation. Keys with the same role are ordered from oldest to newest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Keyring {
@@ -28,121 +29,123 @@ pub struct Keyring {
     keys: Vec<KeyEntry>,
 }
 
-/// One key.
+/// Public key in a keyring, with its role and validity period.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeyEntry {
-    /// Its name.
+    /// Id of the key, which is derived from its role and its public key.
     pub id: KeyId,
-    /// Role of the key.
+    /// Role of the key, which determines what it may sign.
     pub role: KeyRole,
-    /// Its public half.
+    /// Public key itself.
     pub public: PublicKey,
-    /// From when on its signatures count.
+    /// Start of the validity period. Signatures made earlier are not valid.
     pub not_before: Timestamp,
-    /// Until when they count; without it there is no end yet.
+    /// End of the validity period, or `None` if it has no end yet.
     pub not_after: Option<Timestamp>,
-    /// Time at which it was found to be in other hands. From then on none of its signatures counts.
+    /// Time at which the key was revoked, for example because it was compromised. Once a key is revoked, none of its signatures is
+    /// valid, not even an earlier one.
     pub revoked: Option<Timestamp>,
-    /// Admitted by waiting alone: neither its predecessor nor a fresh installation vouched for it.
+    /// Whether the key was admitted only because its waiting period ended, without proof from its predecessor or from a fresh
+    /// installation.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unproven: bool,
 }
 
-/// Bytes that are no keyring.
+/// Error for bytes that are not a valid keyring.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyringError {
     /// The keyring is longer than [`KEYRING_BYTES_MAX`] or has more keys than [`KEYS_MAX`].
-    #[error("a keyring has {KEYRING_BYTES_MAX} bytes and {KEYS_MAX} keys at most")]
+    #[error("a keyring may have at most {KEYRING_BYTES_MAX} bytes and {KEYS_MAX} keys")]
     TooLarge,
-    /// The text is not JSON that every reader understands alike.
+    /// The text is not JSON, or is JSON that parsers interpret differently.
     #[error(transparent)]
     Json(#[from] CanonicalError),
-    /// Fields are missing, too many, or of another kind.
-    #[error("it is no keyring: {message}")]
+    /// A field is missing, unknown or of the wrong type.
+    #[error("not a keyring: {message}")]
     Schema {
-        /// Name of the field, and its problem.
+        /// Description of the problem, including the name of the field.
         message: String,
     },
-    /// A later version of this program wrote it.
+    /// The keyring has a different format, probably because a newer version of actum wrote it.
     #[error(
-        "its format is `{}`, and this program reads `{}`",
+        "the keyring has the format `{}`, but this program only supports `{}`",
         Cut(found.as_bytes(), 80),
         Keyring::FORMAT
     )]
     Format {
-        /// Its format.
+        /// Format that the keyring states.
         found: String,
     },
-    /// A key does not have the name that follows from it.
-    #[error("the key `{id}` is not the one of that name; it was changed")]
+    /// The id of a key does not match its role and public key.
+    #[error("the key `{id}` does not match its id, so the keyring was modified")]
     Name {
-        /// The name.
+        /// Id that the keyring states for the key.
         id: KeyId,
     },
-    /// A key is in it twice.
-    #[error("the key `{id}` is in it twice")]
+    /// The keyring lists the same key twice.
+    #[error("the keyring lists the key `{id}` twice")]
     Twice {
-        /// The name.
+        /// Id of the duplicate key.
         id: KeyId,
     },
 }
 
-/// Reason why a key does not count.
+/// Reason why a key cannot be used to accept a signature.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyProblem {
-    /// No such key.
-    #[error("no key `{id}` is in the keyring")]
+    /// The keyring does not contain the key.
+    #[error("the keyring does not contain the key `{id}`")]
     Unknown {
-        /// The name.
+        /// Id of the missing key.
         id: String,
     },
-    /// The key is for something else.
-    #[error("the key `{id}` signs for the role `{role}`, and not for `{wanted}`")]
+    /// The key has a different role, so it may not sign this kind of document.
+    #[error("the key `{id}` has the role `{role}`, but the role `{wanted}` is required")]
     OtherRole {
-        /// The name.
+        /// Id of the key.
         id: KeyId,
         /// Role of the key.
         role: KeyRole,
-        /// Role that signed.
+        /// Role that the signature requires.
         wanted: KeyRole,
     },
-    /// The moment is before its time.
-    #[error("the key `{id}` counts from {from} on, and this is of {at}")]
+    /// The signature was made before the validity period of the key.
+    #[error("the key `{id}` is valid from {from}, but the signature is dated {at}")]
     TooEarly {
-        /// The name.
+        /// Id of the key.
         id: KeyId,
-        /// Its beginning.
+        /// Start of the key's validity period.
         from: Timestamp,
-        /// The moment.
+        /// Time of the signature.
         at: Timestamp,
     },
-    /// The moment is after its time.
-    #[error("the key `{id}` counted until {until}, and this is of {at}")]
+    /// The signature was made after the validity period of the key.
+    #[error("the key `{id}` was valid until {until}, but the signature is dated {at}")]
     Expired {
-        /// The name.
+        /// Id of the key.
         id: KeyId,
-        /// Its end.
+        /// End of the key's validity period.
         until: Timestamp,
-        /// The moment.
+        /// Time of the signature.
         at: Timestamp,
     },
-    /// The key is in other hands.
+    /// The key was revoked.
     #[error("the key `{id}` was revoked at {since}")]
     Revoked {
-        /// The name.
+        /// Id of the key.
         id: KeyId,
-        /// Since when that is known.
+        /// Time at which the key was revoked.
         since: Timestamp,
     },
 }
 
 impl Keyring {
-    /// The value of `format`.
+    /// Value of the `format` field of a keyring.
     pub const FORMAT: &str = "actum.keyring/1";
 
-    /// Returns true if a file that begins so is a keyring of any version, sound or not. Cheaper than [`Self::read`], and
-    /// true for more: it finds a home of keys, also of a newer version of this program.
+    /// Whether a file with this content looks like a keyring of any version. This check is cheaper than [`Self::read`] and also
+    /// accepts damaged keyrings and those of newer versions of actum, so it can recognise any directory that contains keys.
     pub fn is_named_in(content: &[u8]) -> bool {
         let format = Self::FORMAT.as_bytes();
         let family = format.strip_suffix(b"1").unwrap_or(format);
@@ -150,21 +153,21 @@ impl Keyring {
         beginning.windows(family.len()).any(|found| found == family)
     }
 
-    /// A keyring of these keys.
+    /// Creates a keyring. Keys with the same role must be ordered from oldest to newest.
     pub fn new(keys: Vec<KeyEntry>) -> Self {
         Self { format: Self::FORMAT.to_owned(), keys }
     }
 
-    /// The keys.
+    /// Returns all keys. Those with the same role are ordered from oldest to newest.
     pub fn keys(&self) -> &[KeyEntry] {
         &self.keys
     }
 
-    /// Reads a keyring. It checks that a key has its own name; a verifier finds out whether the key
-    /// is a point of the curve.
+    /// Reads a keyring and checks that the id of each key matches the key. Does not check whether a public key is a valid point
+    /// of the curve, because that is done when a signature is verified.
     ///
     /// # Errors
-    /// [`KeyringError`].
+    /// Returns [`KeyringError`] if the bytes are not a valid keyring.
     pub fn read(bytes: &[u8]) -> Result<Self, KeyringError> {
         if bytes.len() > KEYRING_BYTES_MAX {
             return Err(KeyringError::TooLarge);
@@ -175,7 +178,7 @@ impl Keyring {
         match format {
             Some(Self::FORMAT) => {}
             Some(found) => return Err(KeyringError::Format { found: found.to_owned() }),
-            None => return Err(shape("it has no `format`".to_owned())),
+            None => return Err(shape("the field `format` is missing".to_owned())),
         }
         let read: Self =
             serde_json::from_value(value).map_err(|error| shape(canonical::describe(&error)))?;
@@ -194,21 +197,21 @@ impl Keyring {
         Ok(read)
     }
 
-    /// The canonical JSON of the keyring.
+    /// Serializes the keyring as canonical JSON.
     ///
     /// # Errors
-    /// [`CanonicalError`], which texts alone never lead to.
+    /// Returns [`CanonicalError`] if the keyring cannot be serialized. This never happens, because it contains no numbers.
     pub fn to_vec(&self) -> Result<Vec<u8>, CanonicalError> {
         canonical::to_vec(self)
     }
 
-    /// The newest key of a role, whether it counts or not.
+    /// Returns the newest key of a role, even if it is not valid.
     pub fn newest(&self, role: KeyRole) -> Option<&KeyEntry> {
         self.keys.iter().rev().find(|key| key.role == role)
     }
 
-    /// Returns the key that signs for a role at `now`: the newest one, except for unproven keys that still
-    /// wait or were revoked. Whether it has expired is left to [`KeyEntry::check`].
+    /// Returns the key that signs for a role at the time `now`. This is the newest key of the role, ignoring unproven keys that
+    /// are still in their waiting period or were revoked. The key may have expired, which [`KeyEntry::check`] detects.
     pub fn current(&self, role: KeyRole, now: Timestamp) -> Option<&KeyEntry> {
         let of_role = self.keys.iter().rev().filter(|key| key.role == role);
         of_role
@@ -216,7 +219,7 @@ impl Keyring {
             .find(|key| !key.unproven || (key.revoked.is_none() && key.not_before <= now))
     }
 
-    /// Unproven key of a role that has not been admitted yet at `now`.
+    /// Returns the unproven key of a role that is still in its waiting period at the time `now`, if there is one.
     pub fn waiting(&self, role: KeyRole, now: Timestamp) -> Option<&KeyEntry> {
         let of_role = self.keys.iter().rev().filter(|key| key.role == role);
         of_role
@@ -224,10 +227,10 @@ impl Keyring {
             .find(|key| key.unproven && key.revoked.is_none() && now < key.not_before)
     }
 
-    /// The key of that name, if its signatures of the moment `at` count for `role`.
+    /// Returns the key with this id if its signatures made at the time `at` are valid for `role`.
     ///
     /// # Errors
-    /// [`KeyProblem`].
+    /// Returns [`KeyProblem`] if the key is unknown or may not be used.
     pub fn valid(&self, id: &str, role: KeyRole, at: Timestamp) -> Result<&KeyEntry, KeyProblem> {
         let key = self.keys.iter().find(|key| key.id.as_str() == id);
         let key = key.ok_or_else(|| KeyProblem::Unknown { id: id.to_owned() })?;
@@ -237,10 +240,10 @@ impl Keyring {
 }
 
 impl KeyEntry {
-    /// Checks that its signatures of the moment `at` count for `role`.
+    /// Checks that a signature made with this key at the time `at` is valid for `role`.
     ///
     /// # Errors
-    /// [`KeyProblem`].
+    /// Returns [`KeyProblem`] if the key has a different role, was revoked, or was not valid at that time.
     pub fn check(&self, role: KeyRole, at: Timestamp) -> Result<(), KeyProblem> {
         let id = self.id.clone();
         if self.role != role {
@@ -302,7 +305,7 @@ mod tests {
         assert!(matches!(key.check(KeyRole::Result, at(15)), Err(KeyProblem::Revoked { .. })));
     }
 
-    /// AA-5
+    /// AA-5: an unproven key signs after its waiting period, unless it was revoked.
     #[test]
     fn an_unproven_key_signs_once_it_has_waited_unless_it_was_revoked() {
         let old = KeyEntry { not_after: None, ..key(KeyRole::Approval, 1) };

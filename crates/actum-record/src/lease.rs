@@ -1,7 +1,7 @@
-//! Leases: what a holder may do, and where, until when and how often (FE-17, D-7).
+//! Leases, which allow their holder to perform certain operations in certain directories for a limited time (FE-17, D-7).
 //!
-//! A lease is a chain of blocks. The lease key signs the first one; each holder can append a block, which can only narrow.
-//! Every block has [`LeaseTerms`], and a request must meet the terms of all blocks.
+//! A lease is a chain of blocks. The first block is signed by the lease key. Each holder can append a block, which can only
+//! narrow the lease. Every block has [`LeaseTerms`], and a request must satisfy the terms of all blocks.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -14,18 +14,19 @@ use serde::{Deserialize, Serialize};
 use crate::name::TenantId;
 use crate::signer::KeyId;
 
-/// Most blocks of a lease.
+/// Maximum number of blocks in a lease.
 pub const LEASE_BLOCKS_MAX: usize = 8;
-/// Most base directories, or rules of a scope, in one block.
+/// Maximum number of items in a list of a lease block, such as base directories or scope rules.
 pub const LEASE_PATHS_MAX: usize = 64;
-/// Longest base directory, with the `/` at its end, or rule of a scope, in bytes.
+/// Maximum length of a base directory (including the trailing `/`) or of a scope rule, in bytes.
 pub const LEASE_PATH_BYTES_MAX: usize = 4096;
-/// Longest name of an agent or a task, in bytes.
+/// Maximum length of the name of an agent or a task, in bytes.
 pub const LEASE_NAME_BYTES_MAX: usize = 128;
-/// Most uses, and the most of each quota: 2^53 - 1, which JSON holds exactly.
+/// Maximum number of uses and maximum value of each quota. It is 2^53 - 1, the largest integer that JSON represents exactly.
 pub const LEASE_COUNT_MAX: u64 = actum_core::canonical::COUNT_MAX;
 
-/// Id of one block of a lease: the SHA-256 of its Biscuit revocation identifier. The id of the last block names the lease.
+/// Id of a lease block, which is the SHA-256 of its Biscuit revocation identifier. The id of the last block identifies the
+/// lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct LeaseId(pub Digest);
@@ -36,17 +37,17 @@ impl fmt::Display for LeaseId {
     }
 }
 
-/// Capability that a request needs a lease for.
+/// Capability that a lease grants and that a request under a lease requires.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Capability {
-    /// Change files by `apply`, `undo`, `redo` or the library.
+    /// Change files with `apply`, `undo`, `redo` or the library.
     Apply,
-    /// Keep the changes of a command.
+    /// Execute a command and keep its changes.
     Exec,
-    /// Carry out an action of this type.
+    /// Execute an action of this type.
     Action(ActionName),
-    /// Carry out a task plan, or roll one back.
+    /// Execute a task plan, or roll one back.
     Task,
     /// Move a file (seed 001).
     FileMove,
@@ -57,10 +58,10 @@ pub enum Capability {
 }
 
 impl Capability {
-    /// All capabilities without a parameter.
+    /// All capabilities that have no parameter.
     pub const PLAIN: [Self; 6] =
         [Self::Apply, Self::Exec, Self::Task, Self::FileMove, Self::FileCopy, Self::FileDelete];
-    /// Start of the name of an action's capability.
+    /// Prefix of the capability of an action, which is followed by the action type.
     const ACTION: &str = "ACTION:";
 }
 
@@ -106,18 +107,18 @@ impl TryFrom<String> for Capability {
     }
 }
 
-/// Name of an agent. `planner/copier` is a sub-agent of `planner`: a lease of an agent is one of all its sub-agents.
+/// Name of an agent. `planner/copier` is a sub-agent of `planner`, and may use every lease of `planner`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct AgentName(String);
 
 impl AgentName {
-    /// The text.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Returns true if `other` is this agent or one of its sub-agents.
+    /// Whether `other` names this agent or one of its sub-agents.
     pub fn covers(&self, other: &str) -> bool {
         other.strip_prefix(&self.0).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
@@ -148,13 +149,13 @@ impl TryFrom<String> for AgentName {
     }
 }
 
-/// Name of the task that a lease is for.
+/// Name of the task that a lease is restricted to.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct TaskName(String);
 
 impl TaskName {
-    /// The text.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -185,19 +186,19 @@ impl TryFrom<String> for TaskName {
     }
 }
 
-/// Directory that a lease lets its holder change files in, and in all directories below it. Absolute and normalised: no
-/// `.`, no `..`, no empty name, one `/` at the end.
+/// Directory in which the holder of a lease may change files, including all its subdirectories. The path is absolute and
+/// normalised. It has no `.`, `..` or empty components, and ends with a single `/`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct BaseDirectory(String);
 
 impl BaseDirectory {
-    /// The path, with the `/` at its end.
+    /// Returns the path with its trailing `/`.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Names that lead to it from `/`.
+    /// Returns the components of the path, starting below `/`.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.split('/').filter(|name| !name.is_empty())
     }
@@ -206,7 +207,7 @@ impl BaseDirectory {
 impl FromStr for BaseDirectory {
     type Err = LeaseTermError;
 
-    /// Takes a path with or without the `/` at its end.
+    /// Parses an absolute path with or without a trailing `/`.
     fn from_str(text: &str) -> Result<Self, LeaseTermError> {
         let wrong = || LeaseTermError::BaseDirectory { given: text.to_owned() };
         let below = text.strip_prefix('/').ok_or_else(wrong)?;
@@ -241,29 +242,29 @@ impl TryFrom<String> for BaseDirectory {
     }
 }
 
-/// Most that one request may use of each resource; no limit where absent.
+/// Maximum amount of each resource that a single request may use. An absent resource is unlimited.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Quotas {
-    /// Changed files.
+    /// Maximum number of changed files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<u64>,
-    /// Memory of what is run, in bytes.
+    /// Maximum memory of a command, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
-    /// Size of all changed files after the change, in bytes.
+    /// Maximum total size of all changed files after the change, in bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub space_bytes: Option<u64>,
-    /// Bytes that are read and written, together.
+    /// Maximum number of bytes that a command may read and write in total.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub storage_bytes: Option<u64>,
-    /// Duration of what is run, in milliseconds.
+    /// Maximum duration of a command, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wall_ms: Option<u64>,
 }
 
 impl Quotas {
-    /// The smaller quota of each resource.
+    /// Combines two sets of quotas by taking the smaller quota of each resource.
     #[must_use]
     pub fn min(self, other: Self) -> Self {
         let least = |one: Option<u64>, other: Option<u64>| match (one, other) {
@@ -279,55 +280,55 @@ impl Quotas {
         }
     }
 
-    /// Returns true if there is no quota.
+    /// Whether no resource has a quota.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }
 
-/// Terms of one block of a lease. An absent field narrows nothing.
+/// Terms of a single block of a lease. An absent field imposes no restriction.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LeaseTerms {
-    /// Agent that may use it, with its sub-agents.
+    /// Agent that may use the lease, including its sub-agents.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentName>,
     /// Directories in which files may be changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base_directories: Option<BTreeSet<BaseDirectory>>,
-    /// Capabilities that are allowed.
+    /// Capabilities that the lease grants.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capabilities: Option<BTreeSet<Capability>>,
-    /// Time from which it no longer counts.
+    /// Time at which the lease expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<Timestamp>,
-    /// Time from which it counts.
+    /// Time from which the lease is valid.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub not_before: Option<Timestamp>,
-    /// Most that one request may use.
+    /// Maximum amount of each resource that a single request may use.
     #[serde(default, skip_serializing_if = "Quotas::is_empty")]
     pub quotas: Quotas,
-    /// Rules for paths below the base directories of this block, or of the last block before it that has some. A path
-    /// must be in the scope as seen from at least one of the base directories that hold it.
+    /// Rules for paths below the base directories of this block, or of the nearest earlier block that has any. A path must be in
+    /// scope relative to at least one of the base directories that contain it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<Scope>,
-    /// Task that it is for.
+    /// Task that the lease is restricted to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskName>,
-    /// Tenant whose ledger records its uses.
+    /// Tenant whose ledger records the uses of the lease.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tenant: Option<TenantId>,
-    /// Most runs that it can start.
+    /// Maximum number of runs that may be started under the lease.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uses: Option<u64>,
 }
 
 impl LeaseTerms {
-    /// Checks that the terms can be those of a first block: they name a tenant, capabilities, base directories and an
-    /// expiry.
+    /// Checks that the terms are complete enough for the first block of a lease, which must have a tenant, capabilities, base
+    /// directories and an expiry time.
     ///
     /// # Errors
-    /// `Incomplete` with the name of the first missing field.
+    /// Returns `Incomplete` with the name of the first missing field.
     pub fn check_complete(&self) -> Result<(), LeaseTermError> {
         let missing = [
             ("tenant", self.tenant.is_none()),
@@ -339,11 +340,10 @@ impl LeaseTerms {
         missing.map_or(Ok(()), |(field, _)| Err(LeaseTermError::Incomplete { field }))
     }
 
-    /// Checks that each list and count is within its limit, and each text can be written in a
-    /// lease.
+    /// Checks that all lists and numbers are within their limits, and that all scope rules can be written in a lease.
     ///
     /// # Errors
-    /// `TooMany`, `Empty`, `Count`, `Rule`.
+    /// Returns `TooMany` or `Empty` for a list, `Count` for a number, and `Rule` for a scope rule.
     pub fn check_limits(&self) -> Result<(), LeaseTermError> {
         let Self { base_directories, capabilities, quotas, scope, uses, .. } = self;
         let counted = |field, count: usize| match count {
@@ -375,118 +375,118 @@ impl LeaseTerms {
     }
 }
 
-/// Lease that a run was made under, as records name it. It cannot be used as a lease.
+/// Record of the lease under which a run was made. It only identifies the lease, and cannot be used as a lease itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LeaseRecord {
-    /// Its blocks, the one that the lease key signed first.
+    /// Blocks of the lease, starting with the one signed by the lease key.
     pub blocks: Vec<LeaseBlockRecord>,
-    /// Digest of its signed blocks, a document in the ledger (`actum.lease-chain/1`).
+    /// Digest of the ledger document that contains the signed blocks (`actum.lease-chain/1`).
     pub document: Digest,
-    /// Key that signed the first block.
+    /// Id of the key that signed the first block.
     pub key: KeyId,
 }
 
-/// One block of a lease, as records name it.
+/// Record of a single block of a lease.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LeaseBlockRecord {
-    /// Agent that it was handed to.
+    /// Agent that the block was issued to.
     pub agent: Option<AgentName>,
-    /// Its id.
+    /// Id of the block.
     pub id: LeaseId,
-    /// Most runs that it can start.
+    /// Maximum number of runs that may be started under the block.
     pub uses: Option<u64>,
 }
 
-/// A text or number that no lease can have.
+/// Error for terms that a lease cannot have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LeaseTermError {
-    /// No capability.
+    /// The text is not a capability.
     #[error(
         "`{}` is not a capability: expected APPLY, EXEC, TASK, FILE_MOVE, FILE_COPY, FILE_DELETE or ACTION:TYPE",
         Cut(given.as_bytes(), 80)
     )]
     Capability {
-        /// Text.
+        /// Text that was given.
         given: String,
     },
-    /// No name of an agent.
+    /// The text is not a valid name for an agent.
     #[error(
-        "`{}` is not an agent that a lease can name: expected 1 to {LEASE_NAME_BYTES_MAX} printable ASCII characters \
-         without spaces, quotes and backslashes; `/` separates a sub-agent from its agent",
+        "`{}` is not a valid agent name: expected 1 to {LEASE_NAME_BYTES_MAX} printable ASCII characters without spaces, \
+         quotes and backslashes; `/` separates a sub-agent from its agent",
         Cut(given.as_bytes(), 80)
     )]
     Agent {
-        /// Text.
+        /// Text that was given.
         given: String,
     },
-    /// No name of a task.
+    /// The text is not a valid name for a task.
     #[error(
-        "`{}` is not a task that a lease can name: expected 1 to {LEASE_NAME_BYTES_MAX} printable ASCII characters \
-         without spaces, quotes and backslashes",
+        "`{}` is not a valid task name: expected 1 to {LEASE_NAME_BYTES_MAX} printable ASCII characters without spaces, \
+         quotes and backslashes",
         Cut(given.as_bytes(), 80)
     )]
     Task {
-        /// Text.
+        /// Text that was given.
         given: String,
     },
-    /// No base directory.
+    /// The text is not a valid base directory.
     #[error(
-        "`{}` is not a base directory: expected an absolute path of at most {LEASE_PATH_BYTES_MAX} bytes without `.`, `..`, \
-         empty names, quotes, backslashes and control characters",
+        "`{}` is not a valid base directory: expected an absolute path of at most {LEASE_PATH_BYTES_MAX} bytes without `.`, \
+         `..`, empty components, quotes, backslashes and control characters",
         Cut(given.as_bytes(), 80)
     )]
     BaseDirectory {
-        /// Text.
+        /// Text that was given.
         given: String,
     },
-    /// A rule of a scope that cannot be written in a lease.
+    /// The scope rule is too long for a lease, or contains characters that a lease cannot contain.
     #[error(
-        "the scope rule `{}` cannot be in a lease: expected at most {LEASE_PATH_BYTES_MAX} bytes without quotes, \
+        "the scope rule `{}` cannot be used in a lease: expected at most {LEASE_PATH_BYTES_MAX} bytes without quotes, \
          backslashes and control characters",
         Cut(given.as_bytes(), 80)
     )]
     Rule {
-        /// Text.
+        /// Text of the rule.
         given: String,
     },
-    /// More than a lease can have.
-    #[error("`{field}` has {count} items, and a block of a lease has at most {LEASE_PATHS_MAX}")]
+    /// A list has too many items.
+    #[error("`{field}` has {count} items, but may have at most {LEASE_PATHS_MAX}")]
     TooMany {
-        /// Field.
+        /// Name of the field.
         field: &'static str,
         /// Number of items.
         count: usize,
     },
-    /// An empty list, which would allow nothing.
-    #[error("`{field}` is empty, so nothing would be allowed")]
+    /// A list is empty.
+    #[error("`{field}` is empty, so the lease would allow nothing")]
     Empty {
-        /// Field.
+        /// Name of the field.
         field: &'static str,
     },
-    /// A number that JSON does not hold exactly.
-    #[error("{given} is more than {LEASE_COUNT_MAX}; omit the limit instead")]
+    /// A number is too large to be represented exactly in JSON.
+    #[error("{given} is larger than the maximum of {LEASE_COUNT_MAX}; omit the limit instead")]
     Count {
-        /// Number.
+        /// Number that was given.
         given: u64,
     },
-    /// A first block without a field that it needs.
-    #[error("a lease needs `{field}`")]
+    /// The first block of a lease lacks a required field.
+    #[error("a lease requires `{field}`")]
     Incomplete {
-        /// Field.
+        /// Name of the missing field.
         field: &'static str,
     },
 }
 
-/// Returns true if a text can be the name of an agent or a task.
+/// Whether a text may be used as the name of an agent or a task.
 fn is_name(text: &str) -> bool {
     (1..=LEASE_NAME_BYTES_MAX).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_graphic())
         && is_quotable(text)
 }
 
-/// Returns true if Datalog can hold a text between quotes without an escape.
+/// Whether a text can be written as a Datalog string literal without escaping any character.
 fn is_quotable(text: &str) -> bool {
     !text.contains(|character: char| matches!(character, '"' | '\\') || character.is_control())
 }

@@ -1,7 +1,7 @@
-//! Entries of a ledger, and the facts that follow from the bytes of each alone.
+//! Entries of a ledger, and the facts that can be derived from the bytes of an entry.
 //!
-//! An entry is a document in canonical JSON. Everything that is kept beside it, to find it again,
-//! follows from these bytes ([`EntryFacts`]), so that the hash of the bytes covers all of it.
+//! An entry is a document in canonical JSON. All indexed data about it is derived from these bytes ([`EntryFacts`]), so the
+//! hash of the entry covers its index as well.
 
 mod action;
 mod agent;

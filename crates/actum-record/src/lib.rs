@@ -1,8 +1,8 @@
-//! Records and proofs: the entries of a ledger, receipts, keyrings, checkpoints, and the forms in which they are
-//! signed (DSSE, C2SP notes, RFC 6962 trees).
+//! Data types for records and proofs, such as ledger entries, receipts, keyrings, leases and checkpoints. Also contains the
+//! formats in which they are signed, which are DSSE envelopes, C2SP signed notes and RFC 6962 Merkle trees.
 //!
-//! Everything here is a value or a function of values: no I/O, clock, randomness, environment or async. Signatures are
-//! made by the ledger and checked by the gate.
+//! This crate contains only data types and pure functions. It does not use I/O, the clock, randomness, the environment or
+//! async code. Signatures are made by `actum-ledger` and verified by `actum-gate`.
 
 pub mod agent;
 pub mod checkpoint;

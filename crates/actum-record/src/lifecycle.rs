@@ -1,7 +1,8 @@
-//! The lifecycle of work: of a run, and of what makes one (an action, a task, the rollback of a task).
+//! Lifecycle of a work item, which is either a run or an operation that makes a run (an action, a task, or the rollback of a
+//! task).
 //!
-//! [`next`] is the only table of what may follow what. The ledger takes the entries of runs in its order, verification
-//! reads them in its order, and recovery finds by it how work ended that was cut off.
+//! All state transitions are defined in [`next`]. The ledger uses them to accept entries about runs only in a valid order,
+//! and verification checks that order again. Recovery uses them to determine the outcome of interrupted work.
 //!
 //! ```text
 //!       Start          StartRun            EndRun, End               Record
@@ -15,60 +16,61 @@
 //!                   End, CutOff
 //! ```
 //!
-//! A run is announced and changes files at once, so it goes from `New` to `Changing`, and only the journal of the workspace
-//! knows how it ended. Work that makes a run can begin before, before its effects are visible; a run of it that is not in
-//! effect leaves it begun. Rejected work has no lifecycle: only the rejection is recorded.
+//! A run that is recorded as started may change files immediately. It therefore moves from `New` directly to `Changing`, and
+//! only the workspace's journal knows how it ended. An operation that makes a run can begin before its effects become visible.
+//! It returns to `Begun` if its run ends without taking effect. Rejected work has no lifecycle, because only the rejection is
+//! recorded.
 
 use actum_core::Status;
 
-/// State of a piece of work.
+/// State of a work item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
-    /// Nothing says that it began.
+    /// There is no record that the work began.
     New,
-    /// The work began. No change is visible yet.
+    /// The work began, but none of its changes are visible yet.
     Begun,
-    /// Its run is recorded as started: files may be changed.
+    /// The run is recorded as started, so files may already be changed.
     Changing,
-    /// The work was reported while the end of its run was not known.
+    /// The work was reported before the outcome of its run was known.
     Unsettled,
-    /// The work ended with this status, which is not recorded yet.
+    /// The work ended with this status, but the outcome is not recorded yet.
     Ended(Status),
-    /// The outcome is recorded.
+    /// The work ended with this status, and the outcome is recorded.
     Recorded(Status),
 }
 
-/// Event in the life of a piece of work.
+/// Event in the lifecycle of a work item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// The work begins, before it runs anything.
+    /// The work begins. It has not executed anything yet.
     Start,
-    /// A run begins: this one, or the run that the work makes.
+    /// The run begins. This is either the work item itself or the run that it makes.
     StartRun,
-    /// The run that the work makes ended so.
+    /// The run that the work makes ended with this status.
     EndRun(Status),
-    /// The work ends by itself with this status.
+    /// The work itself ended with this status.
     End(Status),
-    /// Its process is gone, and the end of its run is known if it can be.
+    /// The process was interrupted. If the journal knows the outcome of the run, that was already applied as [`Event::EndRun`].
     CutOff,
-    /// The outcome is recorded, or reported.
+    /// The outcome was recorded or reported.
     Record,
 }
 
-/// An event that cannot happen to work in this state.
+/// Error for an event that is not possible in the current state of the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("work in the state {state:?} cannot have the event {event:?}")]
+#[error("the event {event:?} is not possible in the state {state:?}")]
 pub struct OutOfOrder {
-    /// The state.
+    /// State of the work before the event.
     pub state: State,
-    /// The event.
+    /// Event that is not possible.
     pub event: Event,
 }
 
-/// Finds the state after an event.
+/// Returns the state that follows from an event in the given state.
 ///
 /// # Errors
-/// [`OutOfOrder`] where the event cannot follow.
+/// Returns [`OutOfOrder`] if the event is not possible in this state.
 pub fn next(state: State, event: Event) -> Result<State, OutOfOrder> {
     use Event::{CutOff, End, EndRun, Record, Start, StartRun};
     use State::{Begun, Changing, Ended, New, Recorded, Unsettled};
@@ -78,13 +80,13 @@ pub fn next(state: State, event: Event) -> Result<State, OutOfOrder> {
         (New | Begun, StartRun) => Changing,
         (Begun | Changing, End(status)) => Ended(status),
         (Changing, EndRun(status @ (Succeeded | Failed))) => Ended(status),
-        // The work can try again, or end without a run.
+        // The work can start another run, or end without one.
         (Changing, EndRun(Reverted | Rejected | Queued)) => Begun,
-        // The report said that the end is unknown; recovery reports it again.
+        // The outcome was reported as unknown, so recovery reports the actual outcome.
         (Unsettled, EndRun(Succeeded)) => Ended(Succeeded),
         (Unsettled, EndRun(Reverted | Rejected | Queued)) => Ended(Reverted),
         (Unsettled, EndRun(Failed)) => Recorded(Failed),
-        // Effects that were not visible yet are gone with the process.
+        // Effects that were not visible yet are lost with the process.
         (Begun, CutOff) => Ended(Reverted),
         (New | Changing | Unsettled | Ended(_) | Recorded(_), CutOff) => state,
         (Changing, Record) => Unsettled,
@@ -99,10 +101,10 @@ pub fn next(state: State, event: Event) -> Result<State, OutOfOrder> {
     })
 }
 
-/// Finds the state after events, from the beginning.
+/// Returns the state of a work item after the given events, starting from [`State::New`].
 ///
 /// # Errors
-/// [`OutOfOrder`] of the first event that cannot follow.
+/// Returns [`OutOfOrder`] for the first event that is not possible.
 pub fn after(events: impl IntoIterator<Item = Event>) -> Result<State, OutOfOrder> {
     events.into_iter().try_fold(State::New, next)
 }
@@ -116,7 +118,7 @@ mod tests {
         ends.chain([Event::Start, Event::StartRun, Event::CutOff, Event::Record]).collect()
     }
 
-    /// All states that some events lead to, each with the events.
+    /// Returns all reachable states, each with a sequence of events that leads to it.
     fn reachable() -> Vec<(State, Vec<Event>)> {
         let mut found = vec![(State::New, Vec::new())];
         let mut at = 0;
@@ -132,14 +134,14 @@ mod tests {
         found
     }
 
-    /// AEC-8, AA-13, EX-13: wherever work is cut off, the next process can record how it ended, once.
+    /// AEC-8, AA-13, EX-13: wherever work is interrupted, the next process can record its outcome exactly once.
     #[test]
     fn from_every_state_a_recovery_leads_to_one_record() {
         let states = reachable();
         assert_eq!(states.len(), 4 + 2 * Status::ALL.len());
         for (state, path) in states {
             for journal in Status::ALL {
-                // What the journal knows of a run that was started.
+                // For a started run, the journal knows the outcome.
                 let known = match state {
                     State::Changing | State::Unsettled => {
                         next(state, Event::EndRun(journal)).unwrap()
@@ -148,7 +150,7 @@ mod tests {
                 };
                 let cut_off = next(known, Event::CutOff).unwrap();
                 match cut_off {
-                    State::New => assert_eq!(path, [], "nothing is told of what never began"),
+                    State::New => assert_eq!(path, [], "work that never began is not recorded"),
                     State::Ended(status) => {
                         let recorded = next(cut_off, Event::Record).unwrap();
                         assert_eq!(recorded, State::Recorded(status), "{path:?}");
@@ -162,8 +164,8 @@ mod tests {
         }
     }
 
-    /// AEC-8: a change that is in effect is never reported as one that was rolled back, and the other way
-    /// round.
+    /// AEC-8: a change that is in effect is never recorded as rolled back, and a rolled back change is never recorded as in
+    /// effect.
     #[test]
     fn what_a_run_left_is_what_is_recorded() {
         for started in [vec![Event::Start, Event::StartRun], vec![Event::StartRun]] {
@@ -185,7 +187,7 @@ mod tests {
         }
     }
 
-    /// AEC-8: an end is recorded once, and nothing follows it.
+    /// AEC-8: an outcome is recorded only once, and no other event can follow.
     #[test]
     fn nothing_follows_a_record() {
         for status in Status::ALL {
@@ -196,7 +198,7 @@ mod tests {
         }
     }
 
-    /// AEC-8: an end needs a beginning.
+    /// AEC-8: work that never began cannot end.
     #[test]
     fn what_never_began_does_not_end() {
         for status in Status::ALL {
@@ -206,7 +208,7 @@ mod tests {
         }
     }
 
-    /// AEC-8: while the end of a run is not known, only the journal can show it.
+    /// AEC-8: an interruption does not determine the outcome of a started run, because only the journal knows it.
     #[test]
     fn a_run_that_changes_files_is_not_ended_by_being_cut_off() {
         for state in [State::Changing, State::Unsettled] {

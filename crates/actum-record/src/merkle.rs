@@ -1,15 +1,14 @@
-//! The Merkle tree of a log (RFC 6962, section 2.1): its hashes, and the making of proofs. What
-//! checks a proof is in `actum-gate`.
+//! Merkle tree of a log (RFC 6962, section 2.1). This module computes hashes and creates proofs, which `actum-gate` verifies.
 //!
-//! A log keeps the hash of every complete subtree. They are numbered in the order of their
-//! completion, so that keeping them is appending: [`position`].
+//! A log stores the hash of every complete subtree. Subtrees are numbered in the order in which they are completed
+//! ([`position`]), so new hashes are always appended at the end.
 
 use actum_core::{Digest, Hasher, Messages};
 
-/// The most hashes a proof has: a log of 2^63 entries.
+/// Maximum number of hashes in a proof, which is sufficient for a log with 2^63 entries.
 pub const PROOF_HASHES_MAX: usize = 64;
 
-/// The hash of an entry.
+/// Returns the hash of an entry as a leaf of the Merkle tree.
 pub fn leaf_hash(entry: &[u8]) -> Digest {
     let mut hasher = Hasher::new();
     hasher.update(&[0]);
@@ -17,7 +16,7 @@ pub fn leaf_hash(entry: &[u8]) -> Digest {
     hasher.finish()
 }
 
-/// The hash of two subtrees side by side.
+/// Returns the hash of the subtree whose left and right halves have the given hashes.
 pub fn node_hash(left: &Digest, right: &Digest) -> Digest {
     let mut hasher = Hasher::new();
     hasher.update(&[1]);
@@ -26,8 +25,8 @@ pub fn node_hash(left: &Digest, right: &Digest) -> Digest {
     hasher.finish()
 }
 
-/// The hashes of the subtrees above those in `level`, which stand side by side: each of two of them. A
-/// last one without a neighbour has none. Much faster than one after another; [`Digest::of_each`].
+/// Returns the hashes of the parents of adjacent subtrees, combining them in pairs. If the number of subtrees is odd, the last
+/// one is ignored. This is much faster than hashing each pair separately ([`Digest::of_each`]).
 pub fn parents(level: &[Digest]) -> Vec<Digest> {
     let pairs = level.as_chunks::<2>().0;
     let mut messages = Vec::with_capacity(pairs.len());
@@ -43,84 +42,84 @@ pub fn parents(level: &[Digest]) -> Vec<Digest> {
     Digest::of_each(&messages)
 }
 
-/// Gathers an entry for [`leaf_hash`].
+/// Adds an entry to `messages`, so that its [`leaf_hash`] is computed together with others.
 pub fn gather_leaf(messages: &mut Messages, entry: &[u8]) {
     messages.push(&[&[0], entry]);
 }
 
-/// The root of a log without entries.
+/// Returns the root of a log without entries.
 pub fn empty_root() -> Digest {
     Digest::of(b"")
 }
 
-/// Number of the complete subtree of `1 << level` entries that is the `index`-th of its level.
-/// Subtrees are numbered in the order of their completion: each follows its right half at once.
-/// (The stored hash index of Go's `sumdb/tlog`.)
+/// Returns the number of the complete subtree that has `1 << level` entries and is the `index`-th of its level. Subtrees are
+/// numbered in the order in which they are completed, so each one directly follows its right half. This is the stored hash
+/// index of Go's `sumdb/tlog`.
 pub fn position(level: u32, index: u64) -> u64 {
-    // Written before the subtree of its last entry are all the subtrees of the entries before that.
+    // All subtrees that were completed by earlier entries come before those completed by the subtree's last entry.
     let last = index.saturating_add(1).checked_shl(level).unwrap_or(0).saturating_sub(1);
     let before = (0..u64::BITS).fold(0u64, |sum, shift| sum.saturating_add(last >> shift));
     before.saturating_add(u64::from(level))
 }
 
-/// Returns the number of subtrees that a log of `size` entries has completed.
+/// Returns the number of complete subtrees in a log with `size` entries.
 pub fn positions(size: u64) -> u64 {
     position(0, size)
 }
 
-/// A complete subtree.
+/// Complete subtree of a Merkle tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Node {
-    /// Level of the subtree, which has `1 << level` entries.
+    /// Level of the subtree, which contains `1 << level` entries.
     pub level: u32,
-    /// Index of it in its level, counted from 0.
+    /// Index of the subtree within its level, counted from 0.
     pub index: u64,
 }
 
 impl Node {
-    /// Its number: [`position`].
+    /// Returns the number of the subtree, as defined by [`position`].
     pub fn position(self) -> u64 {
         position(self.level, self.index)
     }
 }
 
-/// The right edge of a log: all that is needed to append to it and to know its root.
+/// Right edge of a log's Merkle tree, which is sufficient to append entries and to compute the root.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Frontier {
     size: u64,
-    /// The complete subtrees that make up the log, the largest first.
+    /// Hashes of the complete subtrees that make up the log, largest first.
     subtrees: Vec<Digest>,
 }
 
 impl Frontier {
-    /// The edge of a log of `size` entries, whose subtrees `read` knows.
+    /// Loads the right edge of a log with `size` entries, using `read` to look up the hashes of its subtrees.
     ///
     /// # Errors
-    /// Those of `read`.
+    /// Returns the first error of `read`.
     pub fn read<E>(size: u64, mut read: impl FnMut(Node) -> Result<Digest, E>) -> Result<Self, E> {
         let subtrees = edge(0, size).into_iter().map(&mut read).collect::<Result<_, _>>()?;
         Ok(Self { size, subtrees })
     }
 
-    /// The edge of a log of `size` entries from the hashes of its complete subtrees, the largest first, as a store may keep
-    /// them. `None` where such a log has another number of them.
+    /// Creates the right edge of a log with `size` entries from the stored hashes of its complete subtrees, largest first. Returns
+    /// `None` if the number of hashes does not match the size.
     pub fn from_subtrees(size: u64, subtrees: Vec<Digest>) -> Option<Self> {
         let is_as_many = u32::try_from(subtrees.len()).is_ok_and(|it| it == size.count_ones());
         is_as_many.then_some(Self { size, subtrees })
     }
 
-    /// The hashes of the complete subtrees that make up the log, the largest first.
+    /// Returns the hashes of the complete subtrees that make up the log, largest first.
     pub fn subtrees(&self) -> &[Digest] {
         &self.subtrees
     }
 
-    /// Returns the number of entries.
+    /// Returns the number of entries in the log.
     pub fn size(&self) -> u64 {
         self.size
     }
 
-    /// Appends an entry, passing on the hash of each subtree that it completes, itself first: their
-    /// positions are those that follow [`positions`] of the size before.
+    /// Appends an entry and calls `completed` with the hash of each subtree that it completes, starting with the entry itself.
+    /// Their positions are consecutive, starting at [`positions`] of the previous size.
     pub fn push(&mut self, leaf: Digest, mut completed: impl FnMut(Digest)) {
         let mut hash = leaf;
         completed(hash);
@@ -134,17 +133,17 @@ impl Frontier {
         self.size = self.size.saturating_add(1);
     }
 
-    /// The root of the log.
+    /// Computes the root of the log.
     pub fn root(&self) -> Digest {
         joined(self.subtrees.iter().copied())
     }
 }
 
-/// The proof that entry `index` is in the log of `size` entries (RFC 6962, section 2.1.1).
-/// `None` where there is no such entry.
+/// Creates the proof that the entry `index` is in the log with `size` entries (RFC 6962, section 2.1.1). Calls `read` to look
+/// up the hashes of complete subtrees. Returns `None` if the log has no such entry.
 ///
 /// # Errors
-/// Those of `read`, which gives the hash of a complete subtree.
+/// Returns the first error of `read`.
 pub fn inclusion_proof<E>(
     size: u64,
     index: u64,
@@ -168,11 +167,12 @@ pub fn inclusion_proof<E>(
     hashes(beside, &mut read).map(Some)
 }
 
-/// The proof that the log of `old` entries is the beginning of the log of `size` entries (RFC 6962,
-/// section 2.1.2). `None` where `old` is 0 or more than `size`; empty where they are equal.
+/// Creates the proof that the log with `old` entries is a prefix of the log with `size` entries (RFC 6962, section 2.1.2).
+/// Calls `read` to look up the hashes of complete subtrees. Returns `None` if `old` is 0 or greater than `size`. The proof is
+/// empty if both sizes are equal.
 ///
 /// # Errors
-/// Those of `read`.
+/// Returns the first error of `read`.
 pub fn consistency_proof<E>(
     size: u64,
     old: u64,
@@ -183,7 +183,8 @@ pub fn consistency_proof<E>(
     }
     let (mut start, mut end) = (0, size);
     let mut beside = Vec::new();
-    // Whether the old log ends with the subtree that is looked at, and is not all of it from 0.
+    // Descend to the subtree that ends where the old log ends. Its hash is part of the proof, unless
+    // the subtree is the entire old log, because the verifier knows that root.
     while old < end {
         let middle = start + largest_power_below(end - start);
         if old <= middle {
@@ -200,7 +201,7 @@ pub fn consistency_proof<E>(
     hashes(beside, &mut read).map(Some)
 }
 
-/// The hashes of ranges of entries, the last range first.
+/// Computes the hashes of ranges of entries, in reverse order of the ranges.
 fn hashes<E>(
     ranges: Vec<(u64, u64)>,
     read: &mut impl FnMut(Node) -> Result<Digest, E>,
@@ -213,8 +214,8 @@ fn hashes<E>(
     ranges.into_iter().rev().map(of).collect()
 }
 
-/// The complete subtrees that make up the entries from `start` to before `end`, the largest first.
-/// `start` is a multiple of a power of two not below the number of entries.
+/// Returns the complete subtrees that make up the entries from `start` up to but excluding `end`, largest first. `start` must
+/// be a multiple of a power of two that is at least the number of entries.
 fn edge(start: u64, end: u64) -> Vec<Node> {
     let mut nodes = Vec::new();
     let mut at = start;
@@ -226,12 +227,12 @@ fn edge(start: u64, end: u64) -> Vec<Node> {
     nodes
 }
 
-/// Subtrees joined from the right, as they stand side by side.
+/// Combines the hashes of adjacent subtrees from right to left into one hash.
 fn joined(subtrees: impl DoubleEndedIterator<Item = Digest>) -> Digest {
     subtrees.rev().reduce(|right, left| node_hash(&left, &right)).unwrap_or_else(empty_root)
 }
 
-/// The largest power of two below `count`, which is at least 2.
+/// Returns the largest power of two that is smaller than `count`, which must be at least 2.
 fn largest_power_below(count: u64) -> u64 {
     1 << count.saturating_sub(1).checked_ilog2().unwrap_or(0)
 }
@@ -242,7 +243,7 @@ mod tests {
 
     use super::*;
 
-    /// The hash of a list of entries, as RFC 6962, section 2.1, defines it.
+    /// Computes the hash of a list of entries recursively, as defined in RFC 6962, section 2.1.
     fn defined(entries: &[Vec<u8>]) -> Digest {
         match entries {
             [] => Digest::of(b""),
@@ -258,7 +259,7 @@ mod tests {
         (0..count).map(|entry| entry.to_le_bytes().to_vec()).collect()
     }
 
-    /// A log as it is kept: the hashes of complete subtrees in their order.
+    /// Builds a log and returns its right edge and the stored hashes of its complete subtrees.
     fn kept(entries: &[Vec<u8>]) -> (Frontier, Vec<Digest>) {
         let (mut frontier, mut nodes) = (Frontier::default(), Vec::new());
         for entry in entries {
@@ -272,7 +273,7 @@ mod tests {
         |node| Ok(nodes[usize::try_from(node.position()).unwrap()])
     }
 
-    /// AEC-8: a store can keep the edge of a log in one row.
+    /// AEC-8: a store can keep the right edge of a log in a single row.
     #[test]
     fn an_edge_is_rebuilt_from_its_subtrees() {
         for count in 0..40 {
@@ -294,7 +295,7 @@ mod tests {
         }
     }
 
-    /// The roots of the log of eight entries that certificate transparency publishes with its code.
+    /// Checks the test vector of the Certificate Transparency implementation, a log with eight entries.
     #[test]
     fn the_published_roots_come_out() {
         let entries: [&[u8]; 8] = [

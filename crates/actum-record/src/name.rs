@@ -1,4 +1,4 @@
-//! Names in records: tenants, workspaces, requests and actors.
+//! Identifiers used in records: tenants, workspaces, request keys and actors.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,78 +7,78 @@ use actum_core::path::Cut;
 use actum_core::{Digest, RunId, run_id::RunIdError};
 use serde::{Deserialize, Serialize};
 
-/// User who asked for something, and the agent that acts for this user.
+/// User who made a request, and the agent that acted on the user's behalf.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Actor {
-    /// The agent that acts for that user, as it calls itself.
+    /// Name that the agent gave itself, or `None` if no agent is involved.
     pub agent: Option<String>,
-    /// Number of the user.
+    /// User id.
     pub uid: u32,
-    /// The user of the operating system, by name where it has one.
+    /// Name of the operating system user, or the user id if the user has no name.
     pub user: String,
 }
 
-/// The longest name of a tenant, in bytes.
+/// Maximum length of the name of a tenant, in bytes.
 const TENANT_BYTES_MAX: usize = 64;
-/// The longest key of a request, in bytes.
+/// Maximum length of a request key, in bytes.
 const REQUEST_BYTES_MAX: usize = 160;
 
-/// A text that is no name of the kind that was asked for.
+/// Error for a text that is not a valid tenant name or request key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NameError {
-    /// No tenant.
+    /// The text is not a valid name for a tenant.
     #[error(
-        "`{}` is no tenant: give 1 to {TENANT_BYTES_MAX} characters of a-z, 0-9 and `-`, the first \
-         of them no `-`",
+        "`{}` is not a valid tenant: expected 1 to {TENANT_BYTES_MAX} characters from a-z, 0-9 and `-`, not \
+         starting with `-`",
         Cut(given.as_bytes(), 80)
     )]
     Tenant {
-        /// The text.
+        /// Text that was given.
         given: String,
     },
-    /// No key of a request.
+    /// The text is not a valid request key.
     #[error(
-        "`{}` is no request key: give 1 to {REQUEST_BYTES_MAX} printable ASCII characters without \
-         spaces",
+        "`{}` is not a valid request key: expected 1 to {REQUEST_BYTES_MAX} printable ASCII characters \
+         without spaces",
         Cut(given.as_bytes(), 80)
     )]
     Request {
-        /// The text.
+        /// Text that was given.
         given: String,
     },
-    /// A key that a caller may not give.
+    /// The request key starts with a prefix that is reserved for actum.
     #[error(
         "the request key `{}` begins with `{TASK_KEY_PREFIX}` or `{STEP_KEY_PREFIX}`, which are reserved for task plans and \
-         agent goals; give another one",
+         agent goals; choose a different key",
         Cut(given.as_bytes(), 80)
     )]
     Reserved {
-        /// The text.
+        /// Text that was given.
         given: String,
     },
 }
 
-/// Start of the keys that task plans are carried out under.
+/// Prefix of the request keys of task plans.
 const TASK_KEY_PREFIX: &str = "task:";
-/// Start of the keys that steps of the agent core are carried out under.
+/// Prefix of the request keys of steps in the agent core.
 const STEP_KEY_PREFIX: &str = "agent:";
-/// With which keys of edits of clients begin.
+/// Prefix of the request keys of edits that a client reports with hooks.
 const HOOK_KEY_PREFIX: &str = "hook:";
 
-/// Owner of a ledger. The name of a directory, so it is limited to what every file system takes.
+/// Owner of a ledger. It is also used as a directory name, so it only contains characters that every file system supports.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct TenantId(String);
 
 impl TenantId {
-    /// The text.
+    /// Returns the name of the tenant as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 }
 
 impl Default for TenantId {
-    /// Tenant of a request that names none.
+    /// Returns the tenant that is used if a request does not specify one.
     fn default() -> Self {
         Self("default".to_owned())
     }
@@ -97,17 +97,17 @@ impl FromStr for TenantId {
     }
 }
 
-/// The key under which a caller asks for something, so that asking again does not do it again.
+/// Key that a caller assigns to a request, so that repeating the request does not carry it out again.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct RequestKey(String);
 
 impl RequestKey {
-    /// Reads a key that a caller gives. Keys of tasks and steps are rejected: with one, any request could take the id of a
-    /// task, or the effect of a step.
+    /// Parses a key that was provided by a caller. Rejects reserved keys, because a request with such a key could claim the id of
+    /// a task or the effect of a step.
     ///
     /// # Errors
-    /// [`NameError`].
+    /// Returns [`NameError`] if the key is invalid or reserved.
     pub fn from_caller(text: &str) -> Result<Self, NameError> {
         let reserved = [TASK_KEY_PREFIX, STEP_KEY_PREFIX, HOOK_KEY_PREFIX];
         match reserved.iter().any(|prefix| text.starts_with(prefix)) {
@@ -116,42 +116,42 @@ impl RequestKey {
         }
     }
 
-    /// The key of the task with this id; none where the id is too long to be in a key.
+    /// Returns the key of the task with this id, or `None` if the id is too long for a key.
     pub fn of_task(id: &str) -> Option<Self> {
         format!("{TASK_KEY_PREFIX}{id}").parse().ok()
     }
 
-    /// The key of one edit of a client: its session, its call, and the snapshot that was taken for it. None where these names cannot
-    /// be in a key.
+    /// Returns the key of a client's edit, which consists of the session, the tool call and the snapshot that was taken for the
+    /// edit. Returns `None` if they cannot be used in a key.
     pub fn of_hook(session: &str, call: &str, snapshot: RunId) -> Option<Self> {
         let is_part = |part: &str| !part.contains(['/', '#']);
         let text = format!("{HOOK_KEY_PREFIX}{session}/{call}#{snapshot}");
         (is_part(session) && is_part(call)).then(|| text.parse().ok()).flatten()
     }
 
-    /// The session of a client that it belongs to, for the key of an edit.
+    /// Returns the client session that an edit belongs to, or `None` if this is not the key of an edit.
     pub fn session(&self) -> Option<&str> {
         let (session, _) = self.0.strip_prefix(HOOK_KEY_PREFIX)?.split_once('/')?;
         Some(session)
     }
 
-    /// The key of the step of the agent core with this idempotency key.
+    /// Returns the key of the agent core's step with this idempotency key.
     pub fn of_step(key: Digest) -> Self {
-        // INVARIANT: 70 graphic ASCII characters.
+        // INVARIANT: the key is valid, because it has 70 graphic ASCII characters.
         Self(format!("{STEP_KEY_PREFIX}{key}"))
     }
 
-    /// Returns true for the key of a step of the agent core.
+    /// Whether this is the key of a step in the agent core.
     pub fn is_of_step(&self) -> bool {
         self.0.starts_with(STEP_KEY_PREFIX)
     }
 
-    /// Id of the task that it is the key of.
+    /// Returns the id of the task, or `None` if this is not the key of a task.
     pub fn task(&self) -> Option<&str> {
         self.0.strip_prefix(TASK_KEY_PREFIX)
     }
 
-    /// The text.
+    /// Returns the key as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -169,23 +169,23 @@ impl FromStr for RequestKey {
     }
 }
 
-/// Id of a workspace, wherever it lies: written as a [`RunId`] is.
+/// Id of a workspace, which does not depend on its location. It is written like a [`RunId`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct WorkspaceId(RunId);
 
 impl WorkspaceId {
-    /// A name from random bits; the upper four are ignored.
+    /// Creates an id from random bits, ignoring the upper four.
     pub fn from_random(bits: u64) -> Self {
         Self(RunId::from_random(bits))
     }
 
-    /// The name that is written as this one.
+    /// Creates the workspace id that is written like the given run id.
     pub(crate) fn new(name: RunId) -> Self {
         Self(name)
     }
 
-    /// The 60 bits.
+    /// Returns the 60 bits of the id.
     pub fn bits(self) -> u64 {
         self.0.bits()
     }

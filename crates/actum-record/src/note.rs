@@ -1,5 +1,5 @@
-//! Signed notes (C2SP `signed-note`): a text, and lines that sign it. Values only; what verifies a
-//! signature is in `actum-gate`.
+//! Signed notes (C2SP `signed-note`), which consist of a text and lines with signatures. This module only reads and writes
+//! notes; `actum-gate` verifies their signatures.
 
 use actum_core::Digest;
 use actum_core::digest::from_hex;
@@ -8,82 +8,82 @@ use base64::engine::general_purpose::STANDARD;
 
 use crate::signer::{PublicKey, Signature};
 
-/// The longest note that is read, in bytes.
+/// Maximum size of a note, in bytes.
 pub const NOTE_BYTES_MAX: usize = 1 << 20;
-/// The most signatures a note has.
+/// Maximum number of signatures in a note.
 pub const SIGNATURES_MAX: usize = 100;
-/// The number of Ed25519 among the algorithms of signed notes.
+/// Algorithm identifier of Ed25519 in signed notes.
 const ED25519: u8 = 1;
-/// Beginning of a signature line: an em dash and a space.
+/// Prefix of a signature line, which is an em dash followed by a space.
 const DASH: &str = "\u{2014} ";
 
-/// A text and its signatures.
+/// Signed note with its text and signatures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Note {
-    /// Text that is signed; it ends with a line feed.
+    /// Signed text, which ends with a line feed.
     pub text: String,
-    /// Signatures in the order of the lines.
+    /// Signatures, in the order of their lines.
     pub signatures: Vec<NoteSignature>,
 }
 
-/// One line that signs a note.
+/// Signature line of a note.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoteSignature {
-    /// The name of the key.
+    /// Name of the key.
     pub name: String,
-    /// First bytes of a digest of the key, which distinguish keys of one name.
+    /// First four bytes of a digest of the key, which distinguish keys with the same name.
     pub key_hash: [u8; 4],
-    /// The signature itself; of Ed25519 64 bytes.
+    /// Signature as raw bytes, of which Ed25519 has 64.
     pub signature: Vec<u8>,
 }
 
-/// A text that is no signed note.
+/// Error for a text that is not a valid signed note.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoteError {
     /// The note is longer than [`NOTE_BYTES_MAX`].
-    #[error("a note has {NOTE_BYTES_MAX} bytes at most")]
+    #[error("a signed note may be at most {NOTE_BYTES_MAX} bytes")]
     TooLarge,
-    /// A byte that belongs to no character, or a control character.
-    #[error("a note is text without control characters")]
+    /// The note is not UTF-8 or contains a control character.
+    #[error("a signed note must be UTF-8 text without control characters")]
     NotText,
-    /// The blank line between the text and the signatures is missing.
-    #[error("a note is a text, a blank line, and lines that sign it")]
+    /// The note has no blank line between its text and its signatures.
+    #[error("a signed note must have a blank line between its text and its signatures")]
     NoSignatures,
-    /// There are more than [`SIGNATURES_MAX`].
-    #[error("a note has {SIGNATURES_MAX} signatures at most")]
+    /// The note has more than [`SIGNATURES_MAX`] signatures.
+    #[error("a signed note may have at most {SIGNATURES_MAX} signatures")]
     TooManySignatures,
-    /// A line behind the blank one that signs nothing.
-    #[error("signature line {line} has not the form `— name base64`")]
+    /// A line after the blank line is not a valid signature line.
+    #[error("signature line {line} must have the form `— name base64`")]
     Line {
-        /// Number of the line, counted from 1.
+        /// Number of the signature line, counted from 1.
         line: usize,
     },
-    /// Error for a text that cannot be signed.
+    /// The text cannot be signed as a note.
     #[error(
-        "the text to sign must end with a line feed, and hold no blank line and no control character"
+        "the text to sign must end with a line feed, without blank lines and control characters"
     )]
     Unsignable,
 }
 
-/// A key that verifies notes: its name and its public half.
+/// Key that verifies notes, consisting of a name and an Ed25519 public key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoteKey {
-    /// The name: not empty, and without spaces and plus signs.
+    /// Name of the key, which is not empty and contains no spaces or plus signs.
     pub name: String,
-    /// The public key.
+    /// Ed25519 public key.
     pub key: PublicKey,
 }
 
-/// A text that is no key of signed notes.
+/// Error for a text that is not a valid verifier key of signed notes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("it is no Ed25519 key of signed notes: expected `name+hash+base64`")]
+#[error("not an Ed25519 verifier key of signed notes: expected `name+hash+base64`")]
 pub struct NoteKeyError;
 
 impl Note {
-    /// An unsigned note.
+    /// Creates a note without signatures.
     ///
     /// # Errors
-    /// `Unsignable`.
+    /// Returns `Unsignable` if the text cannot be signed as a note.
     pub fn new(text: String) -> Result<Self, NoteError> {
         let is_sound = text.ends_with('\n') && !text.contains("\n\n") && is_text(&text);
         if !is_sound || text == "\n" {
@@ -92,7 +92,7 @@ impl Note {
         Ok(Self { text, signatures: Vec::new() })
     }
 
-    /// Adds a signature over [`Note::text`].
+    /// Returns the note with an additional signature, which must have been made over [`Note::text`].
     #[must_use]
     pub fn signed(mut self, key: &NoteKey, signature: &Signature) -> Self {
         let (name, key_hash) = (key.name.clone(), key.hash());
@@ -100,10 +100,10 @@ impl Note {
         self
     }
 
-    /// Reads a note.
+    /// Parses a signed note without verifying its signatures.
     ///
     /// # Errors
-    /// [`NoteError`], but not `Unsignable`.
+    /// Returns any [`NoteError`] except `Unsignable`.
     pub fn read(bytes: &[u8]) -> Result<Self, NoteError> {
         if bytes.len() > NOTE_BYTES_MAX {
             return Err(NoteError::TooLarge);
@@ -122,7 +122,7 @@ impl Note {
         Ok(Self { text: format!("{text}\n"), signatures: signatures.collect::<Result<_, _>>()? })
     }
 
-    /// The whole note.
+    /// Formats the entire note, including its signatures.
     pub fn to_text(&self) -> String {
         let lines = self.signatures.iter().map(|signature| {
             let bytes = [&signature.key_hash[..], &signature.signature].concat();
@@ -147,24 +147,24 @@ impl NoteSignature {
 }
 
 impl NoteKey {
-    /// The first four bytes of the digest of name, algorithm and key.
+    /// Returns the first four bytes of the digest of name, algorithm and public key.
     pub fn hash(&self) -> [u8; 4] {
         let digest = Digest::of(&[self.name.as_bytes(), b"\n", &[ED25519], &self.key.0].concat());
         let [a, b, c, d, ..] = *digest.as_bytes();
         [a, b, c, d]
     }
 
-    /// The text that stands for the key (a "vkey").
+    /// Formats the key as a verifier key ("vkey").
     pub fn to_text(&self) -> String {
         let hash: String = self.hash().iter().map(|byte| format!("{byte:02x}")).collect();
         let key = STANDARD.encode([&[ED25519][..], &self.key.0].concat());
         format!("{}+{hash}+{key}", self.name)
     }
 
-    /// Reads such a text.
+    /// Parses a verifier key ("vkey").
     ///
     /// # Errors
-    /// [`NoteKeyError`], also where the hash in it is not that of the key.
+    /// Returns [`NoteKeyError`] if the text is malformed or its hash does not match the key.
     pub fn read(text: &str) -> Result<Self, NoteKeyError> {
         let read = || {
             let (name, rest) = text.split_once('+')?;
@@ -191,7 +191,7 @@ fn is_text(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// The example of the C2SP document.
+    /// Example note from the C2SP specification.
     const NOTE: &str = "This is an example message.\n\n\u{2014} example.com/foo \
         Uw2QOkn8srV1yJGh2VYRlL1Tnagv1YEq6TfXppzi2ONncAlTgK7Ztg1ERYNZXsYjOBH3mFXmRKuwHjG1Yu72IneyaQM=\n";
     const KEY: &str = "example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k";

@@ -1,4 +1,4 @@
-//! The receipt of a run: an in-toto Statement v1 about what it did, signed in a DSSE envelope.
+//! Receipt of a run, which is an in-toto Statement v1 about its effects, signed in a DSSE envelope.
 
 use actum_core::canonical::{self, CanonicalError};
 use actum_core::path_name::PathName;
@@ -10,153 +10,153 @@ use crate::lease::LeaseRecord;
 use crate::name::{Actor, RequestKey, TenantId, WorkspaceId};
 use crate::signer::KeyId;
 
-/// The payload type of an envelope that holds a statement.
+/// Payload type of an envelope that contains a statement.
 pub const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
-/// The type of a statement.
+/// Type of a statement (`_type`).
 pub const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
-/// The type of what is stated.
+/// Type of a statement's predicate.
 pub const PREDICATE_TYPE: &str = "urn:actum:run-result:1";
 
-/// Statement of a receipt, in the form that generic tools know.
+/// Statement of a receipt, in the in-toto format that generic tools support.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Statement {
-    /// [`STATEMENT_TYPE`].
+    /// Type of the statement, which is always [`STATEMENT_TYPE`].
     #[serde(rename = "_type")]
     pub kind: String,
-    /// The files as the run left them, and the change as a whole, which is there even where
-    /// no file is left.
+    /// The entire change, followed by the changed files in their final state. If the run left no files, only the change is
+    /// listed.
     pub subject: Vec<Subject>,
-    /// [`PREDICATE_TYPE`].
+    /// Type of the predicate, which is always [`PREDICATE_TYPE`].
     #[serde(rename = "predicateType")]
     pub predicate_type: String,
-    /// Outcome of the run, and its grounds.
+    /// Outcome of the run, and the decisions that led to it.
     pub predicate: RunResult,
 }
 
-/// One thing that a statement is about.
+/// File or change that a statement is about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subject {
-    /// The path of a file, escaped where it is no UTF-8; or `urn:actum:change:RUN`.
+    /// Path of the file, escaped if it is not UTF-8, or `urn:actum:change:RUN` for the change.
     pub name: String,
-    /// Its digests.
+    /// Digests of the subject's content.
     pub digest: SubjectDigest,
 }
 
-/// The digests of a subject.
+/// Digests of a statement's subject.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubjectDigest {
-    /// SHA-256.
+    /// SHA-256 digest.
     pub sha256: Digest,
 }
 
-/// Outcome of a run. Fields may be added; readers ignore those they do not know (D-4).
+/// Outcome of a run. Future versions may add fields, so readers must ignore unknown ones (D-4).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunResult {
-    /// Tenant whose ledger it is in.
+    /// Tenant whose ledger contains the receipt.
     pub tenant: TenantId,
-    /// Workspace in which it was made.
+    /// Workspace in which the run was made.
     pub workspace: WorkspaceId,
-    /// The run.
+    /// Id of the run.
     pub run: RunId,
-    /// Run that it undoes.
+    /// Run that this run undoes.
     pub undoes: Option<RunId>,
     /// Status of the run.
     pub status: Status,
-    /// The permanent name of the reason, where it did not succeed.
+    /// Reason code, if the run did not succeed.
     pub reason: Option<String>,
-    /// The digest of what was asked for.
+    /// Digest of the request.
     pub plan: Digest,
-    /// The digest of the change as a whole: [`change_digest`] of `paths`.
+    /// Digest of the entire change, which is the [`change_digest`] of `paths`.
     pub change: Digest,
-    /// Effect on each path, ordered by path.
+    /// Effects of the run, ordered by path.
     pub paths: Vec<PathEffect>,
-    /// The digest of the policy that was in force.
+    /// Digest of the policy in force.
     pub policy: Digest,
     /// Decisions of the gates.
     pub decision: DecisionRecord,
-    /// The approval that let it run, where one was needed.
+    /// Approval that allowed the run to proceed, if it needed one.
     pub approval: Option<Approval>,
-    /// Lease that it was made under, with the chain of agents that it was handed to.
+    /// Lease under which the run was made, including the chain of agents that it was passed on to.
     pub lease: Option<LeaseRecord>,
-    /// The commands whose effects it is.
+    /// Commands whose effects make up the change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<CommandRecord>,
-    /// The sandbox that was in force for what was started.
+    /// Sandbox in which the commands ran.
     pub sandbox: Option<SandboxRecord>,
-    /// The commands that found the staged change good before anything was visible.
+    /// Commands that verified the staged change successfully before it became visible.
     pub verification: Vec<CommandRecord>,
-    /// SQL steps whose effects are part of it.
+    /// SQL steps whose effects are part of the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queries: Vec<QueryRecord>,
-    /// External pipelines that ran after its change was published.
+    /// External pipelines that ran after the change was published.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub external: Vec<ExternalRun>,
-    /// Process that made its change visible.
+    /// Program that published the change.
     #[serde(default, skip_serializing_if = "Publisher::is_actum")]
     pub published_by: Publisher,
-    /// Instructions to undo it, if it is in effect.
+    /// Instructions for undoing the run, if it is in effect.
     pub rollback: Option<Rollback>,
-    /// Files with which a task is rolled back, as they were before anything of it was visible.
+    /// Files that are needed to roll back a task, as they were before any of its changes became visible.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rollback_files: Option<RollbackFiles>,
-    /// The key of the request, where the caller gave one.
+    /// Key of the request, if the caller provided one.
     pub request: Option<RequestKey>,
-    /// Number of the attempt at the request, counted from 1.
+    /// Number of the attempt to carry out this request, counted from 1.
     pub attempt: u32,
-    /// Actor that requested it.
+    /// Actor that requested the run.
     pub actor: Actor,
     /// Entry point that received the request.
     pub door: String,
-    /// Purpose, in the words of the requester.
+    /// Label that describes the purpose of the run.
     pub label: String,
-    /// Time at which the intent went into the ledger.
+    /// Time at which the intent of the run was recorded in the ledger.
     pub started: Timestamp,
-    /// Time of the end.
+    /// Time at which the run ended.
     pub ended: Timestamp,
-    /// Time of the signature.
+    /// Time at which the receipt was signed.
     pub settled: Timestamp,
-    /// The intent in the ledger.
+    /// Ledger entry with the intent of the run.
     pub intent: EntryRef,
-    /// Process that found out the outcome.
+    /// Process that determined the outcome of the run.
     pub settled_by: SettledBy,
-    /// The program.
+    /// Name and version of the program that wrote the receipt.
     pub engine: String,
 }
 
-/// Process that made the change of a run visible.
+/// Program that published the change of a run.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Publisher {
-    /// actum, all or nothing.
+    /// Actum published the change, all or nothing.
     #[default]
     Actum,
-    /// The program of an agent. The change was visible before the intent of the run; its run was adopted.
+    /// An agent's own client published the change. The run was adopted, so the change was visible before its intent was recorded.
     Client,
 }
 
 impl Publisher {
-    /// Returns true for actum, which records leave out.
+    /// Whether actum published the change. Records omit this case.
     pub fn is_actum(&self) -> bool {
         *self == Self::Actum
     }
 }
 
-/// Effect of a run on one path. The fields are in the order of their names, as canonical JSON has them.
+/// Effect of a run on a single path. The fields are declared in alphabetical order, which canonical JSON requires.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathEffect {
-    /// Lines added; 0 for what has none.
+    /// Number of added lines, or 0 if the content has no lines.
     pub added: u64,
-    /// The file after.
+    /// State of the file after the run, or `None` if it does not exist.
     pub after: Option<FileState>,
-    /// The file before.
+    /// State of the file before the run, or `None` if it did not exist.
     pub before: Option<FileState>,
-    /// Effect on the path.
+    /// Kind of the effect.
     pub effect: EffectKind,
-    /// Former path of a renamed file.
+    /// Old path of a renamed file.
     pub from: Option<PathName>,
-    /// The path; of a renamed file the new one.
+    /// Affected path. For a renamed file, this is the new path.
     pub path: PathName,
-    /// Lines removed.
+    /// Number of removed lines, or 0 if the content has no lines.
     pub removed: u64,
 }
 
@@ -164,33 +164,33 @@ pub struct PathEffect {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EffectKind {
-    /// A file appears.
+    /// The file was created.
     Created,
-    /// A file's bytes change.
+    /// The content of the file changed.
     Modified,
-    /// A file comes from another path; its bytes may change as well.
+    /// The file was moved from a different path. Its content may have changed as well.
     Renamed,
-    /// Only the permission bits change.
+    /// Only the permission bits of the file changed.
     Mode,
-    /// Only owner or extended attributes change, perhaps with the permission bits.
+    /// Only the owner or the extended attributes of the file changed, possibly together with the permission bits.
     Attributes,
-    /// A file disappears.
+    /// The file was deleted.
     Deleted,
-    /// A directory appears.
+    /// The directory was created.
     DirectoryCreated,
-    /// An empty directory disappears.
+    /// The directory, which was empty, was removed.
     DirectoryRemoved,
 }
 
 impl PathEffect {
-    /// Each path that it touches; of a renamed file both.
+    /// Returns the affected paths, which are the new and the old one for a renamed file.
     pub fn paths(&self) -> impl Iterator<Item = &RelPath> {
         std::iter::once(&self.path).chain(&self.from).map(|path| &path.0)
     }
 }
 
 impl EffectKind {
-    /// Returns true for an effect on a file, and not on a directory.
+    /// Whether the effect is on a file, and not on a directory.
     pub fn is_of_file(self) -> bool {
         match self {
             Self::Created
@@ -203,7 +203,7 @@ impl EffectKind {
         }
     }
 
-    /// The word for it in documents.
+    /// Returns the permanent name used in documents.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Created => "created",
@@ -218,68 +218,68 @@ impl EffectKind {
     }
 }
 
-/// The decision of the gates.
+/// Record of the gates' decision on a change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DecisionRecord {
-    /// The version of the rules that led from the bundle to the decision.
+    /// Version of the rules by which the decision follows from the bundle.
     pub semantics: u32,
-    /// The digest of all that it was made from, a document in the ledger.
+    /// Digest of the ledger document that contains all inputs of the decision.
     pub bundle: Digest,
-    /// The digest of bundle and decision together.
+    /// Digest of the bundle together with the decision.
     pub digest: Digest,
-    /// The risk tier of the change.
+    /// Risk tier of the change.
     pub tier: RiskTier,
-    /// Decision of each gate, in their order.
+    /// Decision of each gate, in the order of evaluation.
     pub gates: Vec<GateRecord>,
 }
 
-/// Decision of one gate.
+/// Decision of a single gate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GateRecord {
-    /// Its name.
+    /// Name of the gate.
     pub gate: String,
-    /// `allow`, `needs_approval` or `deny`.
+    /// Verdict of the gate, which is `allow`, `needs_approval` or `deny`.
     pub verdict: String,
-    /// Ground of the decision.
+    /// Grounds for the verdict.
     pub ground: RecordedGround,
 }
 
-/// Ground of a gate: an object whose fields [`DecisionRecord::semantics`] defines, and a sentence in versions before 7.
-/// `actum_gate` reads it and words it.
+/// Recorded ground of a gate's verdict. Its fields depend on [`DecisionRecord::semantics`]. Before version 7, the ground was a
+/// sentence. `actum_gate` parses it and formats it for display.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RecordedGround(pub serde_json::Value);
 
-/// Approval that let a run go.
+/// Approval that allowed a run to proceed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Approval {
-    /// The plan.
+    /// Id of the approved plan.
     pub plan: RunId,
-    /// The entry that holds the signed approval.
+    /// Ledger entry with the signed approval.
     pub entry: EntryRef,
-    /// The key that signed it.
+    /// Id of the key that signed the approval.
     pub key: KeyId,
-    /// User who approved.
+    /// User who approved the plan.
     pub by: Actor,
-    /// Isolation of the approval key, which keeps others from approving.
+    /// Protection of the approval key.
     pub isolation: Isolation,
 }
 
-/// Isolation of an approval key, which keeps others from answering in a user's name.
+/// Protection of an approval key from other processes of the same user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Isolation {
-    /// The key that signed is protected by a passphrase.
+    /// The key is protected by a passphrase.
     Passphrase,
-    /// The key is protected by a passphrase, and was admitted by waiting: nothing proves its origin.
+    /// The key is protected by a passphrase but was admitted only because its waiting period ended, so its creator is unproven.
     Unproven,
-    /// Nothing: any process of the same user can read the key.
+    /// The key is not protected, so any process of the same user can read it.
     SameUser,
 }
 
 impl Isolation {
-    /// The word for it in documents.
+    /// Returns the permanent name used in documents.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Passphrase => "passphrase",
@@ -289,127 +289,128 @@ impl Isolation {
     }
 }
 
-/// Instructions to undo a run.
+/// Instructions for undoing a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Rollback {
-    /// The run to undo.
+    /// Id of the run to undo.
     pub undo: RunId,
 }
 
-/// SQL step of a task plan: what it ran on, by digests. The digests of the database stand with the paths.
+/// SQL step of a task plan, with digests of its inputs. The digests of the database itself are recorded with the paths.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct QueryRecord {
     /// Id of the action in the plan.
     pub action: String,
-    /// Database.
+    /// Path of the database.
     pub database: PathName,
-    /// SHA-256 of the library.
+    /// SHA-256 of the SQL library that executed the query.
     pub library: Digest,
-    /// SHA-256 of the parameters, as the plan writes them; absent where it has none.
+    /// SHA-256 of the parameters as written in the plan. Absent if the query has no parameters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parameters: Option<Digest>,
     /// SHA-256 of the query.
     pub query: Digest,
 }
 
-/// Pipeline of a task plan that reaches outside: it runs after the change is published, and nothing undoes its effects.
+/// Pipeline of a task plan with effects outside of the workspace. It runs after the change is published, and its effects cannot
+/// be undone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExternalPipeline {
     /// Id of the action in the plan.
     pub action: String,
-    /// SHA-256 of its declaration in the operator's policy, as canonical JSON.
+    /// SHA-256 of the pipeline's declaration in the operator's policy, as canonical JSON.
     pub declaration: Digest,
-    /// Variables as they are declared: names of those that come from outside, or `NAME=VALUE`.
+    /// Environment variables as declared in the policy, either as `NAME` if the value is inherited, or as `NAME=VALUE`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub env: Vec<String>,
-    /// Name.
+    /// Name of the pipeline.
     pub name: String,
-    /// Arguments of each step, with the values of the plan.
+    /// Program and arguments of each step, with the values from the plan.
     pub steps: Vec<Vec<String>>,
 }
 
-/// External pipeline of a run, and how it ended.
+/// External pipeline that belongs to a run, and its outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExternalRun {
-    /// Steps that ran, in their order.
+    /// Steps that were executed, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub commands: Vec<CommandRecord>,
-    /// End of the pipeline.
+    /// Outcome of the pipeline.
     pub ended: ExternalEnd,
-    /// Pipeline.
+    /// Definition of the pipeline.
     pub pipeline: ExternalPipeline,
-    /// Confinement of its steps.
+    /// Sandbox in which the steps ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sandbox: Option<SandboxRecord>,
 }
 
-/// End of an external pipeline.
+/// Outcome of an external pipeline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExternalEnd {
-    /// No step of it was started.
+    /// No step was started.
     NotStarted,
     /// All steps succeeded.
     Succeeded,
-    /// A step failed or was stopped. What it did before that is done.
+    /// A step failed or was stopped. Effects that it had before that remain.
     Failed,
-    /// Its process ended first: whether it began, and what it did, is not known.
+    /// The actum process ended before the outcome was recorded, so it is unknown whether the pipeline ran.
     Unknown,
 }
 
 impl ExternalRun {
-    /// Record of a pipeline of which no step is known.
+    /// Creates the record of a pipeline for which no executed steps are known.
     pub fn without_steps(pipeline: ExternalPipeline, ended: ExternalEnd) -> Self {
         Self { commands: Vec::new(), ended, pipeline, sandbox: None }
     }
 }
 
-/// Digests of the files in the reports of a task with which it is rolled back. Those of its backups are with the paths, as
-/// the content before.
+/// Digests of the files in a task's report directory that are needed to roll the task back. The digests of its backups are
+/// recorded with the paths, as the content before the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RollbackFiles {
-    /// The rollback manifest, while it is active.
+    /// Digest of the rollback manifest, while it is active.
     pub manifest: Digest,
-    /// The outcomes of the actions in the execution report.
+    /// Digest of the outcomes of the actions in the execution report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outcomes: Option<Digest>,
-    /// The rollback script.
+    /// Digest of the rollback script.
     pub script: Digest,
 }
 
-/// An entry of a ledger.
+/// Reference to a ledger entry.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EntryRef {
-    /// The name of the log.
+    /// Name of the log.
     pub origin: String,
-    /// Its place, counted from 0.
+    /// Index of the entry, counted from 0.
     pub index: u64,
-    /// Its hash as a leaf of the Merkle tree.
+    /// Hash of the entry as a leaf of the Merkle tree.
     pub leaf: Digest,
 }
 
-/// Process that found out the outcome of a run.
+/// Process that determined the outcome of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SettledBy {
-    /// The run itself.
+    /// The process that performed the run.
     Run,
-    /// A later one, from the journal of the workspace.
+    /// A later process, which recovered the outcome from the journal of the workspace.
     Recovery,
 }
 
-/// Digest of a change as a whole: of the list of its [`PathEffect`], or of that list in a document.
-/// The document may have more of each path than this version knows.
+/// Computes the digest of an entire change from its [`PathEffect`] list, or from the same list in a parsed document. Using the
+/// document preserves fields that this version does not know.
 ///
 /// # Errors
-/// [`CanonicalError`] where a size has no exact number in JSON.
+/// Returns [`CanonicalError`] if JSON cannot represent a size exactly.
 pub fn change_digest(paths: &(impl Serialize + ?Sized)) -> Result<Digest, CanonicalError> {
     Ok(Digest::tagged("actum/change/v1", &[&canonical::ordered_to_vec(&paths)?]))
 }
 
 impl Statement {
-    /// The statement about a run.
+    /// Creates the statement about the outcome of a run.
     pub fn new(predicate: RunResult) -> Self {
         let whole = Subject {
             name: format!("urn:actum:change:{}", predicate.run),

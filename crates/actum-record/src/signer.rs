@@ -1,4 +1,4 @@
-//! Signing: keys by their role, and the port behind which a private key stays.
+//! Signing keys with their roles, and the [`Signer`] trait, which signs without exposing the private key.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,29 +8,29 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};
 
-/// Role of a key, which limits what it may sign. One key has one role, so that a signature for one
-/// purpose is never one for another.
+/// Role of a key, which limits what it may sign. Each key has exactly one role, so a signature made for one purpose is never
+/// valid for another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum KeyRole {
-    /// Leases that allow an agent to act.
+    /// Signs leases, which allow an agent to act.
     Lease,
-    /// Receipts: how a run ended.
+    /// Signs receipts, which state the outcome of a run.
     Result,
-    /// The state of the ledger.
+    /// Signs checkpoints, which state the size and root of the ledger.
     Checkpoint,
-    /// Answers of an approver.
+    /// Signs the answers of an approver.
     Approval,
-    /// Assertions of a host: whose a goal of an agent is, and what the user answered.
+    /// Signs the assertions of a host about the user of an agent's goal and the user's answers.
     Host,
 }
 
 impl KeyRole {
-    /// All of them.
+    /// All roles.
     pub const ALL: [Self; 5] =
         [Self::Lease, Self::Result, Self::Checkpoint, Self::Approval, Self::Host];
 
-    /// The word for it in files and on the command line.
+    /// Returns the name of the role in files and on the command line.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Lease => "lease",
@@ -48,15 +48,15 @@ impl fmt::Display for KeyRole {
     }
 }
 
-/// An Ed25519 public key (RFC 8032), written as base64 of its 32 bytes. It may be no point of the
-/// curve; who verifies finds out.
+/// Ed25519 public key (RFC 8032), written as the base64 of its 32 bytes. The key may not be a valid point of the curve, which
+/// is detected only when a signature is verified.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct PublicKey(pub [u8; 32]);
 
-/// A text that is no public key.
+/// Error for a text that is not a public key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("it is no Ed25519 public key: expected 32 bytes in base64")]
+#[error("not an Ed25519 public key: expected 32 bytes in base64")]
 pub struct PublicKeyError;
 
 impl fmt::Display for PublicKey {
@@ -94,19 +94,19 @@ impl TryFrom<String> for PublicKey {
     }
 }
 
-/// Names a key: the first 16 hexadecimal characters of a digest of its role and its public half.
+/// Id of a key, which consists of the first 16 hexadecimal characters of a digest of its role and its public key.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct KeyId(String);
 
 impl KeyId {
-    /// The name of a key.
+    /// Derives the id of a key from its role and its public key.
     pub fn new(role: KeyRole, key: &PublicKey) -> Self {
         let digest = Digest::tagged("actum/key/v1", &[role.as_str().as_bytes(), &key.0]);
         Self(digest.to_string().chars().take(16).collect())
     }
 
-    /// The text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -118,37 +118,37 @@ impl fmt::Display for KeyId {
     }
 }
 
-/// An Ed25519 signature (RFC 8032).
+/// Ed25519 signature (RFC 8032).
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Signature(pub [u8; 64]);
 
-/// Error of a signature that could not be made.
+/// Error for a signature that could not be made.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot sign with the {role} key {key}: {message}")]
 pub struct SignError {
-    /// The role of the key.
+    /// Role of the key.
     pub role: KeyRole,
-    /// The key.
+    /// Id of the key.
     pub key: KeyId,
-    /// Reason.
+    /// Reason why the key could not sign.
     pub message: String,
 }
 
-/// A private key, wherever it is kept.
+/// Private key that can sign messages, regardless of where it is stored.
 pub trait Signer {
     /// Returns the role of the key.
     fn role(&self) -> KeyRole;
 
-    /// Its public half.
+    /// Returns the public key.
     fn public_key(&self) -> PublicKey;
 
     /// Signs a message.
     ///
     /// # Errors
-    /// [`SignError`] where the key cannot be reached.
+    /// Returns [`SignError`] if the private key is not accessible.
     fn sign(&self, message: &[u8]) -> Result<Signature, SignError>;
 
-    /// Its name.
+    /// Returns the id of the key.
     fn key_id(&self) -> KeyId {
         KeyId::new(self.role(), &self.public_key())
     }

@@ -1,10 +1,9 @@
-//! Control group of our own, if one was delegated to us (control group v2, kernel documentation;
-//! systemd: `Delegate=yes`).
+//! Control groups for commands, if a cgroup was delegated to this process (cgroup v2 in the kernel documentation, or
+//! `Delegate=yes` in systemd).
 //!
-//! A group is taken for ours if it holds this process alone and may be written to, as one made by
-//! `systemd-run --user --scope -p Delegate=yes actum …`. This process moves into a leaf of it,
-//! since a group that holds processes cannot share out its controllers, and each command gets a
-//! leaf beside.
+//! A group counts as delegated if it contains only this process and is writable, like one created with
+//! `systemd-run --user --scope -p Delegate=yes actum …`. This process then moves into a child group, because a group that
+//! contains processes cannot enable controllers for its children. Each command gets its own child group next to it.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -14,36 +13,37 @@ use std::sync::OnceLock;
 use crate::host::Controllers;
 use crate::limits::{Limits, Resource};
 
-/// The leaf for this process.
+/// Name of the child group for this process.
 const SUPERVISOR: &str = "actum-supervisor";
 
-/// The group that was delegated to us.
+/// Control group that was delegated to this process.
 #[derive(Debug)]
 pub(crate) struct Delegated {
     directory: PathBuf,
     controllers: Controllers,
 }
 
-/// The group of one command, which is removed with it.
+/// Control group of a single command. Dropping it kills the remaining processes and removes the group.
 #[derive(Debug)]
 pub(crate) struct Group {
     directory: PathBuf,
     controllers: Controllers,
 }
 
-/// Counters of a group.
+/// Resource usage of a control group.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Counted {
-    /// Processor time, in milliseconds.
+    /// CPU time, in milliseconds.
     pub(crate) cpu: u64,
-    /// The most memory at one time, in bytes, if that is counted.
+    /// Peak memory usage in bytes, or `None` if the kernel does not report it.
     pub(crate) memory: Option<u64>,
-    /// True if the kernel ended a process because of the memory limit.
+    /// Whether the kernel killed a process because the group exceeded its memory limit.
     pub(crate) is_out_of_memory: bool,
 }
 
 impl Delegated {
-    /// The group, if there is one. It is looked for once: the search moves this process.
+    /// Returns the delegated group, if there is one. The search is done only once, because it moves this process into a child
+    /// group.
     pub(crate) fn ours() -> Option<&'static Self> {
         static OURS: OnceLock<Option<Delegated>> = OnceLock::new();
         OURS.get_or_init(|| {
@@ -55,9 +55,9 @@ impl Delegated {
         .as_ref()
     }
 
-    /// Takes a group for ours, if it is.
+    /// Takes over a group if it was delegated to this process, and moves the process `us` into a child group.
     fn take(directory: &Path, us: u32) -> Option<Self> {
-        // The root of all groups is nobody's own, and alone in having no type.
+        // The root group is never delegated. It is the only group without a `cgroup.type` file.
         if !directory.join("cgroup.type").exists() || !holds_alone(directory, us) {
             return None;
         }
@@ -65,7 +65,7 @@ impl Delegated {
         std::fs::create_dir(&leaf).ok()?;
         let settled = write(&leaf, "cgroup.procs", &us.to_string());
         if settled.is_err() {
-            drop(std::fs::remove_dir(&leaf)); // an empty group is in nobody's way
+            drop(std::fs::remove_dir(&leaf)); // if this fails, an empty group is harmless
             return None;
         }
         let offers =
@@ -82,7 +82,7 @@ impl Delegated {
         self.controllers
     }
 
-    /// A group for one command.
+    /// Creates a group for a command and sets its limits.
     pub(crate) fn group(&self, name: &str, limits: &Limits) -> io::Result<Group> {
         let directory = self.directory.join(name);
         std::fs::create_dir(&directory)?;
@@ -90,12 +90,13 @@ impl Delegated {
         let set = |file: &str, max: u64| write(&group.directory, file, &max.to_string());
         if self.controllers.memory {
             set("memory.max", limits.of(Resource::Memory).max)?;
-            // Memory that is swapped out would not be counted. A kernel without swap has no such file.
+            // Swapped-out memory would not count towards the limit. The file is missing on kernels
+            // without swap support.
             if group.directory.join("memory.swap.max").exists() {
                 set("memory.swap.max", 0)?;
             }
         }
-        // A group that exceeds it is ended as a whole.
+        // If the group exceeds the memory limit, kill all of its processes instead of only one.
         if self.controllers.memory && group.directory.join("memory.oom.group").exists() {
             set("memory.oom.group", 1)?;
         }
@@ -107,24 +108,24 @@ impl Delegated {
 }
 
 impl Group {
-    /// File in which a process writes `0` to enter the group.
+    /// Opens the file to which a process writes `0` to enter the group.
     pub(crate) fn entrance(&self) -> io::Result<File> {
         OpenOptions::new().write(true).open(self.directory.join("cgroup.procs"))
     }
 
-    /// Ends all processes in it at once.
+    /// Kills all processes in the group. Does nothing if the kernel does not support `cgroup.kill`.
     pub(crate) fn kill(&self) -> io::Result<()> {
         if self.controllers.kill { write(&self.directory, "cgroup.kill", "1") } else { Ok(()) }
     }
 
-    /// Counters of the group. All its processes have ended.
+    /// Reads the resource usage of the group after all of its processes have ended.
     pub(crate) fn counted(&self) -> io::Result<Counted> {
         let read = |file: &str| std::fs::read_to_string(self.directory.join(file));
         let cpu = keyed(&read("cpu.stat")?, "usage_usec").unwrap_or(0) / 1000;
         if !self.controllers.memory {
             return Ok(Counted { cpu, ..Counted::default() });
         }
-        // Linux 5.19 and later.
+        // `memory.peak` requires Linux 5.19.
         let memory = read("memory.peak").ok().and_then(|text| text.trim().parse().ok());
         let killed = keyed(&read("memory.events")?, "oom_kill").unwrap_or(0);
         Ok(Counted { cpu, memory, is_out_of_memory: killed > 0 })
@@ -134,7 +135,7 @@ impl Group {
 impl Drop for Group {
     fn drop(&mut self) {
         drop(self.kill());
-        drop(std::fs::remove_dir(&self.directory)); // an empty group is in nobody's way
+        drop(std::fs::remove_dir(&self.directory)); // if this fails, an empty group is harmless
     }
 }
 
@@ -142,29 +143,29 @@ fn write(directory: &Path, file: &str, text: &str) -> io::Result<()> {
     std::fs::write(directory.join(file), text)
 }
 
-/// Returns true if a group holds this process and no other.
+/// Whether the process `us` is the only one in the group.
 fn holds_alone(directory: &Path, us: u32) -> bool {
     let held = std::fs::read_to_string(directory.join("cgroup.procs"));
     held.is_ok_and(|held| held.trim() == us.to_string())
 }
 
-/// Mount point of the hierarchy (proc_pid_mountinfo(5)).
+/// Returns the mount point of the cgroup v2 hierarchy (proc_pid_mountinfo(5)).
 fn mounted(mountinfo: &str) -> Option<PathBuf> {
     mountinfo.lines().find_map(|line| {
         let (mount, system) = line.split_once(" - ")?;
         let mut fields = mount.split(' ').skip(3);
         let (root, place) = (fields.next()?, fields.next()?);
-        // Escaped characters are in no usual place for it.
+        // Escape sequences are not decoded, because no usual mount point contains any.
         (system.starts_with("cgroup2 ") && root == "/").then(|| PathBuf::from(place))
     })
 }
 
-/// The group of this process, as a path below the mount point of the hierarchy (cgroups(7)).
+/// Returns the cgroup v2 path of this process, relative to the mount point of the hierarchy (cgroups(7)).
 fn own(groups: &str) -> Option<&str> {
     groups.lines().find_map(|line| line.strip_prefix("0::"))
 }
 
-/// The number behind a name in a file of names and numbers.
+/// Returns the value of a key in a file with one key and number per line, such as `memory.events`.
 fn keyed(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '))?;
     line.trim().parse().ok()
@@ -179,7 +180,7 @@ mod tests {
         31 30 0:27 /docker /sys/fs/cgroup/part rw shared:4 - cgroup2 cgroup2 rw\n\
         32 30 0:27 / /sys/fs/cgroup/unified rw shared:4 - cgroup2 cgroup2 rw\n";
 
-    /// FE-12
+    /// FE-12: finds the cgroup of this process and the mount point of the cgroup v2 hierarchy.
     #[test]
     fn the_group_of_this_process_is_found_where_the_hierarchy_is_mounted() {
         assert_eq!(mounted(MOUNTS), Some("/sys/fs/cgroup/unified".into()));
@@ -189,7 +190,7 @@ mod tests {
         assert_eq!(keyed("low 0\noom 3\n", "oom"), Some(3));
     }
 
-    /// FE-12
+    /// FE-12: a cgroup that does not exist is not taken over.
     #[test]
     fn a_group_that_holds_others_too_is_not_taken() {
         let nowhere = Path::new("/no/such/group");

@@ -1,4 +1,4 @@
-//! Messages between the supervisor and its helper, and the descriptors that they hand over.
+//! Channel over which the supervisor and its helper exchange messages and file descriptors.
 
 use std::ffi::OsString;
 use std::io::{self, IoSlice, IoSliceMut, Read, Write};
@@ -19,72 +19,72 @@ use crate::host::Missing;
 use crate::outcome::{Ended, Usage, Violation};
 use crate::plan::Plan;
 
-/// The largest message, in bytes.
+/// Maximum size of a message, in bytes.
 const MESSAGE_MAX: usize = 16 << 20;
-/// Limit of the wait for a message of the helper when it is its turn. Under load a start takes
-/// milliseconds; a process that is silent for so long is no helper.
+/// Timeout for receiving a message that the helper must send next. Even under load, the helper starts within milliseconds, so a
+/// process that stays silent for this long is not a helper.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Limit of the descriptors that come with one message.
+/// Maximum number of file descriptors sent with a message.
 const DESCRIPTORS_MAX: usize = 4;
 
-/// Task of the helper. Standard input, output and error of the command come with it, and, if it has
-/// a control group, the file to enter it.
+/// First message to the helper, which describes the command to start. The attached descriptors are standard input, output and
+/// error of the command, followed by the file for entering its control group, if it has one.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Start {
     pub(crate) plan: Plan,
-    /// The program and its arguments; empty if the sandbox is only to be tried.
+    /// Program and arguments, or empty if the sandbox should only be tested.
     pub(crate) command: Vec<OsString>,
-    /// The scratch directory, as the command sees it.
+    /// Path of the scratch directory, as seen by the command.
     pub(crate) scratch: Option<PathBuf>,
-    /// True if the three files are a terminal, which becomes that of its session. No policy states
-    /// it.
+    /// Whether standard input, output and error are a terminal, which becomes the controlling terminal of the command's session.
+    /// It is sent separately because the serialized policy does not contain it.
     pub(crate) has_terminal: bool,
 }
 
-/// Message of the helper.
+/// Message from the helper to the supervisor.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum HelperMessage {
-    /// The first process of the command's own PID namespace was started; its pidfd is attached.
+    /// The first process in the command's PID namespace was started. Its pidfd is attached.
     Init,
-    /// The layer that captures the changes of the command in its view; its descriptor is attached.
+    /// The layer that captures the command's changes is ready. Its descriptor is attached.
     Captures,
-    /// A step of the set-up failed. The command was not started.
+    /// A step of the setup failed, so the command was not started.
     NotStarted(Missing),
-    /// The command could not be executed; with it the number of the error.
+    /// The command could not be executed. Contains the OS error code, if known.
     NotExecuted(Missing, Option<i32>),
-    /// The command is running, or the set-up that was to be tried has worked.
+    /// The command is running, or the setup succeeded if the sandbox is only tested.
     Running,
-    /// The command ended, and with it all that it started.
+    /// The command and all processes that it started have ended.
     Ended(Report),
 }
 
-/// Report of the supervising process about the end.
+/// Report of the helper about the end of a command.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Report {
-    /// End of the command; `None` if it was ended.
+    /// Exit status of the command, or `None` if the helper terminated it.
     pub(crate) ended: Option<Ended>,
-    /// Violation that it was ended for.
+    /// Policy violation because of which the command was terminated.
     pub(crate) violated: Option<Violation>,
     pub(crate) usage: Usage,
 }
 
-/// One end of the line between the two.
+/// One end of the channel between the supervisor and its helper.
 pub(crate) struct Channel(UnixStream);
 
 impl Channel {
-    /// Both ends.
+    /// Creates a channel. Returns the supervisor's end and the descriptor to pass to the helper.
     pub(crate) fn pair() -> io::Result<(Self, OwnedFd)> {
         let (ours, theirs) = UnixStream::pair()?;
         ours.set_read_timeout(Some(PATIENCE))?;
         Ok((Self(ours), theirs.into()))
     }
 
-    /// The end that was handed over.
+    /// Creates the helper's end of a channel from the descriptor that was passed to it.
     pub(crate) fn from_fd(fd: OwnedFd) -> Self {
         Self(fd.into())
     }
 
-    /// Sends a message with descriptors: its length first, and with that the descriptors.
+    /// Sends a message with file descriptors, which are attached to the length of the message that is sent first.
     pub(crate) fn send(
         &self,
         message: &impl Serialize,
@@ -105,12 +105,12 @@ impl Channel {
         (&self.0).write_all(&bytes)
     }
 
-    /// Closes the channel for writing, on which the helper ends the command.
+    /// Closes the channel for writing, which makes the helper terminate the command.
     pub(crate) fn finish(&self) -> io::Result<()> {
         self.0.shutdown(std::net::Shutdown::Write)
     }
 
-    /// Receives the next message with its descriptors; `None` if the other end is closed.
+    /// Receives the next message with its file descriptors. Returns `None` if the other end is closed.
     pub(crate) fn receive<T: DeserializeOwned>(&self) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
         let mut length = [0; 4];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
@@ -136,7 +136,7 @@ impl Channel {
         }
         let length = usize::try_from(u32::from_le_bytes(length)).map_err(io::Error::other)?;
         if length > MESSAGE_MAX {
-            return Err(io::Error::other("a message that is too long"));
+            return Err(io::Error::other("the message is too long"));
         }
         let mut bytes = vec![0; length];
         (&self.0).read_exact(&mut bytes)?;

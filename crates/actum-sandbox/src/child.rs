@@ -1,4 +1,4 @@
-//! A command that is running, from the outside.
+//! Supervisor's handle of a running command: forwards its streams, enforces deadlines and waits for its end.
 
 use std::cell::Cell;
 use std::io;
@@ -24,63 +24,68 @@ use crate::stop::Stop;
 use crate::streams::{Feed, Output, Stream, is_any_ready};
 use crate::terminal::{SIZE_STEP, Terminal};
 
-/// Time beyond its limit in which a command must be ended and reported.
+/// Time after the wall-clock limit within which the helper must end the command and report it.
 const GRACE: Duration = Duration::from_secs(5);
-/// Shortest wait for an event.
+/// Minimum timeout of a single poll for events.
 const TICK: Duration = Duration::from_millis(10);
 
-/// Reason why the end of a started command could not be reported.
+/// Error while waiting for a command that was started, which leaves its outcome unknown.
 #[derive(Debug, thiserror::Error)]
 pub enum WaitError {
     /// The helper was killed by another process, or sent a malformed message.
     #[error(
-        "lost the sandbox helper: {0}; the command had been started, and in tier L processes of it may be \
-         left"
+        "lost the sandbox helper: {0}; the command had been started, and in tier L some of its \
+         processes may still be running"
     )]
     Helper(#[from] io::Error),
 }
 
-/// A command that is running.
+/// A command that is running in its sandbox. Dropping this ends the command and all its processes.
 pub struct Child {
     pub(crate) channel: Channel,
-    /// Ends when the helper does, and then all is over.
+    /// Pidfd of the helper, which becomes readable when the helper exits.
     pub(crate) end: OwnedFd,
-    /// The first process of its namespaces: with it all end. `None` in tier L.
+    /// Pidfd of the first process in the PID namespace, or `None` in tier L. If that process ends, the
+    /// kernel kills all others in the namespace.
     pub(crate) init: Option<OwnedFd>,
+    /// Upper directory of the view, in which overlayfs stores the command's changes.
     pub(crate) captures: Option<OwnedFd>,
-    /// Directories below the layer of its view, opened before it was started.
+    /// Lower directories of the command's view, opened before the command was started.
     pub(crate) lower: Vec<OwnedFd>,
-    /// Its control group.
+    /// Control group of the command, if one was delegated to this process.
     pub(crate) group: Option<Group>,
-    /// Removed with the child.
+    /// Scratch directory on the host in tier L, which is removed when this is dropped.
     pub(crate) _scratch: Option<Scratch>,
-    /// Protected paths that were absent at the start.
+    /// Paths in `deny_write` that did not exist when the command was started.
     pub(crate) absent: Vec<PathBuf>,
     pub(crate) stdin: Option<Feed>,
     pub(crate) stdout: Stream,
     pub(crate) stderr: Stream,
-    /// Terminal behind the three files of the command, if it has one.
+    /// Terminal that serves as the command's standard input and outputs, if it has one.
     pub(crate) terminal: Option<Terminal>,
     pub(crate) plan: Plan,
-    /// True if it was ended at once.
+    /// Whether [`Self::kill_tree`] was called, so that a missing report is no surprise.
     pub(crate) is_killed: Cell<bool>,
-    /// Request to end the command.
+    /// Stop request that is checked while waiting for the command.
     pub(crate) stop: Option<Stop>,
-    /// The command began after this.
+    /// Wall-clock time read before the command was started.
     pub(crate) since: Timespec,
     pub(crate) started: Instant,
-    /// Its limit of time.
+    /// Wall-clock limit of the command.
     pub(crate) wall: Duration,
-    /// Helper, dropped last of all, when it has had its time to end what it keeps.
+    /// Helper process. As the last field it is dropped last, after the helper had time to end the command.
     pub(crate) _helper: HelperProcess,
 }
 
 impl Child {
-    /// Hears from the helper until the command is running.
+    /// Receives messages from the helper until the command is running or has failed to start.
     pub(crate) fn begin(&mut self) -> Result<(), SpawnError> {
         loop {
             let Some((said, descriptors)) = self.channel.receive()? else {
-                return Err(io::Error::other("it ended before it said how it went").into());
+                return Err(io::Error::other(
+                    "it exited before reporting whether the command started",
+                )
+                .into());
             };
             let mut descriptors = descriptors.into_iter();
             match said {
@@ -92,23 +97,27 @@ impl Child {
                     return Err(SpawnError::Command { missing, errno });
                 }
                 HelperMessage::Ended(_) => {
-                    return Err(io::Error::other("it told of an end before a beginning").into());
+                    return Err(io::Error::other(
+                        "it reported the end of a command that had not started",
+                    )
+                    .into());
                 }
             }
         }
     }
 
-    /// A descriptor that can be polled: it is readable when the command and all that it started have
+    /// Returns a descriptor that becomes readable when the command and all processes that it started have
     /// ended (pidfd_open(2)).
     pub fn end(&self) -> BorrowedFd<'_> {
         self.end.as_fd()
     }
 
-    /// Ends the command and all that it started. In tier N all are ended by the kernel at once; in tier
-    /// L one after the other, which [`Self::wait`] waits for.
+    /// Ends the command and all processes that it started. In tier N the kernel kills all of them
+    /// immediately. In tier L the helper kills one after the other, and [`Self::wait`] waits until it has
+    /// finished.
     ///
     /// # Errors
-    /// Those of the kernel.
+    /// Returns an error if the kernel rejects the signal.
     pub fn kill_tree(&self) -> io::Result<()> {
         self.is_killed.set(true);
         if let Some(group) = &self.group {
@@ -121,7 +130,7 @@ impl Child {
         }
     }
 
-    /// Kills the helper, which has no time left to report anything.
+    /// Kills the helper without giving it time to report anything.
     fn kill_helper(&self) -> io::Result<()> {
         match pidfd_send_signal(&self.end, Signal::KILL) {
             Ok(()) | Err(Errno::SRCH) => Ok(()),
@@ -129,7 +138,7 @@ impl Child {
         }
     }
 
-    /// Makes the helper end the command and report its usage.
+    /// Closes the channel to the helper, which then ends the command and reports its usage.
     fn dismiss(&self) -> io::Result<()> {
         match self.channel.finish() {
             Err(error) if error.kind() != io::ErrorKind::NotConnected => Err(error),
@@ -137,26 +146,25 @@ impl Child {
         }
     }
 
-    /// Sets the request that ends the command with all that it started. It is checked while the
-    /// command is waited for.
+    /// Registers a stop request. If it is raised while waiting for the command, the command and all
+    /// processes that it started are ended.
     pub fn stop_when(&mut self, stop: Stop) {
         self.stop = Some(stop);
     }
 
-    /// Waits until the command and all that it started have ended.
+    /// Waits until the command and all processes that it started have ended.
     ///
     /// # Errors
-    /// The helper could not be waited for, or was killed by another process.
+    /// Returns an error if waiting for the helper fails, or if another process killed the helper.
     pub fn wait(self) -> Result<Outcome, WaitError> {
         self.wait_with(|_, _| ControlFlow::Continue(()))
     }
 
-    /// Waits as [`Self::wait`] does, and passes the command's output to `sink` as it comes. If
-    /// `sink` breaks off, that output is closed, as it is for a program whose pipe has no reader
-    /// left.
+    /// Waits like [`Self::wait`], and passes the command's output to `sink` as it arrives. If `sink`
+    /// returns [`ControlFlow::Break`], the reading end of that output is closed.
     ///
     /// # Errors
-    /// As [`Self::wait`].
+    /// Same as [`Self::wait`].
     pub fn wait_with(
         mut self,
         mut sink: impl FnMut(Output, &[u8]) -> ControlFlow<()>,
@@ -171,7 +179,7 @@ impl Child {
                 over = true;
                 self.dismiss()?;
             }
-            // The supervising process ends it in time. If that is stopped or hangs, we do.
+            // Normally the helper enforces the time limit. If it hangs or was stopped, enforce it here.
             if self.started.elapsed() > self.wall + GRACE {
                 late = true;
                 self.kill_tree()?;
@@ -181,7 +189,7 @@ impl Child {
         over |= self.drain(&mut sink)?;
         let report = match self.channel.receive()? {
             Some((HelperMessage::Ended(report), _)) => report,
-            // It was ended at once, and had no time to report.
+            // After `kill_tree` in tier N, the helper had no time to report, so only the time is known.
             None if self.init.is_some() && self.is_killed.get() => {
                 let wall = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
                 Report { usage: Usage { wall, ..Usage::default() }, ..Report::default() }
@@ -190,7 +198,9 @@ impl Child {
                 Report { violated: Some(Violation::Unwatched), ..Report::default() }
             }
             Some(_) | None => {
-                return Err(io::Error::other("it ended before it told the end").into());
+                return Err(
+                    io::Error::other("it exited without reporting how the command ended").into()
+                );
             }
         };
         let Report { ended, violated, mut usage } = report;
@@ -242,7 +252,8 @@ impl Child {
         })
     }
 
-    /// Paths that were to stay absent, and were made: in the layer, if they lie in a view.
+    /// Returns a violation for each protected path that was absent at the start and exists now. Paths
+    /// below the base of a view are looked up in the captured layer.
     fn made(&self) -> Vec<Violation> {
         let base = self.plan.policy.view.as_ref().map(|view| &view.base);
         let made = self.absent.iter().filter(|path| {
@@ -254,8 +265,8 @@ impl Child {
         made.map(|path| Violation::Made(path.clone())).collect()
     }
 
-    /// Waits until something can be read or written, or the command has ended, and reads and writes it.
-    /// Gives whether there was more output than is allowed.
+    /// Waits for input, output or the command's end, and then forwards the available bytes. Returns
+    /// whether the output exceeded its limit.
     fn turn(
         &mut self,
         sink: &mut impl FnMut(Output, &[u8]) -> ControlFlow<()>,
@@ -269,7 +280,7 @@ impl Child {
         match &self.stdin {
             Some(feed) if feed.bytes.is_empty() => {
                 ends.push(PollFd::new(&ours, PollFlags::IN));
-                // A closed reading end is always reported.
+                // No events are requested because poll(2) always reports a closed reading end.
                 ends.push(PollFd::new(&feed.pipe, PollFlags::empty()));
             }
             Some(feed) => ends.push(PollFd::new(&feed.pipe, PollFlags::OUT)),
@@ -297,8 +308,7 @@ impl Child {
         is_any_ready(&mut end)
     }
 
-    /// Reads available bytes from our standard input, and writes as many to that of the command as
-    /// fit.
+    /// Forwards bytes from the supervisor's standard input to the command, as many as the pipe accepts.
     fn feed(&mut self) -> io::Result<()> {
         let Some(feed) = &mut self.stdin else { return Ok(()) };
         if feed.bytes.is_empty() && feed.has_more {
@@ -308,7 +318,7 @@ impl Child {
             match rustix::io::write(&feed.pipe, &feed.bytes) {
                 Ok(written) => drop(feed.bytes.drain(..written)),
                 Err(Errno::AGAIN | Errno::INTR) => return Ok(()),
-                Err(Errno::PIPE) => (feed.bytes, feed.has_more) = (Vec::new(), false), // it reads no more
+                Err(Errno::PIPE) => (feed.bytes, feed.has_more) = (Vec::new(), false), // no reader left
                 Err(error) => return Err(error.into()),
             }
         }
@@ -318,7 +328,7 @@ impl Child {
         Ok(())
     }
 
-    /// Reads the available output.
+    /// Reads the available output of both streams. Returns whether the output limit was exceeded.
     fn drain(
         &mut self,
         sink: &mut impl FnMut(Output, &[u8]) -> ControlFlow<()>,
@@ -331,23 +341,23 @@ impl Child {
 }
 
 impl Drop for Child {
-    /// Ends the command with all that it started, once no caller waits for it.
+    /// Ends the command and all processes that it started, because no caller can wait for them now.
     fn drop(&mut self) {
-        drop(self.dismiss()); // the helper may be gone
+        drop(self.dismiss()); // fails if the helper has exited already
         let grace = Timespec { tv_sec: 5, tv_nsec: 0 };
         let mut end = [PollFd::new(&self.end, PollFlags::IN)];
-        // With any result, the helper is ended next.
+        // Ignore the result because the helper is killed next in any case.
         poll(&mut end, Some(&grace)).ok();
     }
 }
 
-/// The process of the helper, killed and reaped on drop. In tier N all processes of the command end with it; in tier L
-/// only the first does.
+/// Helper process, which is killed and reaped on drop. In tier N all processes of the command die with
+/// it, but in tier L only the command's first process does.
 pub(crate) struct HelperProcess(pub(crate) std::process::Child);
 
 impl Drop for HelperProcess {
     fn drop(&mut self) {
-        drop(self.0.kill()); // it may have ended by itself
+        drop(self.0.kill()); // fails if the helper has exited already
         drop(self.0.wait());
     }
 }
@@ -355,6 +365,6 @@ impl Drop for HelperProcess {
 impl HelperProcess {
     pub(crate) fn id(&self) -> io::Result<Pid> {
         let id = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw);
-        id.ok_or_else(|| io::Error::other("a process without a number"))
+        id.ok_or_else(|| io::Error::other("the helper has an invalid process ID"))
     }
 }

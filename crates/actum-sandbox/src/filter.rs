@@ -1,9 +1,9 @@
-//! System calls that no command in a sandbox can make.
+//! System calls that sandboxed commands cannot make.
 //!
-//! The list is of refused calls, not of allowed ones: commands are compilers, interpreters and
-//! tests, whose calls are unknown. Refused are calls that reach out of the sandbox, that make new
-//! privileges, and that programs do not need. Calls newer than those that were reviewed do not
-//! exist.
+//! The filter lists denied calls instead of allowed ones because commands are compilers, interpreters
+//! and tests, whose calls cannot be known in advance. Calls are denied if they reach outside of the
+//! sandbox, if they gain privileges, or if ordinary programs do not need them. Calls that are newer
+//! than the last reviewed one fail with ENOSYS, as if the kernel did not have them.
 
 mod program;
 pub(crate) mod worker;
@@ -14,14 +14,14 @@ use crate::policy::{Net, Tier};
 pub(crate) use program::FilterError;
 use program::{Answer, Case, Condition, Rule};
 
-/// The newest call that was looked at: mseal(2), Linux 6.10. Calls of the x32 interface, which have
-/// bit 30 set, are beyond it too.
+/// Number of the newest system call that was reviewed: mseal(2), from Linux 6.10. Calls of the x32 ABI
+/// have bit 30 set, so their numbers are greater and they are denied as well.
 const NEWEST: u32 = 462;
 
-/// Refused with EPERM, whatever the arguments are.
+/// System calls that fail with EPERM regardless of their arguments, grouped by the reason.
 const REFUSED: &[(&str, &[i64])] = &[
     (
-        "changes what is mounted, or the root",
+        "changes the mounts or the root directory",
         &[
             libc::SYS_mount,
             libc::SYS_umount2,
@@ -43,9 +43,9 @@ const REFUSED: &[(&str, &[i64])] = &[
             libc::SYS_acct,
         ],
     ),
-    ("enters other namespaces", &[libc::SYS_unshare, libc::SYS_setns]),
+    ("creates or enters namespaces", &[libc::SYS_unshare, libc::SYS_setns]),
     (
-        "looks into other processes",
+        "reads or writes the memory and state of other processes",
         &[
             libc::SYS_ptrace,
             libc::SYS_process_vm_readv,
@@ -77,7 +77,7 @@ const REFUSED: &[(&str, &[i64])] = &[
         ],
     ),
     (
-        "holds what outlives the command, or belongs to the session of the user",
+        "uses objects that outlive the command or belong to the user's session",
         &[
             libc::SYS_add_key,
             libc::SYS_request_key,
@@ -91,7 +91,7 @@ const REFUSED: &[(&str, &[i64])] = &[
         ],
     ),
     (
-        "uses objects of System V, which are those of the host, also by their numbers",
+        "uses System V IPC objects, which belong to the host and can be addressed by number",
         &[
             libc::SYS_shmget,
             libc::SYS_shmat,
@@ -107,7 +107,7 @@ const REFUSED: &[(&str, &[i64])] = &[
         ],
     ),
     (
-        "makes calls that no filter sees, or memory that no limit counts",
+        "makes calls that bypass the filter, or allocates memory that no limit covers",
         &[
             libc::SYS_io_uring_setup,
             libc::SYS_io_uring_enter,
@@ -119,7 +119,7 @@ const REFUSED: &[(&str, &[i64])] = &[
     ),
 ];
 
-/// Refused calls that only x86-64 has.
+/// Denied system calls that exist only on x86-64.
 #[cfg(target_arch = "x86_64")]
 const REFUSED_HERE: &[i64] = &[
     libc::SYS_iopl,
@@ -132,15 +132,15 @@ const REFUSED_HERE: &[i64] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const REFUSED_HERE: &[i64] = &[];
 
-/// Calls refused in tier L, where files of the host can be named, and Landlock does not look at
-/// this.
+/// Calls that watch files for events. They are denied in tier L because files of the host are
+/// visible there and Landlock does not restrict watching them.
 ///
-/// It does not look at modes either (chmod(2)), nor at times. But linkers, archivers and package
-/// managers set those of their own files by name, so that without them hardly anything could be
-/// built in tier L.
+/// Landlock does not restrict changes of modes (chmod(2)) or times either. Those calls stay allowed
+/// because linkers, archivers and package managers need them, so hardly any build would work without them.
 const WATCHES_FILES_OF_THE_HOST: &[i64] = &[libc::SYS_inotify_add_watch, libc::SYS_fanotify_mark];
 
-/// Calls that change owners, with the place of the user among their arguments; the group is next to it.
+/// Calls that change the owner of a file, each with the index of its user argument. The group is the
+/// argument after it.
 const CHANGES_OWNERS: &[(i64, u32)] = &[
     (libc::SYS_fchown, 1),
     (libc::SYS_fchownat, 2),
@@ -150,16 +150,17 @@ const CHANGES_OWNERS: &[(i64, u32)] = &[
     (libc::SYS_lchown, 1),
 ];
 
-/// Calls refused with another error, so that programs take another way, or go without.
+/// Calls that fail with an error other than EPERM, so that programs use a fallback or do without.
 const OTHERWISE: &[(i64, i32)] = &[
-    // Its flags are in memory, where no filter sees them.
+    // The flags of clone3(2) are in memory, which a seccomp filter cannot read.
     (libc::SYS_clone3, libc::ENOSYS),
-    // Its mode is in memory, too.
+    // The mode of openat2(2) is in memory as well.
     (libc::SYS_openat2, libc::ENOSYS),
-    // It takes storage that is not counted as written. Programs that reserve space write zeros
-    // instead.
+    // fallocate(2) uses storage that is not counted as written. Programs that want to reserve space
+    // fall back to writing zeros.
     (libc::SYS_fallocate, libc::EOPNOTSUPP),
-    // No rule confines attributes. Programs that keep them know file systems without.
+    // Landlock does not restrict extended attributes. Programs that preserve them cope with file
+    // systems that have none.
     (libc::SYS_setxattr, libc::EOPNOTSUPP),
     (libc::SYS_lsetxattr, libc::EOPNOTSUPP),
     (libc::SYS_fsetxattr, libc::EOPNOTSUPP),
@@ -167,8 +168,8 @@ const OTHERWISE: &[(i64, i32)] = &[
     (libc::SYS_lremovexattr, libc::EOPNOTSUPP),
     (libc::SYS_fremovexattr, libc::EOPNOTSUPP),
 ];
-/// Calls with another answer in tier L alone: Landlock does not keep attributes of files outside
-/// from being read.
+/// Calls that read extended attributes. They fail only in tier L, because Landlock does not prevent
+/// commands from reading the attributes of files outside of the sandbox.
 const OTHERWISE_IN_L: &[(i64, i32)] = &[
     (libc::SYS_getxattr, libc::EOPNOTSUPP),
     (libc::SYS_lgetxattr, libc::EOPNOTSUPP),
@@ -176,12 +177,12 @@ const OTHERWISE_IN_L: &[(i64, i32)] = &[
     (libc::SYS_llistxattr, libc::EOPNOTSUPP),
 ];
 
-/// The flags of open(2) with which its mode counts; of O_TMPFILE the bit that it does not share with
-/// O_DIRECTORY.
+/// Flags for which open(2) uses its mode argument. O_TMPFILE contains the bits of O_DIRECTORY, so those
+/// are left out.
 const MAKES: i32 = libc::O_CREAT | (libc::O_TMPFILE & !libc::O_DIRECTORY);
-/// Mode bits of files that run as their owner, whichever user starts them.
+/// Mode bits that make a program run as the owner or group of its file (set-user-ID and set-group-ID).
 const SET_ID: i32 = (libc::S_ISUID | libc::S_ISGID).cast_signed();
-/// New namespaces, one of which gives capabilities again.
+/// clone(2) flags that create namespaces. A new user namespace would grant capabilities again.
 const NEW_NAMESPACES: i32 = libc::CLONE_NEWUSER
     | libc::CLONE_NEWNS
     | libc::CLONE_NEWPID
@@ -189,21 +190,21 @@ const NEW_NAMESPACES: i32 = libc::CLONE_NEWUSER
     | libc::CLONE_NEWIPC
     | libc::CLONE_NEWUTS
     | libc::CLONE_NEWCGROUP;
-/// ioctl_iflags(2) and its kin (linux/fs.h, linux/fsverity.h): FS_IOC_SETFLAGS, FS_IOC_SETVERSION,
-/// FS_IOC_FSSETXATTR, FS_IOC_ENABLE_VERITY.
+/// ioctl(2) requests that change file attributes (linux/fs.h, linux/fsverity.h): FS_IOC_SETFLAGS,
+/// FS_IOC_SETVERSION, FS_IOC_FSSETXATTR, FS_IOC_ENABLE_VERITY.
 const CHANGES_ATTRIBUTES: &[u32] = &[0x4008_6602, 0x4008_7602, 0x401c_5820, 0x4080_6685];
-/// fcntl(2).
+/// fcntl(2) command that takes a lease on a file.
 const F_SETLEASE: u32 = 1024;
-/// The bits of a socket's type that are no flags (linux/net.h).
+/// Mask of the bits in a socket type that are not flags (linux/net.h).
 const SOCKET_TYPE: i32 = 0xf;
-/// ioprio_set(2).
+/// `which` argument of ioprio_set(2) that selects a single process or thread.
 const IOPRIO_WHO_PROCESS: i32 = 1;
 
-/// Makes the filter of a command of this tier that may use the network so, and that runs as this
-/// user and group. It is made in microseconds, so it is not kept.
+/// Builds the filter for a command with the given tier and network access that runs as `user` and
+/// `group`. Building it takes microseconds, so it is not cached.
 ///
 /// # Errors
-/// If there is no filter for this architecture.
+/// Returns an error if this architecture is not supported.
 pub(crate) fn filter(
     tier: Tier,
     net: Net,
@@ -212,7 +213,7 @@ pub(crate) fn filter(
     program::assemble(&rules(tier, net, (user, group)), NEWEST)
 }
 
-/// Returns the answer to each call.
+/// Returns the rules of the filter, by system call number.
 fn rules(tier: Tier, net: Net, (user, group): (u32, u32)) -> BTreeMap<u32, Rule> {
     let refused = || Answer::Error(libc::EPERM);
     let mut rules = Rules::default();
@@ -229,8 +230,8 @@ fn rules(tier: Tier, net: Net, (user, group): (u32, u32)) -> BTreeMap<u32, Rule>
         for (call, error) in OTHERWISE_IN_L {
             rules.always(*call, Answer::Error(*error));
         }
-        // A change to the present owner has no effect, so success is reported without the call: it
-        // would take the set-id bits of a file outside.
+        // Setting the current owner again changes nothing, so the filter reports success without
+        // making the call. The call itself would clear the set-ID bits of files outside of the sandbox.
         let nobody = u32::MAX;
         for (call, place) in CHANGES_OWNERS {
             for (user, group) in [(user, group), (user, nobody), (nobody, group), (nobody, nobody)]
@@ -243,18 +244,19 @@ fn rules(tier: Tier, net: Net, (user, group): (u32, u32)) -> BTreeMap<u32, Rule>
         in_tier_l(&mut rules);
     }
     rules.when(libc::SYS_clone, &[Condition::has(0, NEW_NAMESPACES)], refused());
-    // Characters put into the terminal of the user who started the command.
+    // Prevent the command from injecting input into the user's terminal.
     for request in [libc::TIOCSTI, libc::TIOCLINUX] {
         rules.when(libc::SYS_ioctl, &[Condition::is(1, low(request))], refused());
     }
-    // Attributes of files that need not be open for writing, and a lease that keeps others waiting.
+    // These requests work on files that are only open for reading. A lease can also block other
+    // processes that open the file.
     for request in CHANGES_ATTRIBUTES {
         rules.when(libc::SYS_ioctl, &[Condition::is(1, *request)], refused());
     }
     rules.when(libc::SYS_fcntl, &[Condition::is(1, F_SETLEASE)], refused());
-    // Limits of others, and those of the supervising process.
+    // Deny access to the limits of other processes, including the supervising process.
     rules.when(libc::SYS_prlimit64, &[Condition::is_not(0, 0)], refused());
-    // A process that hides from the supervising process.
+    // A process that is not dumpable could not be inspected by the supervising process.
     let hide = libc::PR_SET_DUMPABLE.unsigned_abs();
     rules.when(libc::SYS_prctl, &[Condition::is(0, hide)], refused());
     set_id(&mut rules);
@@ -262,8 +264,9 @@ fn rules(tier: Tier, net: Net, (user, group): (u32, u32)) -> BTreeMap<u32, Rule>
     rules.0
 }
 
-/// Limits and priorities of other processes, which are those of the host. Zero is the caller; of a group
-/// or a user it is all of the caller's.
+/// Denies changes to the scheduling and memory placement of other processes, which in tier L are
+/// processes of the host. A process ID of zero stands for the caller itself. For process groups and
+/// users, however, zero would affect all processes in the caller's group or of its user.
 fn in_tier_l(rules: &mut Rules) {
     let refused = || Answer::Error(libc::EPERM);
     for (call, process) in [
@@ -284,6 +287,7 @@ fn in_tier_l(rules: &mut Rules) {
     rules.when(libc::SYS_ioprio_set, &[Condition::is_not(0, one)], refused());
 }
 
+/// Denies calls that create files with set-ID bits or add these bits to existing files.
 fn set_id(rules: &mut Rules) {
     let mut mode = |call: i64, place: u32| {
         rules.when(call, &[Condition::has(place, SET_ID)], Answer::Error(libc::EPERM));
@@ -307,7 +311,8 @@ fn set_id(rules: &mut Rules) {
     made(libc::SYS_open, 1);
 }
 
-/// Sockets of every kind reach out, some past every namespace.
+/// Restricts sockets to the network access of the policy, because some socket families reach outside of
+/// every namespace.
 fn sockets(rules: &mut Rules, net: Net) {
     let refused = || Answer::Error(libc::EPERM);
     match net {
@@ -319,8 +324,8 @@ fn sockets(rules: &mut Rules, net: Net) {
         Net::PrivateLoopback => {
             allow_families(rules, &[libc::AF_UNIX, libc::AF_INET, libc::AF_INET6]);
         }
-        // Sockets of the host in its abstract namespace are in reach there, so none of that family
-        // is allowed. A socket that is not a datagram or a stream makes packets of its own.
+        // Deny Unix sockets, because they would reach abstract sockets of the host. Only stream and
+        // datagram sockets are allowed, because other types can send arbitrary packets.
         Net::Host => {
             allow_families(rules, &[libc::AF_INET, libc::AF_INET6]);
             let known = [libc::SOCK_STREAM, libc::SOCK_DGRAM];
@@ -331,44 +336,44 @@ fn sockets(rules: &mut Rules, net: Net) {
             rules.when(libc::SYS_socket, &others, refused());
         }
     }
-    // A pair of datagram sockets can address any path (socketpair(2) with sendmsg(2)), and the
-    // kernel takes several types for datagrams. Pairs that are connected permanently cannot.
+    // One end of a datagram pair can send to any socket path (socketpair(2), sendmsg(2)), and the
+    // kernel treats several types as datagrams. Only allow types whose connection is permanent.
     let connected = [libc::SOCK_STREAM, libc::SOCK_SEQPACKET];
     let others = connected.map(|kind| Condition::masked_is_not(1, SOCKET_TYPE, kind));
     rules.when(libc::SYS_socketpair, &others, refused());
 }
 
-/// Refuses sockets of other families.
+/// Denies sockets of all families except the given ones.
 fn allow_families(rules: &mut Rules, families: &[i32]) {
     let others = families.iter().map(|family| Condition::is_not(0, family.unsigned_abs()));
     rules.when(libc::SYS_socket, &others.collect::<Vec<_>>(), Answer::Error(libc::EPERM));
 }
 
-/// The part of an argument that is compared.
+/// Returns the lower 32 bits of an ioctl(2) request, which are the bits that conditions compare.
 #[expect(clippy::cast_possible_truncation, reason = "requests have 32 bits")]
 fn low(request: libc::Ioctl) -> u32 {
     request as u32
 }
 
-/// Rules that are being collected.
+/// Rules collected so far, by system call number.
 #[derive(Default)]
 struct Rules(BTreeMap<u32, Rule>);
 
 impl Rules {
     fn rule(&mut self, call: i64) -> Option<&mut Rule> {
-        // A call that has no number here is never made.
+        // A negative number cannot belong to a system call, so it needs no rule.
         let call = u32::try_from(call).ok()?;
         Some(self.0.entry(call).or_insert_with(|| Rule { cases: Vec::new(), else_: Answer::Allow }))
     }
 
-    /// Sets the answer if all conditions hold, and no earlier case of this call matches.
+    /// Adds a case for a call. The first case whose conditions are all true determines the answer.
     fn when(&mut self, call: i64, conditions: &[Condition], answer: Answer) {
         if let Some(rule) = self.rule(call) {
             rule.cases.push(Case { conditions: conditions.to_vec(), answer });
         }
     }
 
-    /// Sets the answer for a call without a matching case.
+    /// Sets the answer for a call if none of its cases matches.
     fn always(&mut self, call: i64, answer: Answer) {
         if let Some(rule) = self.rule(call) {
             rule.else_ = answer;

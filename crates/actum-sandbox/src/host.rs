@@ -1,4 +1,4 @@
-//! Capabilities of this host, found by trying.
+//! Report of the sandbox features that this host supports, determined by trying them.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,72 +6,73 @@ use std::path::PathBuf;
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
-/// Report of what the kernel of this host, with the rights of this process, really does. Tiers and
-/// mounts were tried. A version alone decides where trying would show nothing (Landlock) or could
-/// do harm (`kernel.pid_max`).
+/// Sandbox features that the kernel of this host really provides to this process.
+///
+/// Tiers and mounts are determined by trying them. A version number decides only if a trial would
+/// prove nothing (Landlock) or could do harm (`kernel.pid_max`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostReport {
-    /// The version of Landlock's interface, if there is one (landlock(7)).
+    /// ABI version of Landlock, or `None` if the kernel does not offer it (landlock(7)).
     pub landlock: Option<u32>,
-    /// Result of entering tier N.
+    /// Result of trying to enter tier N.
     pub tier_n: Result<(), Missing>,
-    /// Result of entering tier L.
+    /// Result of trying to enter tier L.
     pub tier_l: Result<(), Missing>,
-    /// Result of raising the loopback of a private network.
+    /// Result of trying to bring up the loopback interface in a private network.
     pub loopback: Result<(), Missing>,
-    /// Result of laying a directory over another, with the upper layer in memory.
+    /// Result of trying to mount an overlay whose upper layer is in memory.
     pub overlay: Result<(), Missing>,
-    /// Remedy that would give tier N, if it could not be entered and the remedy is known.
+    /// Advice on how to enable tier N, if it could not be entered for a known reason.
     pub remedy: Option<String>,
-    /// True if the number of processes can be limited for a PID namespace (`kernel.pid_max`).
+    /// Whether each PID namespace has its own limit on process IDs (`kernel.pid_max`).
     pub namespace_pid_max: bool,
-    /// True if this process is root, whose processes RLIMIT_NPROC does not count (setrlimit(2)).
+    /// Whether this process runs as root, whose processes RLIMIT_NPROC does not limit (setrlimit(2)).
     pub is_root: bool,
-    /// Limits that a control group of our own can hold.
+    /// Limits that a control group delegated to this process can enforce.
     pub cgroup: Controllers,
-    /// File that it was read from, if it was not made just now.
+    /// Cache file that the report was read from, or `None` if the host was probed just now.
     #[serde(skip)]
     pub kept_in: Option<PathBuf>,
 }
 
-/// The controllers of a control group (version 2) that was delegated to us.
+/// Controllers of the control group (version 2) that was delegated to this process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Controllers {
-    /// Memory of the whole group.
+    /// Whether the group can limit the total memory of its processes.
     pub memory: bool,
-    /// Processes of the whole group.
+    /// Whether the group can limit the number of its processes.
     pub processes: bool,
-    /// True if the whole group can be killed at once (`cgroup.kill`).
+    /// Whether the kernel can kill all processes of the group in one step (`cgroup.kill`).
     pub kill: bool,
 }
 
-/// A step that failed when it was tried.
+/// Step of the sandbox setup that failed, with the reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Missing {
-    /// The step that failed, such as `mount a root of its own`.
+    /// Step that failed, as a phrase such as `mount a private root`.
     pub step: String,
-    /// Reason, in the words of the kernel.
+    /// Reason for the failure, usually the kernel's error message.
     pub why: String,
-    /// True if this process, and not the host, lacks something: descriptors, processes or memory.
-    /// The host may well do it.
+    /// Whether the step failed because this process ran out of descriptors, processes or memory. The
+    /// host itself may support it.
     #[serde(default)]
     pub is_scarce: bool,
 }
 
 impl Missing {
-    /// Describes a step that failed.
+    /// Describes a step that failed with `error`.
     pub(crate) fn new(step: String, error: &(dyn std::error::Error + 'static)) -> Self {
         Self { step, why: error.to_string(), is_scarce: is_scarce(error) }
     }
 
-    /// Describes a step that the host cannot do.
+    /// Describes a step that this host does not support.
     pub fn of_host(step: String, why: String) -> Self {
         Self { step, why, is_scarce: false }
     }
 }
 
-/// Returns true if an error, or a cause of it, is about limits of this process (errno(3)). A caller
-/// sets those.
+/// Returns whether an error or one of its causes reports that a limit of this process was reached
+/// (errno(3)). Such limits are set by the caller, not by the host.
 fn is_scarce(error: &(dyn std::error::Error + 'static)) -> bool {
     let mut causes = std::iter::successors(Some(error), |error| error.source());
     causes.any(|cause| {
@@ -88,31 +89,31 @@ impl std::fmt::Display for Missing {
     }
 }
 
-/// The version of Landlock's interface that can refuse truncation, without which a read-only file
-/// could be emptied.
+/// Minimum Landlock ABI version. Older versions cannot prevent a command from truncating read-only files.
 pub(crate) const LANDLOCK_LEAST: u32 = 3;
-/// The version from which on signals and abstract sockets are confined too.
+/// First Landlock ABI version that can restrict signals and abstract Unix sockets.
 pub(crate) const LANDLOCK_SCOPES: u32 = 6;
 
 impl HostReport {
-    /// Describes why Landlock of this version is of no use.
+    /// Describes why this version of Landlock cannot be used.
     pub(crate) fn missing_landlock(version: Option<u32>) -> Missing {
         let why = match version {
-            None => "the kernel has none, or it is switched off".to_owned(),
+            None => "the kernel does not support it, or it is disabled".to_owned(),
             Some(abi) => format!(
-                "its interface has version {abi}, and less than {LANDLOCK_LEAST} cannot keep a file \
-                 from being emptied"
+                "the kernel has ABI version {abi}, but version {LANDLOCK_LEAST} or later is required \
+                 to prevent truncation of read-only files"
             ),
         };
         Missing::of_host("use Landlock".to_owned(), why)
     }
 
-    /// The report of a system that this version has no sandbox for. No command is run there.
+    /// Returns the report for an operating system without a sandbox implementation, on which no command
+    /// can be run.
     #[cfg(any(not(target_os = "linux"), test))]
     pub(crate) fn unsupported(system: &str, would_be: &str) -> Self {
         let missing = Missing::of_host(
-            format!("make a sandbox on {system}"),
-            format!("this version has none for it; {would_be}"),
+            format!("create a sandbox on {system}"),
+            format!("this operating system is not supported yet; {would_be}"),
         );
         Self {
             landlock: None,

@@ -1,8 +1,8 @@
-//! Helper process: this program once more, started with nothing but a channel to its supervisor. It
-//! makes the sandbox from the inside and stays with the command.
+//! Helper process: a second instance of this program that sets up the sandbox from the inside and stays
+//! with the command until it ends.
 //!
-//! It has one thread, an empty environment, and no descriptor except the channel and those that
-//! came over it.
+//! The helper has a single thread and an empty environment. Its only descriptors are the channel to the
+//! supervisor and the ones received over that channel.
 
 mod bytes;
 pub(crate) mod declared;
@@ -37,26 +37,26 @@ use reaper::Reaper;
 pub use bytes::Stopped;
 pub use worker::{Files, enter_worker};
 
-/// The name under which this program is started as helper.
+/// Program name (`argv[0]`) that makes this program run as the sandbox helper.
 pub const NAME: &str = "actum-sandbox";
 
-/// Steps by which a remedy is known.
-pub(crate) const MAKES_NAMESPACES: &str = "make namespaces";
+/// Steps whose failure often has a known remedy.
+pub(crate) const MAKES_NAMESPACES: &str = "create namespaces";
 pub(crate) const MOUNTS_PROC: &str = "mount a fresh /proc";
 
-/// Returns the version of Landlock's interface that is used on a kernel with `version`: never one
-/// that we do not know.
+/// Returns the Landlock ABI version to use on a kernel that supports `version`. A version newer than
+/// the latest one known to this program is lowered to that one.
 pub(crate) fn landlock_used(version: u32) -> u32 {
     landlock::used(version)
 }
 
-/// Devices that hold nothing of the host, which every program may use, by their names in `/dev`.
+/// Names in `/dev` of the devices that every command may use, because they expose nothing of the host.
 const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 
-/// Controlling terminal of the opening process, for a command that has one.
+/// Name in `/dev` of the process's controlling terminal, for commands that have one.
 const TERMINAL: &str = "tty";
 
-/// The devices that a command may use.
+/// Returns the paths of the devices that a command may use.
 fn devices(policy: &SandboxPolicy) -> impl Iterator<Item = PathBuf> {
     let terminal = (policy.stdin == Stdin::Terminal).then_some(TERMINAL);
     DEVICES.into_iter().chain(terminal).map(|name| Path::new("/dev").join(name))
@@ -64,7 +64,7 @@ fn devices(policy: &SandboxPolicy) -> impl Iterator<Item = PathBuf> {
 
 type Result<T> = std::result::Result<T, Missing>;
 
-/// Adds the attempted step to an error.
+/// Adds the attempted step to an error, which turns it into a [`Missing`].
 trait Trying<T> {
     fn trying(self, step: impl FnOnce() -> String) -> Result<T>;
 }
@@ -75,13 +75,13 @@ impl<T, E: std::error::Error + 'static> Trying<T> for std::result::Result<T, E> 
     }
 }
 
-/// Entry point of the helper. The embedding program calls it first of all in `main`. In a process
-/// that was started as helper this does the helper's work and never returns.
+/// Entry point of the helper, which the embedding program must call first in `main`. If the process was
+/// started as a helper, this does the helper's work and never returns.
 pub fn enter() {
     if std::env::args_os().next().is_some_and(|name| name == NAME) {
         std::process::exit(match run() {
             Ok(()) => 0,
-            Err(_) => 1, // no process is left to report to
+            Err(_) => 1, // the supervisor is gone, so the error cannot be reported
         });
     }
 }
@@ -89,11 +89,12 @@ pub fn enter() {
 fn run() -> io::Result<()> {
     sys::close_from(3)?;
     sys::default_signals();
-    // Signals of a terminal are for the supervisor. When that ends the channel does, and then all
-    // is ended.
+    // Leave the terminal's session, so that its signals reach only the supervisor. If the supervisor
+    // exits because of one, the channel closes and the helper ends the command.
     setsid()?;
     let channel = Channel::from_fd(fcntl_dupfd_cloexec(stdio::stdin(), 3)?);
-    // Only we hold the channel now, so the other end notices when this process ends.
+    // Replace standard input, so that no child inherits the channel. The supervisor then notices when
+    // this process ends.
     dup2_stdin(openat(CWD, "/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?)?;
     let Some((mut start, stdio)) = channel.receive::<Start>()? else { return Ok(()) };
     if start.has_terminal {
@@ -106,7 +107,7 @@ fn run() -> io::Result<()> {
             Err(missing) => Err(missing),
         },
         Tier::L => set_child_subreaper(Some(getpid()))
-            .trying(|| "take in the processes of the command".to_owned())
+            .trying(|| "become the subreaper of the command's processes".to_owned())
             .map(|()| Kin::Descendants),
     };
     let begun = kin.map_err(HelperMessage::NotStarted).and_then(|kin| {
@@ -121,18 +122,19 @@ fn run() -> io::Result<()> {
         Err(said) => return channel.send(&said, &[]),
     };
     drop(stdio);
-    // If the supervisor is gone the command is ended at once.
+    // If the supervisor is gone, the command is ended immediately.
     let is_wanted = channel.send(&HelperMessage::Running, &[]).is_ok();
     let keeper = Reaper::new(&channel, &start.plan, command, processes);
     let report = keeper.keep(is_wanted)?;
     channel.send(&HelperMessage::Ended(report), &[])
 }
 
-/// Makes the namespaces a place for the command, from their first process.
+/// Sets up the new namespaces for the command: its root, its process limit and its network. Runs in the
+/// first process of the PID namespace.
 fn settle(channel: &Channel, start: &Start) -> Result<()> {
     let policy = &start.plan.policy;
     if let Some(captures) = root::enter(policy)? {
-        let doing = || "hand over the layer of changes".to_owned();
+        let doing = || "send the layer of captured changes".to_owned();
         channel.send(&HelperMessage::Captures, &[captures.as_fd()]).trying(doing)?;
     }
     if let Some(pid_max) = start.plan.pid_max {
@@ -140,7 +142,7 @@ fn settle(channel: &Channel, start: &Start) -> Result<()> {
     }
     root::make_proc_read_only()?;
     if policy.net == Net::PrivateLoopback {
-        let doing = || "raise the loopback of a private network".to_owned();
+        let doing = || "bring up the loopback of a private network".to_owned();
         let kind = SocketType::DGRAM;
         let socket = socket_with(AddressFamily::INET, kind, SocketFlags::CLOEXEC, None);
         sys::raise_loopback(socket.trying(doing)?).trying(doing)?;
@@ -148,29 +150,30 @@ fn settle(channel: &Channel, start: &Start) -> Result<()> {
     Ok(())
 }
 
-/// Starts the command; the error is the message about a failure to start or execute it.
+/// Starts the command and returns its process ID. On failure, returns the message that reports it to
+/// the supervisor.
 fn begin(start: &Start, stdio: &[OwnedFd]) -> std::result::Result<Pid, HelperMessage> {
     let keeper = getpid();
-    // This value is the result when the other process has left our memory. If it ends on the way,
-    // that is no end of the command.
+    // The child shares this memory until it executes the command or exits. If it dies before that, this
+    // initial value remains and reports that the command was not started.
     let mut failed = Some(HelperMessage::NotStarted(Missing {
         step: "confine the command".to_owned(),
-        why: "its process ended before that was done".to_owned(),
-        // A limit of this process can end it, and the caller sets those.
+        why: "its process ended before it was confined".to_owned(),
+        // Limits of this process, which the caller sets, can kill the child.
         is_scarce: true,
     }));
     let mut become_command = || {
         let tied = set_parent_process_death_signal(Some(Signal::KILL))
-            .trying(|| "tie its life to the helper".to_owned());
+            .trying(|| "set the parent-death signal".to_owned());
         if getppid() != Some(keeper) {
-            sys::exit_at_once(1); // it was gone before
+            sys::exit_at_once(1); // the helper exited before the signal was set
         }
         let ready = tied.and_then(|()| payload::confine(start, stdio));
         failed = match ready {
             Err(missing) => Some(HelperMessage::NotStarted(missing)),
             Ok(command) => {
                 failed = None;
-                std::hint::black_box(&failed); // who reads it is the other process
+                std::hint::black_box(&failed); // read by the parent, which shares this memory
                 Some(payload::execute(start, &command))
             }
         };

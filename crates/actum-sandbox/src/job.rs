@@ -1,4 +1,4 @@
-//! Jobs and answers of byte workers, as they are sent.
+//! Binary format of the jobs sent to byte workers and of their answers.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -11,44 +11,45 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
 
-/// Size of a job.
+/// Size of an encoded job, in bytes.
 const JOB_BYTES: usize = 48;
-/// Size of an answer.
+/// Size of an encoded answer, in bytes.
 pub(crate) const ANSWER_BYTES: usize = 40;
-/// Most files of a job.
+/// Maximum number of files in a job.
 const FILES_MAX: usize = 2;
 
-/// Job of a byte worker. An absent limit is no limit.
+/// Job for a byte worker. A limit of `None` means unlimited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Job {
-    /// Kind of the work, as the embedding program knows it.
+    /// Kind of work, as a number defined by the embedding program.
     pub work: u64,
-    /// Size of the source.
+    /// Size of the source file, in bytes.
     pub size: u64,
-    /// Most bytes that are read and written, together.
+    /// Maximum total number of bytes read and written.
     pub storage_max: Option<u64>,
-    /// Largest size of the file that is written.
+    /// Maximum size of the written file, in bytes.
     pub size_max: Option<u64>,
-    /// Most memory.
+    /// Maximum memory of the worker, in bytes.
     pub memory_max: Option<u64>,
 }
 
-/// Answer of a byte worker.
+/// Answer of a byte worker to its job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// The work is done; these bytes are the result.
+    /// The work is done, with these bytes as the result.
     Done([u8; 32]),
-    /// The worker stopped before it exceeded the bytes that it may read and write.
+    /// The worker stopped because the limit on bytes read and written was reached.
     OverStorage,
-    /// The worker has more memory than it may.
+    /// The worker uses more memory than the job allows.
     OverMemory,
-    /// A system call failed with this error.
+    /// A system call failed with this error number.
     Failed(i32),
 }
 
-/// An absent limit as it is sent.
+/// Encoding of an absent limit.
 const NO_LIMIT: u64 = u64::MAX;
 
+/// Sends a job with the descriptors of its files.
 pub(crate) fn send_job(line: &UnixStream, job: &Job, files: &[BorrowedFd<'_>]) -> io::Result<()> {
     let Job { work, size, storage_max, size_max, memory_max } = *job;
     let numbers = [
@@ -63,7 +64,7 @@ pub(crate) fn send_job(line: &UnixStream, job: &Job, files: &[BorrowedFd<'_>]) -
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FILES_MAX))];
     let mut ancillary = SendAncillaryBuffer::new(&mut space);
     if !ancillary.push(SendAncillaryMessage::ScmRights(files)) {
-        return Err(io::Error::other("too many files"));
+        return Err(io::Error::other("too many files for one job"));
     }
     match sendmsg(line, &[IoSlice::new(&bytes)], &mut ancillary, SendFlags::NOSIGNAL)? {
         JOB_BYTES => Ok(()),
@@ -71,7 +72,7 @@ pub(crate) fn send_job(line: &UnixStream, job: &Job, files: &[BorrowedFd<'_>]) -
     }
 }
 
-/// Receives a job and its files; `None` if the other end is closed.
+/// Receives a job and its files. Returns `None` if the other end of the socket was closed.
 pub(crate) fn receive_job(line: impl AsFd) -> io::Result<Option<(Job, Vec<OwnedFd>)>> {
     let mut bytes = [0; JOB_BYTES];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(FILES_MAX))];
@@ -112,7 +113,7 @@ pub(crate) fn receive_job(line: impl AsFd) -> io::Result<Option<(Job, Vec<OwnedF
 }
 
 impl Answer {
-    /// The bytes of it: a kind, an error, and what was computed.
+    /// Encodes the answer as its kind, an error number and the result.
     pub(crate) fn to_bytes(self) -> [u8; ANSWER_BYTES] {
         let (kind, error, computed) = match self {
             Self::Done(computed) => (1u32, 0, computed),

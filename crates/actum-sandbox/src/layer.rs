@@ -1,6 +1,6 @@
-//! Layers: changes over a directory in a view, as overlayfs keeps them. A name of a character
-//! device 0/0 is a file that was deleted; a directory marked opaque hides all below it (overlayfs,
-//! kernel documentation).
+//! Layers: changes to a directory in a view, in the format of overlayfs. A character device with number
+//! 0/0 marks a deleted entry, and a directory marked as opaque hides the directories below it (kernel
+//! documentation of overlayfs).
 
 mod content;
 mod staged;
@@ -26,59 +26,59 @@ use crate::policy::View;
 
 use content::Compared;
 
-/// The mark of an opaque directory, where an ordinary user mounts (`userxattr`).
+/// Extended attribute that marks an opaque directory in mounts with `userxattr`.
 pub(crate) const OPAQUE: &CStr = c"user.overlay.opaque";
-/// Mark of an entry that was copied from below before it was changed.
+/// Extended attribute that marks an entry copied from a lower directory before it was changed.
 const ORIGIN: &CStr = c"user.overlay.origin";
-/// Limit of nested directories in the changes of a command.
+/// Maximum depth of nested directories in the changes of a command.
 const DEPTH_MAX: usize = 128;
-/// Largest file whose content is compared, in bytes. A larger one that was opened for writing is
-/// reported as modified.
+/// Maximum size in bytes of files whose content is compared. A larger file is reported as modified if the
+/// command opened it for writing.
 const COMPARED_MAX: u64 = 64 << 20;
-/// The bits of a mode that chmod(2) sets.
+/// Mode bits that chmod(2) can set.
 const MODE_BITS: RawMode = 0o7777;
 
-/// Changes of a command in its view. They exist while this is held, and nowhere else.
+/// Changes that a command made in its view. If the layer is in memory, dropping this discards them.
 #[derive(Debug)]
 pub struct Layer {
     root: OwnedFd,
-    /// Directories below it, uppermost first.
+    /// Lower directories of the view, uppermost first.
     lower: Vec<OwnedFd>,
-    /// Path of the last of these when the command was started.
+    /// Path of the last lower directory, the base of the view, when the command was started.
     base: PathBuf,
     caches: Vec<PathBuf>,
-    /// The command began after this; every later change of a file has a later stamp.
+    /// Time before the command started. Files changed since then have a later timestamp.
     since: Timespec,
 }
 
-/// One path that is not as it was.
+/// Difference at one path between the states before and after the command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// Relative to the base of the view.
+    /// Path relative to the base of the view.
     pub path: PathBuf,
-    /// State before the command, with the staged changes; `None` if nothing was there.
+    /// State before the command, including staged changes, or `None` if the path did not exist.
     pub before: Option<Node>,
-    /// State after the command; `None` if nothing is there.
+    /// State after the command, or `None` if the path no longer exists.
     pub after: Option<Node>,
-    /// True if another process moved, made or removed something here while the command ran, so that
-    /// it worked on another state than is reported. [`Layer::changed_meanwhile`] does so for the
-    /// content of a file.
+    /// Whether another process moved, created or removed entries here while the command ran, so that the
+    /// command worked on a different state than `before`. For changes to the content of a file, see
+    /// [`Layer::changed_meanwhile`].
     pub is_disturbed: bool,
 }
 
-/// Kind of an entry at a path.
+/// Kind and attributes of a file system entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Node {
     /// A file.
     File {
         /// Permissions, set-id bits and sticky bit.
         mode: u32,
-        /// In bytes.
+        /// Size in bytes.
         size: u64,
     },
     /// A directory.
     Directory {
-        /// Same bits as for files.
+        /// Permissions, set-id bits and sticky bit.
         mode: u32,
     },
     /// A symbolic link.
@@ -88,31 +88,31 @@ pub enum Node {
     },
     /// A FIFO, a socket or a device.
     Special {
-        /// Same bits as for files.
+        /// Permissions, set-id bits and sticky bit.
         mode: u32,
     },
 }
 
-/// Reason why a layer could not be read or made.
+/// Error while reading or creating a layer.
 #[derive(Debug, thiserror::Error)]
 pub enum LayerError {
-    /// An entry could not be read or made.
+    /// An entry could not be read or created.
     #[error("cannot {step} `{}`: {why}", path.display())]
     Io {
-        /// Attempted step.
+        /// Attempted step, such as `open`.
         step: &'static str,
         /// Path of the entry.
         path: PathBuf,
-        /// Error of the system.
+        /// Error reported by the system.
         why: io::Error,
     },
-    /// Directories lie too deep in each other to be taken over.
-    #[error("`{}` lies more than {DEPTH_MAX} directories deep", .0.display())]
+    /// Directories are nested too deeply.
+    #[error("`{}` is nested more than {DEPTH_MAX} directories deep", .0.display())]
     TooDeep(PathBuf),
-    /// A path that leads out of the layer, or nowhere.
-    #[error("`{}` is no path in a view: it must be relative, without `.` and `..`", .0.display())]
+    /// The path is empty, absolute, or contains `.`, `..` or a NUL byte.
+    #[error("`{}` is not a valid path in a view: it must be relative, without `.` and `..`", .0.display())]
     Path(PathBuf),
-    /// Another directory is at the path of the base.
+    /// The base of the view was removed or replaced.
     #[error("`{}` was replaced by another directory while the command ran", .0.display())]
     Replaced(PathBuf),
 }
@@ -136,7 +136,7 @@ impl<T> ResultExt<T> for io::Result<T> {
 }
 
 impl Layer {
-    /// The layer that captured the changes in a view over `lower`.
+    /// Creates the handle of a layer that captured the changes in a view over `lower`.
     pub(crate) fn captured(
         root: OwnedFd,
         view: &View,
@@ -148,13 +148,13 @@ impl Layer {
         Self { root, lower, base: view.base.clone(), caches, since }
     }
 
-    /// Returns all paths that differ from before, with the staged changes. The parents of what was
-    /// made come before it, and a deleted entry comes before the directory that held it. A file
-    /// that was opened for writing and is as before is left out, unless it is larger than 64 MiB.
+    /// Returns all paths whose state differs from before the command, including staged changes. New
+    /// directories come before their entries, and deleted entries before their directory. Unchanged files
+    /// are left out, except that files over 64 MiB are included if they were opened for writing.
     ///
     /// # Errors
-    /// [`LayerError`] if something cannot be read, lies too deep, or the base is another directory
-    /// than it was.
+    /// Returns [`LayerError`] if an entry cannot be read or is nested too deeply, or if the base was
+    /// replaced.
     pub fn changes(&self) -> Result<Vec<Change>> {
         self.check_base()?;
         let mut changes = Vec::from_iter(self.mode_of_base()?);
@@ -164,13 +164,13 @@ impl Layer {
         Ok(changes)
     }
 
-    /// Returns a change of the permissions of the base itself, with the path `.`. Set-id bits are
-    /// ignored, because an ordinary user may not be able to set them on the layer.
+    /// Returns the change to the permissions of the base itself, if any, with the path `.`. Set-ID bits
+    /// are ignored because ordinary users may be unable to set them on the layer.
     fn mode_of_base(&self) -> Result<Option<Change>> {
         const BITS: RawMode = 0o1777;
         let Some(base) = self.lower.last() else { return Ok(None) };
         let mode = |directory| {
-            let stat = rustix::fs::fstat(directory).doing("look at", &self.base)?;
+            let stat = rustix::fs::fstat(directory).doing("inspect", &self.base)?;
             Ok(stat.st_mode & BITS)
         };
         let (before, after) = (mode(base)?, mode(&self.root)?);
@@ -183,31 +183,31 @@ impl Layer {
         }))
     }
 
-    /// Rejects a base whose path leads to another directory than when the command was started.
+    /// Returns an error if the path of the base no longer leads to the directory it led to at the start.
     fn check_base(&self) -> Result<()> {
         let Some(base) = self.lower.last() else { return Ok(()) };
         let there = match statat(CWD, &self.base, AtFlags::SYMLINK_NOFOLLOW) {
             Err(Errno::NOENT) => return Err(LayerError::Replaced(self.base.clone())),
-            found => found.doing("look at", &self.base)?,
+            found => found.doing("inspect", &self.base)?,
         };
-        let was = rustix::fs::fstat(base).doing("look at", &self.base)?;
+        let was = rustix::fs::fstat(base).doing("inspect", &self.base)?;
         match (there.st_dev, there.st_ino) == (was.st_dev, was.st_ino) {
             true => Ok(()),
             false => Err(LayerError::Replaced(self.base.clone())),
         }
     }
 
-    /// Tests whether it is the directory at `path`, and not in memory.
+    /// Returns whether the layer is stored in the directory at `path`, and not in memory.
     pub fn is_at(&self, path: &Path) -> bool {
         let identity = |stat: Stat| (stat.st_dev, stat.st_ino);
         let there = statat(CWD, path, AtFlags::SYMLINK_NOFOLLOW).map(identity);
         there.is_ok_and(|there| rustix::fs::fstat(&self.root).map(identity) == Ok(there))
     }
 
-    /// Opens a file that the command made or changed.
+    /// Opens a file that the command created or changed.
     ///
     /// # Errors
-    /// If it is missing, or is no file.
+    /// Returns an error if the path is not in the layer or cannot be opened.
     pub fn open(&self, path: &Path) -> Result<File> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
@@ -215,11 +215,11 @@ impl Layer {
         file.map(File::from).doing("open", path)
     }
 
-    /// Opens a file as it was before the command, with the staged changes: a file that these delete
-    /// or replace is not seen, though it is still below.
+    /// Opens a file as it was before the command, including staged changes. Files of the base that the
+    /// staged changes delete or replace are not found.
     ///
     /// # Errors
-    /// If it was missing, or was no file.
+    /// Returns an error if the file did not exist or cannot be opened.
     pub fn open_before(&self, path: &Path) -> Result<File> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
         let mut at = Place { path: PathBuf::new(), depth: 0 };
@@ -227,7 +227,7 @@ impl Layer {
         for directory in path.parent().into_iter().flat_map(Path::components) {
             let name = name_of(directory, path)?;
             at = at.join(&name)?;
-            // An entry that is no directory has nothing to look into.
+            // For an entry that is not a directory, the list is empty, so the search fails below.
             lower = find(&lower, &name, &at)?.map(|(_, held)| held).unwrap_or_default();
         }
         let name = path.components().next_back().ok_or_else(|| LayerError::Path(path.to_owned()));
@@ -240,18 +240,18 @@ impl Layer {
                     return file.map(File::from).doing("open", path);
                 }
                 Err(Errno::NOENT) => {}
-                Err(error) => return Err(error).doing("look at", path),
+                Err(error) => return Err(error).doing("inspect", path),
             }
         }
         Err(Errno::NOENT).doing("open", path)
     }
 
-    /// Returns true if another process changed such a file, or put it there, while the command ran.
-    /// Call it after reading: if false, the bytes that were read are those from when the command
-    /// began.
+    /// Returns whether another process changed or created a file of the lower directories while the
+    /// command ran. Call this after reading: if it returns false, the bytes read are those from before
+    /// the command.
     ///
     /// # Errors
-    /// If the file cannot be inspected.
+    /// Returns an error if the file cannot be inspected.
     pub fn changed_meanwhile(&self, before: &File) -> io::Result<bool> {
         let stat = rustix::fs::fstat(before)?;
         Ok(self.is_since(stat.st_ctime, stat.st_ctime_nsec))
@@ -261,8 +261,8 @@ impl Layer {
         self.lower.iter().map(reopen).collect()
     }
 
-    /// Compares a directory of the layer with those that lie below it. If a directory was removed
-    /// and made again, nothing below it, or below the directories in it, is seen.
+    /// Compares a directory of the layer with the lower directories at the same path. If the command
+    /// removed and recreated a directory, its former content and everything below it is hidden.
     fn compare(
         &self,
         upper: &OwnedFd,
@@ -273,7 +273,7 @@ impl Layer {
         for name in names(upper, here)? {
             let at = here.join(&name)?;
             let stat = statat(upper, name.as_c_str(), AtFlags::SYMLINK_NOFOLLOW)
-                .doing("look at", &at.path)?;
+                .doing("inspect", &at.path)?;
             let below = find(&lower, &name, &at)?;
             if is_whiteout(&stat) {
                 self.remove((&lower, &name), &at, changes)?;
@@ -296,7 +296,7 @@ impl Layer {
                         directory.as_ref(),
                         seen,
                     )?;
-            // The content of a directory is removed with it when it is replaced.
+            // Replacing a directory also removes its content.
             let (before, held) = match below {
                 Some((before, held)) => (Some(before), held),
                 None => (None, Vec::new()),
@@ -320,8 +320,8 @@ impl Layer {
         Ok(())
     }
 
-    /// Returns true if another process changed, while the command ran, a directory that this change
-    /// removes, replaces or hides.
+    /// Returns whether, while the command ran, another process changed a directory that the command's
+    /// change removes, replaces or hides.
     fn is_disturbed_below(
         &self,
         (upper, lower, name): (&OwnedFd, &[OwnedFd], &CStr),
@@ -330,21 +330,21 @@ impl Layer {
         seen: Below,
     ) -> Result<bool> {
         match (directory, below) {
-            // Nothing of it is left below: another process that changed the directory removed it.
+            // A copied entry no longer exists below, so a process that changed its directory removed it.
             (_, None) => Ok(self.any_changed(lower)? && was_copied(upper, name, directory)),
-            // A directory that was made at a free path, or one that was moved to the path of
-            // another.
+            // The directory was created at a free path, or the lower directory was moved while the
+            // command ran.
             (Some(_), Some((_, held))) if !held.is_empty() && seen == Below::Seen => {
                 Ok(!was_copied(upper, name, directory) || self.any_moved(held, lower)?)
             }
-            // A hidden directory below: the command did not see its changes.
+            // The lower directory is hidden, so the command did not see changes to it.
             (_, Some((_, held))) => self.any_changed(held),
         }
     }
 
-    /// Returns true if another process changed, while the command ran, the link at a name.
-    /// Permissions of a directory that the command changed as well count, too. Links have no
-    /// content that could be compared later.
+    /// Returns whether another process changed the symbolic link at a name while the command ran, because
+    /// links have no content to compare later. Also checks directories whose permissions the command
+    /// changed.
     fn is_disturbed_at(
         &self,
         (lower, name): (&[OwnedFd], &CStr),
@@ -366,13 +366,13 @@ impl Layer {
             match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
                 Ok(stat) => return Ok(self.is_since(stat.st_ctime, stat.st_ctime_nsec)),
                 Err(Errno::NOENT) => {}
-                Err(error) => return Err(error).doing("look at", &at.path),
+                Err(error) => return Err(error).doing("inspect", &at.path),
             }
         }
         Ok(false)
     }
 
-    /// Reports the former entry as deleted, with all that it held.
+    /// Reports the former entry and all its content as deleted.
     fn remove(
         &self,
         (lower, name): (&[OwnedFd], &CStr),
@@ -383,7 +383,7 @@ impl Layer {
         let below = (before, held);
         let is_disturbed = self.is_disturbed_at((lower, name), Some(&below), None, at)?;
         let (before, held) = below;
-        // No command saw the entries that came into it, or with it.
+        // The command did not see entries that another process added to the directory.
         let is_disturbed = self.any_changed(&held)? || is_disturbed;
         self.remove_contents(&held, None, at, changes)?;
         let (path, before) = (at.path.clone(), Some(before));
@@ -391,7 +391,7 @@ impl Layer {
         Ok(())
     }
 
-    /// Reports the content of a directory as deleted, except for what `but` holds.
+    /// Reports the content of a directory as deleted, except names that also exist in `but`.
     fn remove_contents(
         &self,
         held: &[OwnedFd],
@@ -414,19 +414,19 @@ impl Layer {
         Ok(())
     }
 
-    /// Returns true if any of these directories was changed since the command began: in its names,
-    /// or itself.
+    /// Returns whether the entries or the attributes of any of these directories changed since the command
+    /// started.
     fn any_changed(&self, directories: &[OwnedFd]) -> Result<bool> {
         self.any(directories, |stat| self.is_since(stat.st_ctime, stat.st_ctime_nsec))
     }
 
-    /// Returns true if any of these directories may have been moved, or got other permissions,
-    /// since the command began.
+    /// Returns whether any of these directories may have been moved, or had its permissions changed, since
+    /// the command started.
     ///
-    /// A move changes the status of the directory and the names of its parent, and a new name in
-    /// the directory hides the former. So a directory with new names in a parent with new names
-    /// counts as moved: what lies there may be another one. (The origin that overlayfs notes has no
-    /// file handle where an ordinary user mounts.)
+    /// Moving a directory changes its status and the entries of its parent, but a later change to its own
+    /// entries conceals the change of status. Therefore a directory counts as moved if both its entries and
+    /// those of its parent changed. (The origin that overlayfs records for mounts by ordinary users contains
+    /// no file handle.)
     fn any_moved(&self, directories: &[OwnedFd], parents: &[OwnedFd]) -> Result<bool> {
         let is_moved = self.any(directories, |stat| {
             self.is_since(stat.st_ctime, stat.st_ctime_nsec)
@@ -437,7 +437,7 @@ impl Layer {
 
     fn any(&self, directories: &[OwnedFd], is_so: impl Fn(&Stat) -> bool) -> Result<bool> {
         for directory in directories {
-            let stat = rustix::fs::fstat(directory).doing("look at", Path::new("."))?;
+            let stat = rustix::fs::fstat(directory).doing("inspect", Path::new("."))?;
             if is_so(&stat) {
                 return Ok(true);
             }
@@ -451,8 +451,8 @@ impl Layer {
     }
 }
 
-/// Returns true if an entry of the layer was copied there from below, and not made by the command.
-/// A file that was copied and then renamed counts, too.
+/// Returns whether overlayfs copied an entry of the layer from below, in contrast to an entry that the
+/// command created. Entries that were renamed after copying are included.
 fn was_copied(parent: &OwnedFd, name: &CStr, directory: Option<&OwnedFd>) -> bool {
     let mut value = [0; 256];
     match directory {
@@ -465,7 +465,7 @@ fn was_copied(parent: &OwnedFd, name: &CStr, directory: Option<&OwnedFd>) -> boo
     }
 }
 
-/// Opens the directories below the layer of a view, uppermost first.
+/// Opens the lower directories of a view, uppermost first.
 pub(crate) fn open_lower(view: &View) -> io::Result<Vec<OwnedFd>> {
     let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let open = |path: &PathBuf| openat(CWD, path, flags, Mode::empty());
@@ -473,19 +473,19 @@ pub(crate) fn open_lower(view: &View) -> io::Result<Vec<OwnedFd>> {
     Ok(lower.collect::<rustix::io::Result<_>>()?)
 }
 
-/// Returns true if a layer has an entry at a path that is not the mark of a removed one.
+/// Returns whether a layer has an entry at a path other than the mark of a deleted one.
 pub(crate) fn is_in(layer: &OwnedFd, path: &Path) -> bool {
     statat(layer, path, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| !is_whiteout(&stat))
 }
 
-/// Visibility of the directories below a directory of the layer.
+/// Visibility of the lower directories at the path of a layer's directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Below {
     Seen,
     Hidden,
 }
 
-/// Position of a walk.
+/// Current position while walking a directory tree.
 struct Place {
     path: PathBuf,
     depth: usize,
@@ -501,7 +501,7 @@ impl Place {
     }
 }
 
-/// One name of a path in a view.
+/// Converts a path component to a file name. Returns an error for a root, prefix, `.` or `..`.
 fn name_of(component: Component<'_>, path: &Path) -> Result<CString> {
     match component {
         Component::Normal(name) => {
@@ -513,7 +513,7 @@ fn name_of(component: Component<'_>, path: &Path) -> Result<CString> {
     }
 }
 
-/// A second handle of a directory, read from its beginning.
+/// Opens another handle of a directory, which lists its entries from the start.
 fn reopen(directory: &OwnedFd) -> Result<OwnedFd> {
     open_directory(directory, c".", &Place { path: PathBuf::new(), depth: 0 })
 }
@@ -523,7 +523,7 @@ fn open_directory(parent: &OwnedFd, name: &CStr, at: &Place) -> Result<OwnedFd> 
     openat(parent, name, flags, Mode::empty()).doing("open", &at.path)
 }
 
-/// The names in a directory, in order.
+/// Returns the sorted names of the entries in a directory.
 fn names(directory: &OwnedFd, at: &Place) -> Result<BTreeSet<CString>> {
     let mut names = BTreeSet::new();
     for entry in Dir::read_from(directory).doing("list", &at.path)? {
@@ -563,22 +563,22 @@ fn node(parent: &OwnedFd, name: &CStr, stat: &Stat, at: &Place) -> Result<Node> 
     })
 }
 
-/// Returns the entry at a name of the lower directories taken together. For a directory, returns
-/// also those of which it consists.
+/// Returns the entry that the merged lower directories show at a name. For a directory, also returns the
+/// directories of which it is merged.
 fn find(lower: &[OwnedFd], name: &CStr, at: &Place) -> Result<Option<(Node, Vec<OwnedFd>)>> {
     let mut found: Option<(Node, Vec<OwnedFd>)> = None;
     for directory in lower {
         let stat = match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => stat,
             Err(Errno::NOENT) => continue,
-            Err(error) => return Err(error).doing("look at", &at.path),
+            Err(error) => return Err(error).doing("inspect", &at.path),
         };
         if is_whiteout(&stat) {
             break;
         }
         let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
         if !is_directory {
-            // Behind a directory of the layer above it, a file is hidden.
+            // A directory found in an upper layer hides this file.
             let node = node(directory, name, &stat, at)?;
             return Ok(found.or(Some((node, Vec::new()))));
         }

@@ -1,14 +1,15 @@
-//! Runs a command confined and limited, and reports its confinement and outcome.
+//! Runs commands in a sandbox with resource limits, and reports which confinement was in force.
 //!
-//! A [`SandboxPolicy`] states what a command may do. A [`HostReport`] states what the kernel of
-//! this host can hold, found by trying. [`SandboxPolicy::plan`] puts the two together: a [`Plan`],
-//! or each demand that this host cannot meet. Nothing is ever run with less than was demanded.
+//! A [`SandboxPolicy`] defines what a command may do. A [`HostReport`] describes what the kernel of this
+//! host can enforce, determined by trying it. [`SandboxPolicy::plan`] combines the two into a [`Plan`], or
+//! returns every requirement that the host cannot meet. No command ever runs with less confinement
+//! than its policy requires.
 //!
-//! `Plan::spawn` starts the command by way of a [`Helper`], which is the program itself once more:
-//! its `main` calls `inside::enter` first of all. The `Outcome` states how the command ended, what
-//! it used, what was in force, and, if it ran on a [`View`], what it changed.
+//! `Plan::spawn` starts the command through a [`Helper`]: a second instance of the program, whose `main`
+//! must call `inside::enter` first. The resulting `Outcome` contains how the command ended, its resource
+//! usage, the confinement in force and, if it ran on a [`View`], its changes.
 //!
-//! On systems other than Linux there is no tier yet, and every plan is refused.
+//! Only Linux is supported so far. On other systems, no tier is available and planning always fails.
 
 mod host;
 mod limits;
@@ -53,7 +54,7 @@ mod terminal;
 #[cfg(target_os = "linux")]
 pub mod worker;
 
-// Built in tests too, so that they stay right.
+// Also compiled for tests on Linux, so that these modules keep compiling.
 #[cfg(any(target_os = "macos", test))]
 mod macos;
 #[cfg(any(target_os = "windows", test))]
@@ -84,5 +85,5 @@ pub use streams::Output;
 #[cfg(target_os = "linux")]
 pub use sys::inherited_for_writing;
 
-/// Path of the scratch directory of tier N, as the command sees it.
+/// Path of the scratch directory inside the sandbox in tier N.
 pub(crate) const SCRATCH: &str = "/tmp";

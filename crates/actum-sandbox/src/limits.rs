@@ -1,18 +1,18 @@
-//! Limits of a command, and their enforcement.
+//! Resource limits of a sandboxed command and how strictly they are enforced.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// Resource that a command may use up to a limit. Amounts are for the command and all processes
-/// that it starts, taken together, unless stated otherwise.
+/// Resource whose use by a command is limited. Unless stated otherwise, the limit applies to the total of
+/// the command and all processes that it starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Resource {
-    /// Time from its start to its end, in milliseconds.
+    /// Elapsed time from the start of the command to its end, in milliseconds.
     Wall,
-    /// Processor time, in milliseconds.
+    /// CPU time, in milliseconds.
     Cpu,
     /// Memory, in bytes.
     Memory,
@@ -20,18 +20,18 @@ pub enum Resource {
     StorageRead,
     /// Bytes written to storage.
     StorageWrite,
-    /// The size of any one file, in bytes.
+    /// Size of each file that the command writes, in bytes.
     FileSize,
-    /// Processes and threads at one time.
+    /// Number of processes and threads that exist at the same time.
     Processes,
-    /// Open files of any one process.
+    /// Number of open files per process.
     OpenFiles,
     /// Bytes of standard output and standard error that are kept.
     Output,
 }
 
 impl Resource {
-    /// All of them.
+    /// All resources, in the order in which they are listed.
     pub const ALL: [Self; 9] = [
         Self::Wall,
         Self::Cpu,
@@ -44,7 +44,7 @@ impl Resource {
         Self::Output,
     ];
 
-    /// The name that policies and reports use.
+    /// Returns the name of the resource in policies and reports.
     pub fn name(self) -> &'static str {
         match self {
             Self::Wall => "wall",
@@ -59,22 +59,22 @@ impl Resource {
         }
     }
 
-    /// Human-readable description of the resource.
+    /// Returns a human-readable description of the resource.
     pub fn description(self) -> &'static str {
         match self {
-            Self::Wall => "time from its start to its end",
-            Self::Cpu => "processor time",
-            Self::Memory => "memory; pages that processes share count once",
-            Self::StorageRead => "bytes read from storage, and not out of the page cache",
+            Self::Wall => "elapsed time from start to end",
+            Self::Cpu => "CPU time",
+            Self::Memory => "memory; pages shared by several processes count once",
+            Self::StorageRead => "bytes read from storage, not counting reads from the page cache",
             Self::StorageWrite => "bytes written to storage",
-            Self::FileSize => "the size of any one file",
-            Self::Processes => "processes and threads at one time",
-            Self::OpenFiles => "open files of any one process",
-            Self::Output => "bytes of standard output and standard error together",
+            Self::FileSize => "size of each written file",
+            Self::Processes => "processes and threads at the same time",
+            Self::OpenFiles => "open files per process",
+            Self::Output => "total bytes of standard output and standard error",
         }
     }
 
-    /// Unit of the amounts.
+    /// Returns the unit of the limit, or an empty string if the limit is a plain number.
     pub fn unit(self) -> &'static str {
         match self {
             Self::Wall | Self::Cpu => "ms",
@@ -87,8 +87,8 @@ impl Resource {
         }
     }
 
-    /// Returns the least and the most that a policy may set. Less than the least starts no program
-    /// at all; more than the most is a mistake.
+    /// Returns the smallest and the largest limit that a policy may set. Below the smallest one no program
+    /// could start, and a value above the largest one must be a mistake.
     pub fn sensible(self) -> (u64, u64) {
         const DAY: u64 = 24 * 60 * 60 * 1000;
         match self {
@@ -108,13 +108,15 @@ impl fmt::Display for Resource {
     }
 }
 
-/// Enforcement of a limit.
+/// Strictness with which a limit is enforced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Enforcement {
-    /// Looked at every 10 ms; between two looks more may be used, and then all is ended.
+    /// The usage is checked every 10 ms. It may exceed the limit between two checks, after which the
+    /// command is ended.
     Polled,
-    /// Never exceeded: the kernel refuses more or, for time and output, all is ended there.
+    /// The limit is never exceeded. The kernel denies further use or, for time and output, the command is
+    /// ended when it reaches the limit.
     Hard,
 }
 
@@ -127,13 +129,14 @@ impl fmt::Display for Enforcement {
     }
 }
 
-/// Limit of a resource, and its least enforcement.
+/// Limit of a resource, with the minimum enforcement that a policy requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limit {
-    /// In the unit of the resource.
+    /// Maximum amount, in the unit of the resource.
     pub max: u64,
-    /// Least enforcement: if the host cannot hold it so, the command is not started.
+    /// Required enforcement. If the host cannot enforce the limit this strictly, the command is not
+    /// started.
     #[serde(default = "polled")]
     pub require: Enforcement,
 }
@@ -142,40 +145,40 @@ fn polled() -> Enforcement {
     Enforcement::Polled
 }
 
-/// A limit for every resource.
+/// Limits of a command, one for each resource. A resource without an entry has its default limit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Limits(BTreeMap<Resource, Limit>);
 
 impl Limits {
-    /// The limit of a resource.
+    /// Returns the limit of a resource.
     pub fn of(&self, resource: Resource) -> Limit {
-        // A map that was read may lack some.
+        // A deserialized map may be incomplete.
         self.0.get(&resource).copied().unwrap_or_else(|| default_of(resource))
     }
 
-    /// Replaces the limit of one resource.
+    /// Returns the limits with that of one resource replaced.
     #[must_use]
     pub fn with(mut self, resource: Resource, max: u64, require: Enforcement) -> Self {
         self.0.insert(resource, Limit { max, require });
         self
     }
 
-    /// Sets the least enforcement of every limit, with the same amounts.
+    /// Returns the limits with the required enforcement of all of them replaced.
     #[must_use]
     pub fn accepting(self, require: Enforcement) -> Self {
         Self(self.iter().map(|(resource, limit)| (resource, Limit { require, ..limit })).collect())
     }
 
-    /// Each resource with its limit.
+    /// Returns an iterator over all resources and their limits.
     pub fn iter(&self) -> impl Iterator<Item = (Resource, Limit)> {
         Resource::ALL.into_iter().map(|resource| (resource, self.of(resource)))
     }
 }
 
 impl Default for Limits {
-    /// Limits that a verification command of an ordinary project needs: ten minutes of time, 4 GiB
-    /// of memory, 8 GiB written, 512 processes.
+    /// Returns limits that suffice for a verification command of an ordinary project, such as 10 minutes of
+    /// time, 4 GiB of memory, 8 GiB written and 512 processes.
     fn default() -> Self {
         Self(Resource::ALL.into_iter().map(|resource| (resource, default_of(resource))).collect())
     }

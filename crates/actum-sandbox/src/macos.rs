@@ -1,21 +1,21 @@
-//! macOS, where no command is run yet.
+//! Host report for macOS, where sandboxing is not implemented yet.
 //!
-//! Its means would be Seatbelt: `sandbox_init` with a profile that denies by default, as other
-//! tools for agents have it. It is deprecated, and there is no other public interface. A profile
-//! can take rights away again below a directory, so `deny_write` could be held; network and sockets
-//! too. There is no PID namespace, so ending a whole tree of processes could only be polled, like
-//! memory. There is no overlay, so a view would be a clone of the directory (`clonefile`).
+//! An implementation would use Seatbelt: `sandbox_init` with a profile that denies by default, as in
+//! other tools for agents. That function is deprecated, but macOS has no other public interface. A
+//! profile can deny access below an allowed directory, so it could enforce `deny_write`, and it can
+//! restrict network and sockets. macOS has no PID namespaces, so killing a process tree would need
+//! polling, as would memory limits. It has no overlays, so a view would be a clone (`clonefile`).
 
 use crate::host::HostReport;
 
-/// Report of this system.
+/// Returns the report for macOS, which offers no tier.
 pub(crate) fn report() -> HostReport {
-    HostReport::unsupported("macOS", "it would be made with Seatbelt (`sandbox_init`)")
+    HostReport::unsupported("macOS", "a sandbox would use Seatbelt (`sandbox_init`)")
 }
 
 #[cfg(target_os = "macos")]
 impl HostReport {
-    /// No tier, for now.
+    /// Returns a report without any tier, because macOS is not supported yet.
     pub fn probe(_: &crate::Helper) -> Self {
         report()
     }
@@ -31,6 +31,6 @@ mod tests {
         let policy = SandboxPolicy { read: vec!["/Users".into()], ..SandboxPolicy::new("/Users") };
         let refused = policy.plan(&super::report()).unwrap_err();
         assert_eq!(refused.code(), "SANDBOX_UNAVAILABLE");
-        assert!(refused.to_string().contains("could not make a sandbox on macOS"), "{refused}");
+        assert!(refused.to_string().contains("could not create a sandbox on macOS"), "{refused}");
     }
 }

@@ -1,4 +1,4 @@
-//! Plan of a policy on this host, or every demand that is not met, by name.
+//! Plans how to enforce a policy on this host, or reports every requirement that the host cannot meet.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,82 +9,84 @@ use crate::host::{Controllers, HostReport, LANDLOCK_LEAST, LANDLOCK_SCOPES, Miss
 use crate::limits::{Enforcement, Limit, Resource};
 use crate::policy::{Net, PolicyError, SandboxPolicy, Tier};
 
-/// Plan of a run of a command.
+/// Plan for running a command under a policy on a specific host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
-    /// Permissions of the command.
+    /// Policy that defines the permissions of the command.
     pub policy: SandboxPolicy,
-    /// Enforcement of these permissions.
+    /// Confinement that enforces the policy.
     pub in_force: InForce,
-    /// True if it gets a control group.
+    /// Whether the command runs in its own control group.
     pub(crate) has_group: bool,
-    /// Limit of the process numbers of its PID namespace, if the kernel can limit that.
+    /// Value of `kernel.pid_max` for the command's PID namespace, or `None` if it is not set.
     pub(crate) pid_max: Option<u64>,
 }
 
-/// Confinement of a command. It is reported with the outcome, so that a weak one is not taken for a
-/// strong one.
+/// Confinement in force for a command. The outcome includes it, so that callers cannot mistake weak
+/// confinement for strong confinement.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InForce {
-    /// Confinement between the command and the host.
+    /// Tier that separates the command from the host.
     pub tier: Tier,
-    /// The version of Landlock's interface that is used.
+    /// Landlock ABI version in use, or `None` if Landlock is not used.
     pub landlock: Option<u32>,
-    /// True if signals and abstract sockets of the same user on the host are out of reach.
+    /// Whether the command is prevented from sending signals to processes of the host and from using
+    /// their abstract sockets.
     pub ipc_confined: bool,
-    /// True if it runs as root, without capabilities. Files of root are its own then.
+    /// Whether the command runs as root, although without capabilities. In this case, it owns the files of
+    /// root.
     pub is_root: bool,
-    /// Enforcement of each limit.
+    /// Strictness with which each limit is enforced.
     pub limits: BTreeMap<Resource, Enforcement>,
 }
 
-/// A policy that this host cannot hold. Nothing was started.
+/// Reason why a policy cannot be enforced on this host, so that nothing was started.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unsatisfiable {
-    /// The policy is contradictory on any host.
-    #[error("the sandbox policy cannot be used: {0}; nothing was started")]
+    /// The policy is invalid on every host.
+    #[error("the sandbox policy is invalid: {0}; nothing was started")]
     Policy(#[from] PolicyError),
-    /// The host cannot meet these demands.
-    #[error("this host cannot hold the sandbox policy: {}; nothing was started", list(.0))]
+    /// The host cannot meet these requirements.
+    #[error("this host cannot enforce the sandbox policy: {}; nothing was started", list(.0))]
     Host(Vec<Unmet>),
 }
 
-/// A demand that this host cannot meet.
+/// Requirement of a policy that this host cannot meet.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the fields are named in each message")]
 pub enum Unmet {
-    /// No tier can be entered.
-    #[error("no sandbox can be made: tier N: {n}; tier L: {l}")]
+    /// Neither tier N nor tier L is available.
+    #[error("no sandbox is available: tier N: {n}; tier L: {l}")]
     AnyTier { n: Missing, l: Missing },
-    /// This process lacks descriptors, processes or memory for tier N.
-    #[error("cannot know whether the host offers tier N: this process lacks resources: {missing}")]
+    /// This process lacks the descriptors, processes or memory to find out whether tier N is available.
+    #[error("cannot check whether the host supports tier N, because resources ran out: {missing}")]
     Resources { missing: Missing },
-    /// The required tier is higher than those that can be entered.
-    #[error("tier N is demanded: {missing}")]
+    /// The policy requires a higher tier than the host offers.
+    #[error("tier N is required: {missing}")]
     Floor { missing: Missing },
-    /// Tier L cannot lay one directory over another.
-    #[error("a view with captured changes is demanded: {missing}")]
+    /// The policy has a view, but the host or its tier does not support overlays.
+    #[error("a view with captured changes is required: {missing}")]
     View { missing: Missing, in_l: bool },
-    /// Tier L cannot subtract.
-    #[error("`deny_write` needs tier N: {missing}")]
+    /// Tier L cannot protect paths below a writable directory.
+    #[error("`deny_write` requires tier N: {missing}")]
     DenyWrite { missing: Missing },
-    /// Tier L cannot take away rights below a directory that may be written.
-    #[error("`hide` in what may be written needs tier N: {missing}")]
+    /// Tier L cannot hide paths below a writable directory.
+    #[error("`hide` below a path in `write` requires tier N: {missing}")]
     Hide { missing: Missing },
-    /// A private loopback could not be made.
-    #[error("a private loopback is demanded: {missing}")]
+    /// The policy requires a private loopback, which the host or its tier does not support.
+    #[error("a private loopback is required: {missing}")]
     Loopback { missing: Missing, in_l: bool },
-    /// In tier L sockets of the host would be in reach by their paths.
-    #[error("the network of the host is demanded, which needs tier N: {missing}")]
+    /// The policy allows the host network. In tier L, that would also expose sockets of the host by path.
+    #[error("access to the host network requires tier N: {missing}")]
     Network { missing: Missing },
-    /// A limit can be held less surely at best.
-    #[error("a {demanded} limit of {resource} is demanded, and here it is {offered}")]
+    /// The host can enforce a limit only less strictly than the policy requires.
+    #[error("a {demanded} limit on {resource} is required, but only a {offered} one is available")]
     Limit { resource: Resource, demanded: Enforcement, offered: Enforcement },
 }
 
 impl Unsatisfiable {
-    /// Returns the permanent name of the reason: `POLICY_INVALID`; `NEEDS_TIER_N`, if tier L could
-    /// be entered; `SANDBOX_UNAVAILABLE`.
+    /// Returns the stable reason code: `POLICY_INVALID` for an invalid policy, `NEEDS_TIER_N` if only tier
+    /// L is available but a requirement needs tier N, and `SANDBOX_UNAVAILABLE` otherwise.
     pub fn code(&self) -> &'static str {
         let needs_n = |unmet: &Unmet| match unmet {
             Unmet::Floor { .. }
@@ -107,20 +109,21 @@ fn list(unmet: &[Unmet]) -> String {
 }
 
 impl SandboxPolicy {
-    /// Plans a command of this policy for a host: in the highest tier that it offers.
+    /// Plans how to run a command under this policy in the highest tier that the host offers.
     ///
     /// # Errors
-    /// [`Unsatisfiable`], with all demands that are not met.
+    /// Returns [`Unsatisfiable`], with all requirements that the host cannot meet, or with the first error in
+    /// an invalid policy.
     pub fn plan(&self, host: &HostReport) -> Result<Plan, Unsatisfiable> {
         self.check()?;
-        // Tier L needs Landlock, whatever a report says.
+        // Do not trust a report that offers tier L without a usable version of Landlock.
         let tier_l = match host.landlock {
             Some(abi) if abi >= LANDLOCK_LEAST => host.tier_l.clone(),
             other => host.tier_l.clone().and(Err(HostReport::missing_landlock(other))),
         };
         let (tier, missing) = match (host.tier_n.clone(), tier_l) {
             (Ok(()), _) => (Tier::N, None),
-            // A caller chooses its limits, and so no lower tier.
+            // Do not fall back to tier L if the caller's own limits made tier N fail.
             (Err(missing), Ok(())) if missing.is_scarce => {
                 return Err(Unsatisfiable::Host(vec![Unmet::Resources { missing }]));
             }
@@ -183,21 +186,22 @@ impl SandboxPolicy {
     }
 }
 
-/// Enforcement of a limit on this host, if no less than `limit.require` will do.
+/// Returns the strictness with which this host can enforce a limit. It may depend on `limit.require`,
+/// because some limits are made hard only on request.
 fn offered(resource: Resource, limit: Limit, tier: Tier, host: &HostReport) -> Enforcement {
     match resource {
-        // The kernel refuses more: RLIMIT_FSIZE, RLIMIT_NOFILE. Of the output we read no more.
+        // The kernel enforces RLIMIT_FSIZE and RLIMIT_NOFILE, and output above the limit is not read.
         Resource::FileSize | Resource::OpenFiles | Resource::Output => Enforcement::Hard,
         Resource::Memory if host.cgroup.memory => Enforcement::Hard,
         Resource::Processes if host.cgroup.processes => Enforcement::Hard,
-        // A control group is ended at once, whatever it does.
+        // The kernel kills all processes of a control group in one step, so none can escape.
         Resource::Wall if host.cgroup.kill => Enforcement::Hard,
-        // At the end of the time, no process can get away from a PID namespace. From a sweep over a
-        // tree of processes it can, for a moment.
+        // When time runs out, killing a PID namespace leaves no process behind. Killing a process tree
+        // one by one can miss new processes for a moment.
         Resource::Wall if tier == Tier::N => Enforcement::Hard,
-        // In a user namespace of its own RLIMIT_NPROC counts the processes of the command alone.
+        // In a separate user namespace, RLIMIT_NPROC counts no other processes of the user.
         Resource::Processes if tier == Tier::N && !host.is_root => Enforcement::Hard,
-        // It does not count those of root. The numbers of a PID namespace do.
+        // RLIMIT_NPROC does not apply to root, but the limit on IDs in a PID namespace does.
         Resource::Processes if tier == Tier::N && host.namespace_pid_max => {
             let fits = limit.max + OUR_PROCESSES >= PID_MAX_LEAST;
             if limit.require == Enforcement::Hard && fits {
@@ -215,18 +219,19 @@ fn offered(resource: Resource, limit: Limit, tier: Tier, host: &HostReport) -> E
     }
 }
 
-/// The processes in the namespaces that are not the command's: the first, and the one that waits for
-/// it outside, which belongs to the same user namespace.
+/// Number of processes in the user namespace that do not belong to the command: the first process of the
+/// PID namespace and the helper, which waits for it outside.
 pub(crate) const OUR_PROCESSES: u64 = 2;
-/// The most (linux/threads.h: PID_MAX_LIMIT).
+/// Maximum value of `kernel.pid_max` (linux/threads.h: PID_MAX_LIMIT).
 const PID_MAX_MOST: u64 = 1 << 22;
-/// The least `kernel.pid_max` (linux/threads.h: RESERVED_PIDS + 1).
+/// Minimum value of `kernel.pid_max` (linux/threads.h: RESERVED_PIDS + 1).
 const PID_MAX_LEAST: u64 = 301;
 
-/// Returns the process numbers for a limit. Once all were given out, the kernel begins again at
-/// 300. So a command that starts many processes one after the other could not have all that it is
-/// allowed at one time. Where the limit need not be hard, 300 more are given, and polling ends what
-/// is above the limit.
+/// Returns the value of `kernel.pid_max` for a limit on processes.
+///
+/// After the kernel has assigned all IDs once, it reuses only those from 300 on. A command that has started
+/// many processes could then no longer have as many at a time as its limit allows. Unless the limit must be
+/// hard, add 300 IDs and let polling enforce the limit.
 fn pid_max(limit: Limit) -> u64 {
     let strict = (limit.max + OUR_PROCESSES).min(PID_MAX_MOST - PID_MAX_LEAST);
     match limit.require {
@@ -244,7 +249,7 @@ mod tests {
         Missing::of_host(step.to_owned(), "Operation not permitted".to_owned())
     }
 
-    /// A desktop: everything but a control group.
+    /// Report of a typical desktop, which supports everything except control groups.
     fn desktop() -> HostReport {
         HostReport {
             kept_in: None,
@@ -260,9 +265,9 @@ mod tests {
         }
     }
 
-    /// Namespaces are made, but nothing can be mounted in them.
+    /// Report of a host on which namespaces can be created, but nothing can be mounted in them.
     fn without_namespaces() -> HostReport {
-        let step = missing("mount a root of its own");
+        let step = missing("mount a private root");
         HostReport { tier_n: Err(step.clone()), loopback: Err(step), ..desktop() }
     }
 
@@ -288,8 +293,9 @@ mod tests {
         let none = HostReport { landlock: None, tier_l: Err(l), ..without_namespaces() };
         assert_eq!(
             unmet(&policy(), &none),
-            ["no sandbox can be made: tier N: could not mount a root of its own: Operation not \
-              permitted; tier L: could not use Landlock: the kernel has none, or it is switched off"]
+            ["no sandbox is available: tier N: could not mount a private root: Operation not \
+              permitted; tier L: could not use Landlock: the kernel does not support it, or it is \
+              disabled"]
         );
     }
 
@@ -303,14 +309,14 @@ mod tests {
             limits: policy().limits.with(Resource::Memory, 1 << 30, Enforcement::Hard),
             ..policy()
         };
-        let why = "could not mount a root of its own: Operation not permitted";
+        let why = "could not mount a private root: Operation not permitted";
         assert_eq!(
             unmet(&demanding, &without_namespaces()),
             [
-                format!("tier N is demanded: {why}"),
-                format!("`deny_write` needs tier N: {why}"),
-                format!("a private loopback is demanded: {why}"),
-                "a hard limit of memory is demanded, and here it is polled".to_owned(),
+                format!("tier N is required: {why}"),
+                format!("`deny_write` requires tier N: {why}"),
+                format!("a private loopback is required: {why}"),
+                "a hard limit on memory is required, but only a polled one is available".to_owned(),
             ]
         );
         let limits = policy().limits;
@@ -340,7 +346,7 @@ mod tests {
             SandboxPolicy { limits, ..policy() }.plan(host)
         };
         assert_eq!(plan(500, &as_root).unwrap().pid_max, Some(502));
-        assert!(plan(100, &as_root).is_err(), "the kernel gives out no fewer than 300");
+        assert!(plan(100, &as_root).is_err(), "`kernel.pid_max` cannot be less than 301");
         assert!(plan(500, &HostReport { namespace_pid_max: false, ..as_root }).is_err());
         assert!(plan(100, &desktop()).is_ok());
     }
@@ -351,7 +357,10 @@ mod tests {
         let limits = Limits::default().accepting(Enforcement::Hard);
         let refused = unmet(&SandboxPolicy { limits, ..policy() }, &desktop());
         assert_eq!(refused.len(), 4, "{refused:?}");
-        assert_eq!(refused[0], "a hard limit of cpu is demanded, and here it is polled");
+        assert_eq!(
+            refused[0],
+            "a hard limit on cpu is required, but only a polled one is available"
+        );
     }
 
     /// FE-12

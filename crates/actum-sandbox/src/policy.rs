@@ -1,4 +1,4 @@
-//! Policy of a command: what it may do, as its caller states it.
+//! Sandbox policy: the permissions and limits that a caller gives to a command.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -7,15 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::{Limits, Resource};
 
-/// Confinement of a command: how much of the kernel is between it and the host. More is greater.
+/// Level of isolation between a command and the host. Stronger tiers compare as greater.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Tier {
-    /// Landlock and seccomp: the command sees the file system of the host, and the kernel refuses
-    /// what is not allowed. Tier L cannot take rights away again below a directory that may be
-    /// written.
+    /// Isolation by Landlock and seccomp. The command sees the file system of the host, and the kernel
+    /// denies all access that is not allowed. Tier L cannot exclude paths below a writable directory.
     L,
-    /// Namespaces besides: a root of its own that holds only declared paths, and processes, network
-    /// and inter-process communication of its own.
+    /// Isolation by namespaces in addition. The command has a private root that contains only declared
+    /// paths, and its own processes, network and inter-process communication.
     N,
 }
 
@@ -32,12 +31,12 @@ impl std::fmt::Display for Tier {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Net {
-    /// No network; no socket can be made.
+    /// No network. The command cannot create any sockets.
     #[default]
     None,
-    /// A loopback of its own, in which it can talk to itself. Needs tier N.
+    /// A private loopback interface, which only the command's own processes can use. Requires tier N.
     PrivateLoopback,
-    /// The network of the host, by IPv4 and IPv6 sockets alone. Needs tier N.
+    /// The network of the host, through IPv4 and IPv6 sockets only. Requires tier N.
     Host,
 }
 
@@ -45,95 +44,102 @@ pub enum Net {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Stdin {
-    /// Empty input.
+    /// No input: the command reads from `/dev/null`.
     #[default]
     Empty,
-    /// These bytes.
+    /// Fixed bytes, which the supervisor writes to a pipe.
     Bytes(Vec<u8>),
-    /// Bytes that the supervisor reads from its own standard input, through a pipe.
+    /// Standard input of the supervisor, which forwards its bytes through a pipe.
     Inherited,
-    /// A terminal of its own. The supervisor passes it the input of its own terminal, and the
-    /// outputs go to it as well. Standard input of the supervisor must be a terminal.
+    /// A separate pseudo-terminal, which the command also uses for its outputs. The supervisor forwards
+    /// input from its own terminal, so its standard input must be a terminal.
     Terminal,
 }
 
-/// Permissions of a command. Nothing is allowed that is not listed here.
+/// Permissions and limits of a sandboxed command. Anything that is not listed here is denied.
 ///
-/// All paths are absolute and lead through no symbolic link of the command's making: they are
-/// opened before it starts.
+/// All paths must be absolute. They are opened before the command starts, so it cannot redirect them
+/// with symbolic links.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SandboxPolicy {
-    /// Files and directories that may be read, with their content.
+    /// Files and directories that the command may read, including everything below them.
     #[serde(default)]
     pub read: Vec<PathBuf>,
-    /// Paths that may be read, written, made and removed.
+    /// Files and directories that the command may read and change, including everything below them.
     #[serde(default)]
     pub write: Vec<PathBuf>,
-    /// Paths that cannot be changed, below a directory that may be written. Needs tier N.
+    /// Paths below a writable directory that the command cannot change. Requires tier N.
     #[serde(default)]
     pub deny_write: Vec<PathBuf>,
-    /// Files and directories whose content cannot be read, though they lie in something that may be
-    /// read. In tier N an empty directory, or a file that cannot be opened, is seen in their place.
-    /// In tier L the names in a directory can still be listed, and nothing hidden may lie in
-    /// `write`. One that is missing is not hidden.
+    /// Files and directories whose content the command cannot read, even if they are below a readable
+    /// directory. Paths that do not exist are ignored.
+    ///
+    /// In tier N, the command sees an empty directory or a file that it cannot open instead. In tier L, it
+    /// can still list the names in a hidden directory, and hidden paths must not be below a path in `write`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hide: Vec<PathBuf>,
-    /// Files and directories whose programs may be started. This keeps honest programs in line;
-    /// code that already runs can load any file that it can read.
+    /// Files and directories from which the command may execute programs. This is no protection against
+    /// malicious code, because a running program can load code from any file that it can read.
     #[serde(default)]
     pub exec: Vec<PathBuf>,
-    /// The network.
+    /// Network access of the command.
     #[serde(default)]
     pub net: Net,
-    /// Limits of its use of resources.
+    /// Resource limits of the command.
     #[serde(default)]
     pub limits: Limits,
-    /// The whole environment: nothing is inherited.
+    /// All environment variables of the command. None are inherited.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// Standard input. It is set by the program that starts the command, and by no file.
+    /// Standard input of the command. It is set by the program that starts the command and cannot be set
+    /// in a policy file.
     #[serde(skip)]
     pub stdin: Stdin,
-    /// Working directory at the start.
+    /// Working directory in which the command starts.
     #[serde(default)]
     pub cwd: PathBuf,
-    /// A private directory for temporary files, as the most bytes it may hold. `TMPDIR` and `HOME`
-    /// lead to it. In tier N it is `/tmp`, in memory, and the kernel refuses more. In tier L it is
-    /// a new directory among the temporary files of the host, which is removed afterwards, and
-    /// bytes written there count as written to storage.
+    /// Maximum size in bytes of a private directory for temporary files, or `None` for no such directory.
+    /// `TMPDIR` and `HOME` are set to it.
+    ///
+    /// In tier N, the directory is an in-memory file system at `/tmp`, whose size the kernel limits. In tier
+    /// L, it is a new temporary directory on the host that is removed afterwards. Bytes written to it count
+    /// as written to storage.
     #[serde(default)]
     pub scratch: Option<u64>,
-    /// A directory of which the command gets a view of its own: its changes there are captured, and
-    /// the directory is not changed. Needs tier N.
+    /// View of a directory in which the command's changes are captured instead of changing the directory.
+    /// Requires tier N.
     #[serde(default)]
     pub view: Option<View>,
-    /// The lowest tier that will do.
+    /// Minimum tier in which the command may run.
     #[serde(default = "lowest")]
     pub floor: Tier,
 }
 
-/// A directory that a command sees, with staged changes, and may change as it likes without any of that
-/// reaching the directory itself (overlayfs).
+/// View of a directory, optionally with staged changes (overlayfs). The command may change everything in
+/// it, but the directory itself remains unchanged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct View {
-    /// The directory, which is seen at its own path. Other file systems mounted in it are not seen.
+    /// Directory that the command sees at its usual path. Other file systems mounted below it are not
+    /// visible.
     pub base: PathBuf,
-    /// A layer with changes that lie over it already, as [`crate::Layer`] makes them. It is only read.
+    /// Layer of staged changes that the command sees applied to the base, in the format of
+    /// [`crate::Layer`]. It is never modified.
     #[serde(default)]
     pub staged: Option<PathBuf>,
-    /// Directories in it that are passed through: changes there are real, and are not captured.
+    /// Directories below the base that the command accesses directly. Changes to them take effect on the
+    /// host and are not captured.
     #[serde(default)]
     pub caches: Vec<PathBuf>,
-    /// Another path at which the base is seen, too: without the staged changes, and read-only.
+    /// Additional path at which the command sees the base without staged changes, read-only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<PathBuf>,
-    /// An empty directory on the file system of the base, which holds the changes in `upper`, if
-    /// the kernel can use it for that. Otherwise they are held in memory.
+    /// Empty directory on the file system of the base, in whose subdirectory `upper` the changes are stored.
+    /// If the kernel cannot use it for an overlay, they are stored in memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upper: Option<PathBuf>,
-    /// Limit of the memory of the changes, in bytes; the kernel refuses more.
+    /// Maximum size in bytes of the changes if they are stored in memory, enforced by the kernel.
     pub max: u64,
 }
 
@@ -141,57 +147,57 @@ fn lowest() -> Tier {
     Tier::L
 }
 
-/// Reason why a policy is contradictory or malformed.
+/// Error in a sandbox policy that makes it invalid on every host.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[allow(missing_docs, reason = "the fields are named in each message")]
 pub enum PolicyError {
-    /// A relative path would depend on its reader.
+    /// A path is relative, so its meaning would depend on the working directory.
     #[error("`{}` in `{field}` is not an absolute path", path.display())]
     Relative { field: &'static str, path: PathBuf },
-    /// `.` and `..` name another path as soon as a link is on the way.
-    #[error("`{}` in `{field}` has a `.` or `..` in it", path.display())]
+    /// A path contains `.` or `..`, which could lead elsewhere if the path contains a symbolic link.
+    #[error("`{}` in `{field}` contains a `.` or `..` component", path.display())]
     Dots { field: &'static str, path: PathBuf },
-    /// The root of the file system would allow everything.
-    #[error("`/` in `{field}` allows everything; name what is needed")]
+    /// The policy allows access to the root of the file system, and therefore to everything.
+    #[error("`/` in `{field}` would allow everything; list only the paths that are needed")]
     Root { field: &'static str },
-    /// A NUL byte is in no path and no variable.
-    #[error("`{field}` holds a NUL byte")]
+    /// A path or environment variable contains a NUL byte, which the kernel does not accept.
+    #[error("`{field}` contains a NUL byte")]
     Nul { field: &'static str },
-    /// The policy denies paths that nothing allows, so its author expects another policy.
-    #[error("`{}` in `deny_write` is not below anything in `write`", path.display())]
+    /// A path is denied although no other entry allows it, so the policy is probably a mistake.
+    #[error("`{}` in `deny_write` is not below any path in `write`", path.display())]
     DeniesNothing { path: PathBuf },
-    /// A path is both allowed and denied.
-    #[error("`{}` may be written, and is or lies in what is in `deny_write`", path.display())]
+    /// A path is both writable and denied.
+    #[error("`{}` is writable, but is also in `deny_write` or below a path in it", path.display())]
     Contradiction { path: PathBuf },
-    /// A path would be both seen and hidden.
-    #[error("`{}` in `hide` is or holds `{}`, which is to be seen", path.display(), seen.display())]
+    /// A path is both visible and hidden.
+    #[error("`{}` in `hide` would hide `{}`, which must be visible", path.display(), seen.display())]
     HidesSeen { path: PathBuf, seen: PathBuf },
-    /// The command would start in a directory that it may not read.
-    #[error("the working directory `{}` is not below anything in `read` or `write`", path.display())]
+    /// The command would start in a directory that it is not allowed to read.
+    #[error("the working directory `{}` is not below any path in `read` or `write`", path.display())]
     WorkingDirectory { path: PathBuf },
-    /// A limit that allows nothing, or everything.
-    #[error("the limit of {resource} is {max}, which is not from {least} to {most}{}", unit(*resource))]
+    /// A resource limit is outside of its valid range.
+    #[error("the limit on {resource} is {max}, but must be between {least} and {most}{}", unit(*resource))]
     Limit { resource: Resource, max: u64, least: u64, most: u64 },
-    /// A variable that execve(2) cannot carry.
-    #[error("`{name}` is no name of a variable")]
+    /// The name of an environment variable is empty or contains `=`.
+    #[error("`{name}` is not a valid name of an environment variable")]
     VariableName { name: String },
-    /// Policies are text.
-    #[error("`{}` in `{field}` is no UTF-8", path.display())]
+    /// A path is not valid UTF-8, so it cannot be written to a policy file.
+    #[error("`{}` in `{field}` is not valid UTF-8", path.display())]
     NotText { field: &'static str, path: PathBuf },
-    /// Less than a page holds nothing, and more than the memory is a mistake.
-    #[error("`{field}` is {max} bytes, which is not from {least} to {most}")]
+    /// The size of an in-memory file system is outside of its valid range.
+    #[error("`{field}` is {max} bytes, but must be between {least} and {most}")]
     Size { field: &'static str, max: u64, least: u64, most: u64 },
-    /// A cache must be part of the view.
-    #[error("`{}` in `caches` is not below the view's base `{}`", path.display(), base.display())]
+    /// A cache is not below the base of its view.
+    #[error("`{}` in `caches` is not below `{}`, the base of the view", path.display(), base.display())]
     CacheOutside { path: PathBuf, base: PathBuf },
-    /// A path would be both captured and not captured.
-    #[error("`{}` lies in the directory whose changes are captured, and so may be written already", path.display())]
+    /// A writable path overlaps the view, so changes would be both captured and not captured.
+    #[error("`{}` in `write` overlaps the view, which is writable already", path.display())]
     WrittenInView { path: PathBuf },
-    /// Two things would be at one path.
-    #[error("`{}` in `view.before` is, lies in or holds `{}`, which is seen there already", path.display(), other.display())]
+    /// The additional path of the base overlaps another declared path.
+    #[error("`{}` in `view.before` overlaps `{}`, another path of the policy", path.display(), other.display())]
     BeforeTaken { path: PathBuf, other: PathBuf },
-    /// No path of the host can be seen in `/tmp`, which is the scratch directory.
-    #[error("`{}` in `{field}` is hidden by the scratch directory, which is `/tmp`", path.display())]
+    /// A policy with a scratch directory declares `/tmp`, where that directory is mounted.
+    #[error("`{}` in `{field}` is hidden by the scratch directory at `/tmp`", path.display())]
     HiddenByScratch { field: &'static str, path: PathBuf },
 }
 
@@ -203,7 +209,7 @@ fn unit(resource: Resource) -> String {
 }
 
 impl SandboxPolicy {
-    /// A policy that allows nothing yet, for a command that starts in `cwd`.
+    /// Creates a policy that allows nothing, for a command that starts in `cwd`.
     pub fn new(cwd: impl Into<PathBuf>) -> Self {
         Self {
             read: Vec::new(),
@@ -222,10 +228,10 @@ impl SandboxPolicy {
         }
     }
 
-    /// Checks the policy for contradictions, whatever the host is.
+    /// Checks the policy for errors that do not depend on the host.
     ///
     /// # Errors
-    /// The first [`PolicyError`] in the order of the fields.
+    /// Returns the first [`PolicyError`] that is found.
     pub fn check(&self) -> Result<(), PolicyError> {
         let lists = [
             ("read", &self.read),
@@ -305,7 +311,7 @@ impl SandboxPolicy {
         }
     }
 
-    /// Checks that no other path is where the base is seen once more.
+    /// Checks that the additional path of the base overlaps no other path of the policy.
     fn check_before(&self, before: &Path, base: &PathBuf) -> Result<(), PolicyError> {
         check_path("view.before", before)?;
         let seen = [&self.read, &self.write, &self.deny_write, &self.exec];
@@ -334,7 +340,8 @@ impl SandboxPolicy {
         Ok(())
     }
 
-    /// Paths whose content cannot be read, also where the base of a view is seen once more.
+    /// Returns the hidden paths. If the base of a view is visible at an additional path, the hidden paths
+    /// below the base are included there as well.
     pub(crate) fn hidden(&self) -> Vec<PathBuf> {
         let before = self.view.iter().filter_map(|view| Some((&view.base, view.before.as_ref()?)));
         let again = before.flat_map(|(base, before)| {
@@ -368,7 +375,7 @@ impl SandboxPolicy {
         Ok(())
     }
 
-    /// Paths that the command may write, captured or not.
+    /// Returns the paths that the command may write to, including the base of a view.
     pub(crate) fn written(&self) -> impl Iterator<Item = &PathBuf> {
         let view = self.view.iter().flat_map(|view| std::iter::once(&view.base));
         self.write.iter().chain(view)
@@ -393,7 +400,7 @@ fn check_path(field: &'static str, path: &Path) -> Result<(), PolicyError> {
     if !path.is_absolute() {
         return Err(PolicyError::Relative { field, path: path.to_owned() });
     }
-    // `components` leaves out a `.` in the middle, so the text is looked at too.
+    // `components` skips a `.` in the middle of a path, so check the text as well.
     let dots = |component: Component<'_>| matches!(component, Component::ParentDir);
     let dot = text.split('/').any(|part| part == ".");
     if dot || path.components().any(dots) {
@@ -402,7 +409,7 @@ fn check_path(field: &'static str, path: &Path) -> Result<(), PolicyError> {
     Ok(())
 }
 
-/// Returns true if `path` is one of `trees` or in one of them.
+/// Returns whether `path` is one of `trees` or below one of them.
 fn is_below(path: &Path, trees: &[&PathBuf]) -> bool {
     trees.iter().any(|tree| path.starts_with(tree))
 }
@@ -436,52 +443,52 @@ mod tests {
             (refusal(|p| p.read.push("src".into())), "`src` in `read` is not an absolute path"),
             (
                 refusal(|p| p.write.push("/a/../b".into())),
-                "`/a/../b` in `write` has a `.` or `..` in it",
+                "`/a/../b` in `write` contains a `.` or `..` component",
             ),
             (
                 refusal(|p| p.exec.push("/a/./b".into())),
-                "`/a/./b` in `exec` has a `.` or `..` in it",
+                "`/a/./b` in `exec` contains a `.` or `..` component",
             ),
             (
                 refusal(|p| p.write.push("/".into())),
-                "`/` in `write` allows everything; name what is needed",
+                "`/` in `write` would allow everything; list only the paths that are needed",
             ),
-            (refusal(|p| p.read.push("/a\0b".into())), "`read` holds a NUL byte"),
+            (refusal(|p| p.read.push("/a\0b".into())), "`read` contains a NUL byte"),
             (
                 refusal(|p| p.deny_write.push("/usr/lib".into())),
-                "`/usr/lib` in `deny_write` is not below anything in `write`",
+                "`/usr/lib` in `deny_write` is not below any path in `write`",
             ),
             (
                 refusal(|p| p.deny_write.push("/work".into())),
-                "`/work` may be written, and is or lies in what is in `deny_write`",
+                "`/work` is writable, but is also in `deny_write` or below a path in it",
             ),
             (
                 refusal(|p| p.cwd = "/etc".into()),
-                "the working directory `/etc` is not below anything in `read` or `write`",
+                "the working directory `/etc` is not below any path in `read` or `write`",
             ),
             (
                 refusal(|p| p.hide.push("/work".into())),
-                "`/work` in `hide` is or holds `/work`, which is to be seen",
+                "`/work` in `hide` would hide `/work`, which must be visible",
             ),
             (refusal(|p| p.hide.push("x".into())), "`x` in `hide` is not an absolute path"),
             (
                 refusal(|p| {
                     p.limits = Limits::default().with(Resource::Wall, 0, Enforcement::Hard)
                 }),
-                "the limit of wall is 0, which is not from 1 to 604800000 ms",
+                "the limit on wall is 0, but must be between 1 and 604800000 ms",
             ),
             (
                 refusal(|p| {
                     p.limits =
                         Limits::default().with(Resource::Processes, u64::MAX, Enforcement::Hard);
                 }),
-                "the limit of processes is 18446744073709551615, which is not from 1 to 4194304",
+                "the limit on processes is 18446744073709551615, but must be between 1 and 4194304",
             ),
             (
                 refusal(|p| drop(p.env.insert("A=B".into(), "".into()))),
-                "`A=B` is no name of a variable",
+                "`A=B` is not a valid name of an environment variable",
             ),
-            (refusal(|p| drop(p.env.insert("A".into(), "\0".into()))), "`env` holds a NUL byte"),
+            (refusal(|p| drop(p.env.insert("A".into(), "\0".into()))), "`env` contains a NUL byte"),
         ];
         for (found, expected) in cases {
             assert_eq!(found, expected);

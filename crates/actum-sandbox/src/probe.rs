@@ -1,4 +1,4 @@
-//! Probe of the host: finds its capabilities by trying them.
+//! Probes which sandbox features the host supports by trying them.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -15,15 +15,15 @@ use crate::program::Helper;
 use crate::spawn_error::SpawnError;
 use crate::{inside, sys};
 
-/// File with the largest process number of the host.
+/// File that contains the limit on process IDs.
 const PID_MAX: &str = "/proc/sys/kernel/pid_max";
-/// Some number of processes for trying that out.
+/// Arbitrary limit on process IDs for trying whether it can be set.
 const PID_MAX_TRIED: u64 = 4000;
-/// First kernel in which each PID namespace has its own.
+/// First kernel version with a separate `kernel.pid_max` for each PID namespace.
 const PID_MAX_SINCE: (u32, u32) = (6, 14);
 
-/// A report, and the facts it holds for: another boot, user, program or security module may make it
-/// another.
+/// Cached report with the conditions under which it is valid, because a different boot, user, program or
+/// security profile may lead to a different result.
 #[derive(Serialize, Deserialize)]
 struct Kept {
     holds_for: String,
@@ -31,7 +31,7 @@ struct Kept {
 }
 
 impl HostReport {
-    /// Enters each tier for real, without a command in it, and reports what worked.
+    /// Probes the host by entering each tier without running a command in it.
     pub fn probe(helper: &Helper) -> Self {
         let landlock = sys::landlock_version().map(inside::landlock_used);
         let mut report = Self {
@@ -50,7 +50,8 @@ impl HostReport {
             Some(abi) if abi >= LANDLOCK_LEAST => report.attempt(helper, Tier::L, |_| ()),
             Some(_) | None => Err(HostReport::missing_landlock(landlock)),
         };
-        // Mostly all of it works, and then once is enough.
+        // Try all features of tier N together first, because usually all of them work. Only if this
+        // fails, try each one separately.
         let network = |plan: &mut Plan| plan.policy.net = Net::PrivateLoopback;
         let view = |plan: &mut Plan| plan.policy.view = Some(some_view());
         let numbers = |plan: &mut Plan| plan.pid_max = Some(PID_MAX_TRIED);
@@ -78,19 +79,19 @@ impl HostReport {
         report
     }
 
-    /// Returns the report that `file` keeps, if it was made since the machine was started, by this
-    /// user and for this helper. Otherwise a new report is made, and kept there if nothing is
-    /// missing. A file that cannot be kept is no error: the next time it is tried again.
+    /// Returns the report cached in `file` if it was created since the last boot, by this user and for this
+    /// helper. Otherwise probes the host, and caches the new report if no feature is missing. Failing to
+    /// write the file is not an error, because the next call tries again.
     pub fn kept(helper: &Helper, file: &Path) -> Self {
         let Ok(holds_for) = holds_for(helper) else { return Self::probe(helper) };
         let whole = |report: &Self| {
             report.tier_n.is_ok() && report.overlay.is_ok() && report.loopback.is_ok()
         };
-        // A kept report is not believed if it would weaken the sandbox: steps that it calls missing
-        // are tried again.
+        // Do not trust a cached report that would weaken the sandbox. If it lists missing features, probe
+        // the host again.
         let kept = read(file).filter(|kept| kept.holds_for == holds_for && whole(&kept.report));
         if let Some(kept) = kept {
-            // The group of a process is no property of the machine.
+            // Determine these again because they may differ from process to process.
             return Self {
                 landlock: sys::landlock_version().map(inside::landlock_used),
                 is_root: rustix::process::geteuid().is_root(),
@@ -100,24 +101,26 @@ impl HostReport {
             };
         }
         let report = Self::probe(helper);
-        // A process that lacks something may have got it by the next time.
+        // Do not cache missing features, because they may be available the next time.
         if whole(&report) {
-            drop(write(file, &Kept { holds_for, report: report.clone() })); // tried again next time
+            drop(write(file, &Kept { holds_for, report: report.clone() })); // the next call tries again
         }
         report
     }
 
-    /// Tries the host again, if this was read from a file. Returns the new report if the host now
-    /// holds something else: another seccomp filter around this process, for example, which /proc
-    /// does not show.
+    /// Probes the host again if this report was read from a cache file, and returns the new report if it
+    /// differs. This can happen, for example, if this process runs under a different seccomp filter, whose
+    /// rules /proc does not show.
     pub(crate) fn renewed(&self, helper: &Helper) -> Option<Self> {
         let file = self.kept_in.as_deref()?;
-        drop(std::fs::remove_file(file)); // one that cannot be removed is not believed here
+        drop(std::fs::remove_file(file)); // if this fails, the cached report is ignored below
         let found = Self::kept(helper, file);
         let found = if found.kept_in.is_none() { found } else { Self::probe(helper) };
         (Self { kept_in: self.kept_in.clone(), ..found.clone() } != *self).then_some(found)
     }
 
+    /// Enters a tier without a command, with a plan modified by `change`. Returns the step that failed, if
+    /// any.
     fn attempt(
         &self,
         helper: &Helper,
@@ -137,9 +140,9 @@ impl HostReport {
         match plan.try_out(helper) {
             Ok(_) => Ok(()),
             Err(SpawnError::Sandbox(missing) | SpawnError::Command { missing, .. }) => Err(missing),
-            // Nothing was found out about the host.
+            // The helper itself failed, so nothing is known about the host.
             Err(error) => Err(Missing {
-                step: "start the helper".to_owned(),
+                step: "start the sandbox helper".to_owned(),
                 why: error.to_string(),
                 is_scarce: true,
             }),
@@ -151,14 +154,14 @@ fn controllers() -> Controllers {
     Delegated::ours().map(Delegated::controllers).unwrap_or_default()
 }
 
-/// Any directory will do, since nothing is changed in it.
+/// Returns a view for probing. Its base can be any directory, because nothing in it is changed.
 fn some_view() -> View {
     let base = PathBuf::from("/usr");
     View { base, staged: None, caches: Vec::new(), before: None, upper: None, max: 1 << 20 }
 }
 
-/// Returns true if a PID namespace may have a `kernel.pid_max` of its own. Where it has none, root
-/// would set that of the host.
+/// Returns whether each PID namespace has its own `kernel.pid_max`. On older kernels it must not be set,
+/// because root would change the limit of the host.
 fn may_try_pid_max() -> bool {
     let uname = rustix::system::uname();
     let release = uname.release().to_string_lossy();
@@ -168,13 +171,13 @@ fn may_try_pid_max() -> bool {
         && Path::new(PID_MAX).exists()
 }
 
-/// Returns the remedy for a tier N that could not be entered: the known cause that blocks it, from
-/// the kernel's settings.
+/// Returns advice on how to enable tier N, if the failed step and the settings of the kernel indicate a
+/// known cause.
 fn remedy(missing: &Missing) -> Option<String> {
     if missing.step == inside::MOUNTS_PROC {
         return Some(
-            "parts of /proc are covered here, as container runtimes do; unmask them (`--security-opt \
-             systempaths=unconfined`, or `unmask=ALL`)"
+            "a container runtime probably masks parts of /proc; unmask them with `--security-opt \
+             systempaths=unconfined` or `--security-opt unmask=ALL`"
                 .to_owned(),
         );
     }
@@ -187,8 +190,8 @@ fn remedy(missing: &Missing) -> Option<String> {
     };
     if setting("kernel/apparmor_restrict_unprivileged_userns") == Some(1) {
         return Some(
-            "AppArmor keeps programs without a profile from making namespaces; install the profile \
-             `packaging/apparmor/actum`, which allows it to this program alone"
+            "AppArmor prevents programs without a profile from creating namespaces; install the profile \
+             `packaging/apparmor/actum`, which allows it for this program only"
                 .to_owned(),
         );
     }
@@ -196,36 +199,38 @@ fn remedy(missing: &Missing) -> Option<String> {
         || setting("kernel/unprivileged_userns_clone") == Some(0)
     {
         return Some(
-            "user namespaces are switched off on this host; whoever administers it can allow them"
+            "user namespaces are disabled on this host; ask its administrator to enable them"
                 .to_owned(),
         );
     }
     let in_container =
         Path::new("/.dockerenv").exists() || Path::new("/run/.containerenv").exists();
     in_container.then(|| {
-        "this is a container whose runtime keeps programs from making namespaces; a seccomp profile \
-         that allows `unshare`, `mount` and `pivot_root` gives them"
+        "this container's runtime prevents programs from creating namespaces; use a seccomp profile \
+         that allows `unshare`, `mount` and `pivot_root`"
             .to_owned()
     })
 }
 
-/// Settings that allow or forbid namespaces (user_namespaces(7)); some are of one distribution.
+/// Kernel settings that allow or deny namespaces (user_namespaces(7)). Some exist only on certain
+/// distributions.
 const SETTINGS: [&str; 3] = [
     "/proc/sys/user/max_user_namespaces",
     "/proc/sys/kernel/unprivileged_userns_clone",
     "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
 ];
 
-/// Returns all that a report depends on and that can change under it.
+/// Returns a string of all conditions that a cached report depends on, such as the boot, the user, the
+/// helper program and the kernel's settings.
 fn holds_for(helper: &Helper) -> io::Result<String> {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
-    // The profile of a security module, if there is one.
+    // Profile of the active security module, if any.
     let profile = std::fs::read_to_string("/proc/self/attr/current").unwrap_or_default();
     let program = std::fs::metadata(helper.program())?;
     let settings = SETTINGS.map(|name| std::fs::read_to_string(name).unwrap_or_default());
     let namespaces = ["user", "mnt", "pid"]
         .map(|name| std::fs::read_link(Path::new("/proc/self/ns").join(name)).unwrap_or_default());
-    // A sandbox or a container around this one.
+    // These lines differ inside of another sandbox or a container.
     let status = std::fs::read_to_string("/proc/self/status")?;
     let confined = status
         .lines()
@@ -243,7 +248,7 @@ fn holds_for(helper: &Helper) -> io::Result<String> {
     ))
 }
 
-/// Reads a kept report, if no other user can have written it.
+/// Reads a cached report. Returns `None` if another user could have written the file.
 fn read(file: &Path) -> Option<Kept> {
     let no_follow = libc::O_NOFOLLOW | libc::O_NONBLOCK;
     let file = OpenOptions::new().read(true).custom_flags(no_follow).open(file).ok()?;
@@ -258,7 +263,7 @@ fn read(file: &Path) -> Option<Kept> {
     serde_json::from_slice(&text).ok()
 }
 
-/// Keeps a report: whole or not at all.
+/// Writes a report to its cache file atomically.
 fn write(file: &Path, kept: &Kept) -> io::Result<()> {
     let mut name = file.as_os_str().to_owned();
     name.push(format!(".{}", std::process::id()));
@@ -267,6 +272,6 @@ fn write(file: &Path, kept: &Kept) -> io::Result<()> {
     let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new);
     let written = made.and_then(|mut file: File| file.write_all(&text));
     written.and_then(|()| std::fs::rename(&new, file)).inspect_err(|_| {
-        drop(std::fs::remove_file(&new)); // it may not have been made
+        drop(std::fs::remove_file(&new)); // fails if the file was never created
     })
 }

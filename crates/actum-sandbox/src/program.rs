@@ -1,17 +1,17 @@
-//! Program that makes the sandbox, and the program that a command names.
+//! Locates the helper program that sets up the sandbox and the program of a command.
 
 use std::path::{Path, PathBuf};
 
 use crate::policy::SandboxPolicy;
 
-/// The program that is started as helper: one whose `main` calls [`crate::inside::enter`] first.
+/// Program that is started as the sandbox helper. Its `main` must call [`crate::inside::enter`] first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Helper {
     program: PathBuf,
 }
 
 impl Helper {
-    /// The program that is running.
+    /// Uses the running program as the helper.
     pub fn this_program() -> Self {
         Self { program: PathBuf::from("/proc/self/exe") }
     }
@@ -21,35 +21,35 @@ impl Helper {
         &self.program
     }
 
-    /// Names another program as helper.
+    /// Uses the program at a path as the helper.
     pub fn at(program: impl Into<PathBuf>) -> Self {
         Self { program: program.into() }
     }
 }
 
-/// Reason why a command names no program that can be run.
+/// Reason why the program of a command cannot be run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoProgram {
-    /// No file is at the path.
-    #[error("there is no such file")]
+    /// The path does not exist.
+    #[error("the file does not exist")]
     NotThere,
-    /// A directory is.
+    /// The path is a directory.
     #[error("it is a directory")]
     Directory,
-    /// The file lacks the permission.
+    /// The file does not have execute permission.
     #[error("it is not executable")]
     NotExecutable,
-    /// No directory has a program of that name.
-    #[error("it is in no directory of the policy's `PATH`")]
+    /// No directory in `PATH` contains a program with this name.
+    #[error("it is not in any directory of the policy's `PATH`")]
     NotInPath,
 }
 
 impl SandboxPolicy {
-    /// Returns the absolute path of a program: the given one, relative to the working directory, or
-    /// else the first in the directories of the policy's `PATH`.
+    /// Returns the absolute path of a program. If `name` is a single component, searches the directories of
+    /// the policy's `PATH`. Otherwise, resolves it relative to the working directory.
     ///
     /// # Errors
-    /// [`NoProgram`]
+    /// Returns [`NoProgram`] if no executable file is found.
     pub fn program(&self, name: &Path) -> Result<PathBuf, NoProgram> {
         if name.components().count() > 1 || name.is_absolute() {
             let path: PathBuf = self.cwd.join(name).components().collect();
@@ -64,7 +64,8 @@ impl SandboxPolicy {
         path.and_then(|path| self.in_path(name, path)).ok_or(NoProgram::NotInPath)
     }
 
-    /// The first program of that name in directories as `PATH` has them.
+    /// Returns the first executable file called `name` in a colon-separated list of directories such as
+    /// `PATH`.
     pub fn in_path(&self, name: &Path, path: &str) -> Option<PathBuf> {
         let mut places = path.split(':').map(|directory| self.cwd.join(directory).join(name));
         places.find(|place| {

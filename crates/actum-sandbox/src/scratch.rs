@@ -1,4 +1,4 @@
-//! Scratch directories on the host, removed with all that is in them.
+//! Temporary directories on the host, which are removed with their content after use.
 
 use std::fs::{DirBuilder, Permissions};
 use std::io;
@@ -12,13 +12,14 @@ use rustix::process::geteuid;
 
 use crate::SCRATCH;
 
-/// Beginning of each name; 16 digits follow.
+/// Prefix of the names of scratch directories, followed by hexadecimal digits.
 const PREFIX: &str = "actum-";
-/// Digits of a name.
+/// Number of hexadecimal digits in the name of a scratch directory.
 const DIGITS: usize = 16;
 
-/// A directory of the host for temporary files, which is removed with all that is in it. A lock
-/// (flock(2)) is held on it: without one it is left by a process that was killed.
+/// Directory for temporary files on the host, which is removed with its content on drop.
+///
+/// The owner holds a lock on it (flock(2)). A directory without a lock was left behind by a killed process.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     path: PathBuf,
@@ -26,28 +27,27 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// Its path on the host.
+    /// Returns the path of the directory on the host.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Makes an empty directory, and removes those that killed processes left.
+    /// Creates an empty directory, and removes directories left behind by killed processes.
     pub(crate) fn new() -> io::Result<Self> {
         let place = Path::new(SCRATCH).canonicalize()?;
-        // A directory that cannot be removed now blocks nothing, and is tried again by the next
-        // command.
+        // Leftover directories that cannot be removed do no harm, and the next command tries again.
         drop(remove_left_in(&place));
         loop {
             let path = place.join(unique_name()?);
             DirBuilder::new().mode(0o700).create(&path)?;
             let lock = match open_directory(&path) {
                 Ok(lock) => lock,
-                // Another process took it for an abandoned one before it was locked.
+                // Another process considered the directory abandoned and removed it before it was locked.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(error),
             };
             retry(|| flock(&lock, FlockOperation::LockExclusive))?;
-            // Another process may have taken it for an abandoned one before it was locked.
+            // Another process may have removed the directory before it was locked.
             if is_at(&path, &lock)? {
                 return Ok(Self { path, _lock: lock });
             }
@@ -55,10 +55,10 @@ impl Scratch {
     }
 }
 
-/// Removes the scratch directories of this user that killed processes left.
+/// Removes the scratch directories of this user that were left behind by killed processes.
 ///
 /// # Errors
-/// The first directory that cannot be removed; the others are removed all the same.
+/// Returns the first error if a directory cannot be removed, after trying to remove the others as well.
 pub fn remove_left_scratch() -> io::Result<()> {
     remove_left_in(&Path::new(SCRATCH).canonicalize()?)
 }
@@ -79,7 +79,7 @@ fn remove_if_left(path: &Path) -> io::Result<()> {
     let is_directory = |stat: &Stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
     match lstat(path) {
         Ok(stat) if is_own(&stat) && is_directory(&stat) => {}
-        // Its owner has removed it meanwhile, or it is not one of ours.
+        // The directory belongs to another user, or its owner has removed it in the meantime.
         Ok(_) | Err(Errno::NOENT) => return Ok(()),
         Err(error) => return Err(error.into()),
     }
@@ -101,7 +101,7 @@ fn open_directory(path: &Path) -> io::Result<OwnedFd> {
     Ok(open(path, flags, Mode::empty())?)
 }
 
-/// Tests whether an open directory is still the one at a path.
+/// Returns whether a path still leads to the given open directory.
 fn is_at(path: &Path, directory: &OwnedFd) -> io::Result<bool> {
     let held = fstat(directory)?;
     match lstat(path) {
@@ -123,7 +123,7 @@ fn retry(mut call: impl FnMut() -> rustix::io::Result<()>) -> rustix::io::Result
 fn remove(path: &Path) -> io::Result<()> {
     match std::fs::remove_dir_all(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            // The command may have taken our permissions from its directories.
+            // The command may have removed permissions from its directories, so restore them first.
             make_removable(path)?;
             std::fs::remove_dir_all(path)
         }
@@ -133,12 +133,12 @@ fn remove(path: &Path) -> io::Result<()> {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // A directory that cannot be removed now is removed as an abandoned one.
+        // If this fails, a later command removes the directory as abandoned.
         drop(remove(&self.path));
     }
 }
 
-/// Draws a random name that no other process uses.
+/// Returns a random name that is unlikely to be used by another process.
 pub(crate) fn unique_name() -> io::Result<String> {
     let mut name = [0; 8];
     rustix::rand::getrandom(&mut name, rustix::rand::GetRandomFlags::empty())?;
@@ -150,8 +150,8 @@ fn is_unique_name(name: &str) -> bool {
     digits.len() == DIGITS && digits.bytes().all(|it| matches!(it, b'0'..=b'9' | b'a'..=b'f'))
 }
 
-/// Grants us all permissions of the directories at and below `directory`. Each is held while its
-/// permissions change, and so is never another one that a link leads to.
+/// Grants the owner all permissions on `directory` and the directories below it. Each one is opened before
+/// its mode is changed, so that a symbolic link cannot redirect the change.
 fn make_removable(directory: &Path) -> io::Result<()> {
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let held = open(directory, flags, Mode::empty())?;
@@ -172,8 +172,8 @@ mod tests {
 
     use super::*;
 
-    /// AA-10, FE-12: a command cannot keep its scratch directory from being removed. Modes bind
-    /// root only without the capabilities that override them.
+    /// AA-10, FE-12: a command cannot prevent its scratch directory from being removed. The test drops the
+    /// capabilities with which root ignores file modes.
     #[test]
     fn a_scratch_directory_without_permissions_is_removed() {
         let mode = |path: &Path, mode| {
@@ -192,17 +192,17 @@ mod tests {
             let mut sets = rustix::thread::capabilities(None).unwrap();
             sets.effective -= CapabilitySet::DAC_OVERRIDE | CapabilitySet::DAC_READ_SEARCH;
             rustix::thread::set_capabilities(None, sets).unwrap();
-            assert!(std::fs::read_dir(scratch.path()).is_err(), "modes do not hold here");
+            assert!(std::fs::read_dir(scratch.path()).is_err(), "file modes have no effect here");
             drop(scratch);
         });
         removed.join().unwrap();
         assert!(place.symlink_metadata().is_err());
         let left = std::fs::metadata(outside.path()).unwrap().permissions().mode();
-        assert_eq!(left & 0o777, 0o500, "a link leads nowhere");
+        assert_eq!(left & 0o777, 0o500, "a link must not be followed");
     }
 
-    /// EX-9: the scratch directory of a killed process is removed by the next; one in use, or with
-    /// another name, stays.
+    /// EX-9: the next command removes the scratch directory of a killed process. Directories that are in
+    /// use or have a different name are kept.
     #[test]
     fn a_scratch_directory_that_a_killed_process_left_is_removed() {
         let used = Scratch::new().unwrap();
@@ -211,7 +211,7 @@ mod tests {
         std::fs::create_dir(path.join("staged")).unwrap();
         std::fs::write(path.join("staged/a.txt"), "content").unwrap();
         let Scratch { path: _, _lock: lock } = &left;
-        flock(lock, FlockOperation::Unlock).unwrap(); // as the kernel does where a process ends
+        flock(lock, FlockOperation::Unlock).unwrap(); // as the kernel does when a process exits
         let other = tempfile::Builder::new().prefix(PREFIX).tempdir_in(SCRATCH).unwrap();
         let next = Scratch::new().unwrap();
         assert!(path.symlink_metadata().is_err());

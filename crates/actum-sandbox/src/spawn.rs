@@ -1,4 +1,4 @@
-//! Starts a command in its sandbox, as planned.
+//! Starts a command in its sandbox according to a plan.
 
 use std::cell::Cell;
 use std::ffi::OsString;
@@ -32,11 +32,11 @@ use crate::streams::{Feed, Output, Stream, input};
 use crate::terminal::Terminal;
 
 impl Plan {
-    /// Starts a command as planned: a program by its absolute path, and its arguments. Returns when it
-    /// is running.
+    /// Starts a command, which consists of the absolute path of a program and its arguments. Returns once
+    /// the command is running.
     ///
     /// # Errors
-    /// [`SpawnError`]; nothing was started then.
+    /// Returns [`SpawnError`] if the command cannot be started.
     pub fn spawn(&self, helper: &Helper, command: &[OsString]) -> Result<Child, SpawnError> {
         let program = command.first().map(Path::new).ok_or(SpawnError::Empty)?;
         if !program.is_absolute() {
@@ -48,7 +48,7 @@ impl Plan {
         self.start(helper, command)
     }
 
-    /// Makes the sandbox without a command in it, and removes it again.
+    /// Sets up the sandbox without running a command in it, and tears it down again.
     pub(crate) fn try_out(&self, helper: &Helper) -> Result<(), SpawnError> {
         let tried = self.start(helper, &[])?.wait();
         tried.map(drop).map_err(|WaitError::Helper(error)| SpawnError::Helper(error))
@@ -83,7 +83,7 @@ impl Plan {
         let entrance = group.as_ref().map(Group::entrance).transpose()?;
         let mut descriptors = vec![input.as_fd(), output.as_fd(), error.as_fd()];
         descriptors.extend(entrance.as_ref().map(AsFd::as_fd));
-        // Before the command can begin, and so make any of it.
+        // Determine this before the command is started, because it could create such a path.
         let deny_write = self.policy.deny_write.iter();
         let absent = deny_write.filter(|path| is_absent(path)).cloned().collect();
         let lower = match &self.policy.view {
@@ -120,21 +120,22 @@ impl Plan {
         Ok(child)
     }
 
-    /// A control group for one command.
+    /// Creates a control group for one command.
     fn group(&self) -> Result<Group, SpawnError> {
         let made = match Delegated::ours() {
             Some(ours) => ours.group(&unique_name()?, &self.policy.limits),
-            None => Err(io::Error::other("none was delegated to this process")),
+            None => Err(io::Error::other("no control group is delegated to this process")),
         };
         made.map_err(|why| {
-            let step = "make a control group".to_owned();
+            let step = "create a control group".to_owned();
             SpawnError::Sandbox(Missing::new(step, &why))
         })
     }
 
-    /// Returns the plan for the helper: without the supervisor's part, and with what it adds.
+    /// Returns a copy of the plan for the helper, without standard input, which the supervisor handles, and
+    /// with `HOME` and `TMPDIR` set to the scratch directory.
     fn for_helper(&self, scratch: Option<&Scratch>) -> Self {
-        // The command reads its input through its own files.
+        // The supervisor passes the input through a descriptor, so do not send its bytes.
         let mut policy = SandboxPolicy { stdin: Stdin::Empty, ..self.policy.clone() };
         if policy.scratch.is_some() {
             let place = place_of(scratch).display().to_string();
@@ -146,7 +147,7 @@ impl Plan {
     }
 }
 
-/// The three files of a command, and our ends of them.
+/// Standard streams of a command, and the supervisor's ends of them.
 struct Files {
     theirs: [OwnedFd; 3],
     stdin: Option<Feed>,
@@ -172,7 +173,7 @@ impl Files {
         })
     }
 
-    /// Makes one terminal for all of them; its output counts as standard output.
+    /// Opens one terminal for all three streams. All its output is treated as standard output.
     fn terminal() -> io::Result<Self> {
         let (terminal, theirs) = Terminal::open()?;
         let another = || fcntl_dupfd_cloexec(&theirs, 0);
@@ -188,11 +189,11 @@ impl Files {
     }
 }
 
-/// Waits until the kernel stamps files with a later time than this. It reads its clock for that a few hundred
-/// times a second, so this takes four milliseconds at most.
+/// Waits until the kernel's timestamps for files are later than `time`. It updates them only a few hundred
+/// times a second, so this takes up to 4 ms on common kernels.
 fn wait_for_stamps_after(time: Timespec) {
     let stamp = || clock_gettime(ClockId::RealtimeCoarse);
-    // A clock that is set back meanwhile must not block the start.
+    // Limit the number of attempts, because the clock may be set back in the meantime.
     for _ in 0..STAMP_WAITS_MAX {
         let stamp = stamp();
         if (stamp.tv_sec, stamp.tv_nsec) > (time.tv_sec, time.tv_nsec) {
@@ -202,12 +203,12 @@ fn wait_for_stamps_after(time: Timespec) {
     }
 }
 
-/// Pause before the clock is read again.
+/// Pause between two reads of the kernel's clock for file timestamps.
 const STAMP_WAIT: Duration = Duration::from_micros(250);
-/// Number of times that it is read.
+/// Maximum number of reads of the kernel's clock for file timestamps.
 const STAMP_WAITS_MAX: u32 = 100;
 
-/// The scratch directory as the command sees it.
+/// Returns the path of the scratch directory as the command sees it.
 fn place_of(scratch: Option<&Scratch>) -> PathBuf {
     scratch.map_or_else(|| PathBuf::from(SCRATCH), |scratch| scratch.path().to_owned())
 }

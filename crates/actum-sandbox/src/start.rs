@@ -1,4 +1,4 @@
-//! Planning and starting a command in one step, with one retry on a fresh report of the host.
+//! Plans and starts a command in one step, and retries once with a new host report.
 
 use std::ffi::OsString;
 
@@ -9,23 +9,23 @@ use crate::policy::SandboxPolicy;
 use crate::program::Helper;
 use crate::spawn_error::SpawnError;
 
-/// Reason why nothing was started, or could be.
+/// Error while planning or starting a command. Nothing was started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The host cannot hold the policy.
+    /// The host cannot enforce the policy.
     #[error(transparent)]
     Unsatisfiable(#[from] Unsatisfiable),
-    /// The command was not started.
+    /// The command could not be started.
     #[error(transparent)]
     Spawn(#[from] SpawnError),
 }
 
 impl SandboxPolicy {
-    /// Plans and starts a command. If the sandbox cannot be made as a kept report of the host
-    /// states, the host is probed again, and the command planned by the new report.
+    /// Plans and starts a command. If setting up the sandbox fails although a cached report says that the
+    /// host supports it, probes the host again and retries with the new report.
     ///
     /// # Errors
-    /// [`StartError`]; nothing was started then.
+    /// Returns [`StartError`] if the command cannot be planned or started.
     pub fn start(
         &self,
         host: &HostReport,

@@ -1,4 +1,4 @@
-//! Request to end a command.
+//! Request to stop a running command, raised through a file descriptor.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -8,26 +8,26 @@ use rustix::event::{PollFd, PollFlags};
 
 use crate::streams::is_any_ready;
 
-/// Asks for a running command to be ended, once a descriptor is readable (an eventfd(2) or
-/// signalfd(2), say). It is not read.
+/// Request to stop a running command, which is raised as soon as a descriptor becomes readable, such as an
+/// eventfd(2) or signalfd(2). The descriptor is never read.
 #[derive(Debug, Clone)]
 pub struct Stop(Arc<OwnedFd>);
 
 impl Stop {
-    /// Makes a request that starts when this descriptor is readable.
+    /// Creates a request that is raised as soon as `descriptor` is readable.
     pub fn when_readable(descriptor: OwnedFd) -> Self {
         Self(Arc::new(descriptor))
     }
 
-    /// Returns true if the request is made now.
+    /// Returns whether the request is raised.
     ///
     /// # Errors
-    /// That of the kernel.
+    /// Returns an error if the descriptor cannot be polled.
     pub fn is_asked_for(&self) -> io::Result<bool> {
         is_any_ready(&mut [self.end()])
     }
 
-    /// The descriptor, to be waited for.
+    /// Returns the descriptor in the form that poll(2) needs to wait for the request.
     pub(crate) fn end(&self) -> PollFd<'_> {
         PollFd::new(&*self.0, PollFlags::IN)
     }

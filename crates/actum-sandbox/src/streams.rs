@@ -1,4 +1,4 @@
-//! Streams of a command: bytes for its standard input, and bytes from its outputs.
+//! Forwards bytes to a command's standard input and reads its standard output and error.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -10,7 +10,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 
 use crate::policy::Stdin;
 
-/// Output of the command that bytes came from.
+/// Output stream of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Output {
     /// Standard output.
@@ -19,20 +19,22 @@ pub enum Output {
     Stderr,
 }
 
-/// Source of the command's standard input.
+/// Supervisor's end of a command's standard input, with the bytes to be written to it.
 pub(crate) struct Feed {
     pub(crate) pipe: OwnedFd,
-    /// Bytes that are still to be written to it.
+    /// Bytes that have not been written to the pipe yet.
     pub(crate) bytes: Vec<u8>,
-    /// True if more comes from our own standard input. The command never gets that itself: it could
-    /// write to a terminal by it, and set flags that others share.
+    /// Whether more bytes may follow from the supervisor's standard input. The command does not inherit
+    /// that descriptor because it could write to a terminal through it, or change flags that other
+    /// processes share.
     pub(crate) has_more: bool,
 }
 
-/// Returns the command's end of its standard input, and the feed of it.
+/// Creates the standard input of a command. Returns the command's end and, unless the input is empty, the
+/// supervisor's end.
 pub(crate) fn input(stdin: &Stdin) -> io::Result<(OwnedFd, Option<Feed>)> {
     let (bytes, has_more) = match stdin {
-        // Both ends of a terminal are made with the terminal.
+        // For a terminal, the caller opens both ends itself.
         Stdin::Empty | Stdin::Terminal => {
             return Ok((std::fs::File::open("/dev/null")?.into(), None));
         }
@@ -45,12 +47,12 @@ pub(crate) fn input(stdin: &Stdin) -> io::Result<(OwnedFd, Option<Feed>)> {
 }
 
 impl Feed {
-    /// Reads from our standard input, if it has anything.
+    /// Reads available bytes from the supervisor's standard input without blocking.
     pub(crate) fn refill(&mut self) -> io::Result<()> {
         const STEP: usize = 64 << 10;
         let mut reader = [PollFd::new(&self.pipe, PollFlags::empty())];
         if is_any_ready(&mut reader)? {
-            self.has_more = false; // it has no reader left
+            self.has_more = false; // the command closed its standard input
             return Ok(());
         }
         let stdin = io::stdin();
@@ -64,21 +66,21 @@ impl Feed {
         match read {
             Ok(0) => self.has_more = false,
             Ok(_) | Err(Errno::INTR | Errno::AGAIN) => {}
-            // A terminal or a peer that went away, a directory, no file at all: the input has
-            // ended.
+            // Standard input may be a closed terminal or connection, a directory, or not open at all.
+            // Treat all of these as the end of input.
             Err(_) => self.has_more = false,
         }
         Ok(())
     }
 }
 
-/// One of the command's outputs.
+/// Supervisor's end of one of the command's outputs, with the bytes read so far.
 pub(crate) struct Stream {
     pub(crate) output: Output,
     pub(crate) pipe: Option<OwnedFd>,
     pub(crate) bytes: Vec<u8>,
     pub(crate) count: u64,
-    /// True if the bytes are kept. Those from a terminal are for the user before it.
+    /// Whether the bytes are kept. Output of a terminal is only shown to the user.
     is_kept: bool,
 }
 
@@ -87,12 +89,12 @@ impl Stream {
         Self { output, pipe: Some(pipe), bytes: Vec::new(), count: 0, is_kept: true }
     }
 
-    /// Makes a stream that keeps nothing, and so has no limit.
+    /// Creates a stream that passes its bytes on without keeping them, and therefore has no limit.
     pub(crate) fn passing(output: Output, pipe: OwnedFd) -> Self {
         Self { is_kept: false, ..Self::new(output, pipe) }
     }
 
-    /// Makes a stream that gets no bytes.
+    /// Creates a stream that is closed from the start.
     pub(crate) fn closed(output: Output) -> Self {
         Self { output, pipe: None, bytes: Vec::new(), count: 0, is_kept: true }
     }
@@ -101,8 +103,8 @@ impl Stream {
         self.bytes.len() as u64
     }
 
-    /// Reads the available bytes; returns whether they are more than `max`, of which the rest is
-    /// dropped.
+    /// Reads the available bytes and passes them to `sink`. If the stream would keep more than `max` bytes,
+    /// drops the rest, closes the pipe and returns true.
     pub(crate) fn read(
         &mut self,
         max: u64,
@@ -131,7 +133,7 @@ impl Stream {
                     }
                     self.count += count as u64;
                     if is_over {
-                        self.pipe = None; // it has no reader
+                        self.pipe = None; // the sink wants no more bytes
                     } else if count > room {
                         self.pipe = None;
                         return Ok(true);
@@ -139,7 +141,7 @@ impl Stream {
                 }
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => return Ok(false),
-                // A terminal ends so once no process has it open.
+                // Reading from a terminal fails with EIO once no process has its other end open.
                 Err(Errno::IO) => self.pipe = None,
                 Err(error) => return Err(error.into()),
             }
@@ -148,7 +150,7 @@ impl Stream {
     }
 }
 
-/// Returns true if any of these is ready now.
+/// Returns whether any of the descriptors is ready, without waiting.
 pub(crate) fn is_any_ready(ends: &mut [PollFd<'_>]) -> io::Result<bool> {
     loop {
         match poll(ends, Some(&Timespec::default())) {

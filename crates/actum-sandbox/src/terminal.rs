@@ -1,5 +1,5 @@
-//! Terminal of its own for an interactive command: input typed at ours goes to it, and its output
-//! comes back (pty(7)).
+//! Pseudo-terminal for an interactive command (pty(7)). Input typed at the user's terminal is forwarded to the command,
+//! and the command's output is copied back.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -11,19 +11,22 @@ use rustix::termios::{
     OptionalActions, Termios, Winsize, tcgetattr, tcgetwinsize, tcsetattr, tcsetwinsize,
 };
 
-/// Delay until the command learns that our terminal got another size.
+/// Maximum delay until the command's terminal follows a size change of the user's terminal.
 pub(crate) const SIZE_STEP: Duration = Duration::from_millis(100);
 
-/// Our side of the command's terminal. While it lives, our own passes on each key as it is pressed.
+/// Our side of the command's pseudo-terminal. As long as it exists, the user's terminal is in raw mode, so that each
+/// key is passed on as soon as it is pressed.
 pub(crate) struct Terminal {
     ours: OwnedFd,
-    /// Our own terminal as it was.
+    /// Settings of the user's terminal, which are restored on drop.
     before: Termios,
+    /// Last size that was set for both terminals.
     size: Winsize,
 }
 
 impl Terminal {
-    /// Makes a terminal like the one at our standard input. Returns the command's side of it.
+    /// Creates a pseudo-terminal with the settings and size of the terminal at standard input, and switches the latter
+    /// to raw mode. Returns our side and the command's side.
     pub(crate) fn open() -> io::Result<(Self, OwnedFd)> {
         let stdin = io::stdin();
         let before = tcgetattr(&stdin)?;
@@ -32,7 +35,7 @@ impl Terminal {
         let ours = openpt(flags)?;
         grantpt(&ours)?;
         unlockpt(&ours)?;
-        // Opening it by its number could open another one in another mount namespace.
+        // In another mount namespace, opening the terminal by its number could open a different one.
         let theirs = ioctl_tiocgptpeer(&ours, flags)?;
         tcsetattr(&theirs, OptionalActions::Now, &before)?;
         tcsetwinsize(&theirs, size)?;
@@ -44,12 +47,12 @@ impl Terminal {
         Ok((terminal, theirs))
     }
 
-    /// Another handle of our side.
+    /// Duplicates the descriptor of our side of the pseudo-terminal.
     pub(crate) fn handle(&self) -> io::Result<OwnedFd> {
         Ok(fcntl_dupfd_cloexec(&self.ours, 0)?)
     }
 
-    /// Sets the size of the command's terminal to the present size of ours.
+    /// Resizes the command's terminal if the size of the user's terminal has changed.
     pub(crate) fn follow_size(&mut self) {
         let Ok(size) = tcgetwinsize(io::stdin()) else { return };
         let known = (self.size.ws_row, self.size.ws_col);
@@ -61,7 +64,7 @@ impl Terminal {
 
 impl Drop for Terminal {
     fn drop(&mut self) {
-        // A terminal that is gone needs no reset.
+        // An error is ignored because it means that the user's terminal no longer exists.
         tcsetattr(io::stdin(), OptionalActions::Now, &self.before).unwrap_or_default();
     }
 }

@@ -1,20 +1,20 @@
-//! Windows, where no command is run yet.
+//! Windows support. There is no sandbox for Windows yet, so no command is run there.
 //!
-//! Its means would be an AppContainer without capabilities for files and network, in a job object.
-//! That ends the whole tree with its last handle, and holds memory, processor time and the number
-//! of processes hard. Access to declared paths would have to be granted in their access lists, and
-//! revoked again, also after a crash. There is no overlay, so a view would be a copy.
+//! A sandbox could use an AppContainer without file and network capabilities, in a job object. Closing the last handle
+//! of a job object kills its entire process tree, and its limits of memory, CPU time and process count are hard.
+//! Declared paths would have to be granted in their access control lists and revoked again, even after a crash. Windows
+//! has no overlay file system, so a view would have to be a copy.
 
 use crate::host::HostReport;
 
-/// Report of this system.
+/// Returns a report that no sandbox is available on Windows.
 pub(crate) fn report() -> HostReport {
-    HostReport::unsupported("Windows", "it would be made with an AppContainer in a job object")
+    HostReport::unsupported("Windows", "a sandbox would use an AppContainer in a job object")
 }
 
 #[cfg(target_os = "windows")]
 impl HostReport {
-    /// No tier, for now.
+    /// Returns a report without any available tier.
     pub fn probe(_: &crate::Helper) -> Self {
         report()
     }
@@ -22,12 +22,12 @@ impl HostReport {
 
 #[cfg(test)]
 mod tests {
-    /// AA-10
+    /// AA-10: on Windows, every command is refused with the reason that there is no sandbox.
     #[test]
     fn on_windows_every_command_is_refused_with_the_reason() {
         let report = super::report();
         let told = report.tier_n.unwrap_err().to_string();
-        assert!(told.contains("could not make a sandbox on Windows"), "{told}");
+        assert!(told.contains("could not create a sandbox on Windows"), "{told}");
         assert!(report.tier_l.is_err() && report.overlay.is_err() && report.loopback.is_err());
     }
 }

@@ -1,4 +1,4 @@
-//! Byte workers: a process that reads one file and writes another through handles it is given, and can do nothing else.
+//! Byte workers: processes that read one file and write another through inherited descriptors, and can do nothing else.
 
 use std::io::{self, Read};
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -17,54 +17,54 @@ use crate::stop::Stop;
 
 pub use crate::job::{Answer, Job};
 
-/// Interval between two checks for cancellation, at most.
+/// Maximum interval between two checks for cancellation.
 const TICK: Duration = Duration::from_millis(10);
-/// Time in which a worker that has answered must end.
+/// Time within which a worker must exit after it has sent its answer.
 const END_MAX: Duration = Duration::from_secs(1);
 
-/// End of a worker without an answer.
+/// Reason why a worker returned no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerError {
-    /// Cancellation was asked for; it was killed.
-    #[error("it was cancelled")]
+    /// The caller cancelled the job, so the worker was killed.
+    #[error("the worker was cancelled")]
     Stopped,
-    /// The worker exceeded its time, and was killed.
-    #[error("its time was over")]
+    /// The worker exceeded its time limit and was killed.
+    #[error("the worker exceeded its time limit")]
     Late,
-    /// The worker grew the file beyond its limit, for which the kernel ended it.
-    #[error("it exceeded the size of the file")]
+    /// The worker tried to grow the file beyond the size limit, so the kernel killed it with SIGXFSZ.
+    #[error("the worker exceeded the file size limit")]
     OverSize,
-    /// The worker ended, or was ended, without an answer.
-    #[error("it ended without an answer{}", match signal {
+    /// The worker exited or was killed before it sent a valid answer.
+    #[error("the process ended without an answer{}", match signal {
         Some(signal) => format!(" (signal {signal})"),
         None => String::new(),
     })]
     Ended {
-        /// Signal that ended it.
+        /// Signal that killed the worker, or `None` if it exited.
         signal: Option<i32>,
     },
-    /// The system failed.
+    /// A system call failed.
     #[error("cannot {doing}: {source}")]
     System {
-        /// Step.
+        /// Step that failed, as a verb phrase.
         doing: &'static str,
-        /// Error.
+        /// Error from the operating system.
         source: io::Error,
     },
 }
 
-/// A worker that was started and waits for its one job. It is killed on drop.
+/// Worker process that was started and waits for its only job. It is killed on drop.
 pub struct Worker {
     line: UnixStream,
     process: HelperProcess,
 }
 
 impl Worker {
-    /// Starts a worker: this program under the name that its `main` gives to
-    /// [`crate::inside::enter_worker`]. It ends with the thread that started it.
+    /// Starts a worker process. It runs this program under the name that its `main` passes to
+    /// [`crate::inside::enter_worker`]. The kernel kills the worker if the thread that started it exits.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Returns the error of the operating system if the process cannot be started.
     pub fn start(helper: &Helper, name: &str) -> io::Result<Self> {
         let (line, theirs) = UnixStream::pair()?;
         let process = Command::new(helper.program())
@@ -78,16 +78,16 @@ impl Worker {
         Ok(Self { line, process: HelperProcess(process) })
     }
 
-    /// Number of the process.
+    /// Returns the process id of the worker.
     pub fn id(&self) -> u32 {
         self.process.0.id()
     }
 
-    /// Sends the job to the worker, and waits until it has ended. When this returns no process can
-    /// write to `staged`.
+    /// Sends the job to the worker and waits until the worker has exited. After this call, no process can write to
+    /// `staged`.
     ///
     /// # Errors
-    /// [`WorkerError`]
+    /// Returns [`WorkerError`] if the worker returned no answer.
     pub fn run(
         mut self,
         job: &Job,
@@ -98,8 +98,10 @@ impl Worker {
     ) -> Result<Answer, WorkerError> {
         let until = Instant::now().checked_add(time);
         let files: Vec<BorrowedFd<'_>> = [source].into_iter().chain(staged).collect();
-        send_job(&self.line, job, &files)
-            .map_err(|source| WorkerError::System { doing: "give a job to the worker", source })?;
+        send_job(&self.line, job, &files).map_err(|source| WorkerError::System {
+            doing: "send the job to the worker",
+            source,
+        })?;
         if let Err(error) = self.wait(until, stop) {
             self.kill()?;
             return Err(error);
@@ -113,7 +115,7 @@ impl Worker {
         answer.ok_or(WorkerError::Ended { signal: None })
     }
 
-    /// Waits until there is an answer, or the channel is closed.
+    /// Waits until the worker sends an answer or closes the channel.
     fn wait(&self, until: Option<Instant>, stop: Option<&Stop>) -> Result<(), WorkerError> {
         let failed = |source| WorkerError::System { doing: "wait for the worker", source };
         loop {
@@ -138,11 +140,11 @@ impl Worker {
         }
     }
 
-    /// Waits for the worker to end without being killed, as after an answer.
+    /// Returns whether the worker exits successfully by itself within [`END_MAX`], as it must after its answer.
     fn ends_soon(&mut self) -> Result<bool, WorkerError> {
         let failed = |source| WorkerError::System { doing: "wait for the worker", source };
         let until = Instant::now() + END_MAX;
-        // The end of its line is its end: it holds the only other end.
+        // The worker holds the only other end of the channel, so the channel is closed when the worker exits.
         let mut line = [PollFd::new(&self.line, PollFlags::IN)];
         let tick = Timespec::try_from(END_MAX).unwrap_or_default();
         match poll(&mut line, Some(&tick)) {
@@ -158,10 +160,11 @@ impl Worker {
         Ok(false)
     }
 
-    /// Kills it, and waits until it is gone. Returns its end as an error.
+    /// Kills the worker unless it is exiting by itself, and waits until it is gone. Returns the reason for its end as
+    /// an error.
     fn kill(&mut self) -> Result<WorkerError, WorkerError> {
-        let failed = |source| WorkerError::System { doing: "end the worker", source };
-        // A worker that closed its channel is about to be gone by itself, for a reason that counts.
+        let failed = |source| WorkerError::System { doing: "stop the worker", source };
+        // A worker that closed its channel is about to exit by itself, and its exit status contains the actual reason.
         let ended = self.process.0.try_wait().map_err(failed)?;
         let status = match ended {
             Some(status) => status,

@@ -134,12 +134,12 @@ fn a_command_that_is_none_is_refused() {
         let command: Vec<_> = words.iter().map(|word| OsString::from_vec(word.to_vec())).collect();
         place.refusal(&place.policy(), &command)
     };
-    says(&refusal(&[]), "there is no command to run");
-    says(&refusal(&[b""]), "a command is given by its absolute path");
-    says(&refusal(&[b"touch"]), "cannot run `touch`: a command is given by its absolute path");
+    says(&refusal(&[]), "no command was given");
+    says(&refusal(&[b""]), "the path of the program must be absolute");
+    says(&refusal(&[b"touch"]), "cannot run `touch`: the path of the program must be absolute");
     says(&refusal(&[b"./touch"]), "cannot run `./touch`");
-    says(&refusal(&[b"/usr/bin/touch", b"a\0b"]), "the command holds a NUL byte");
-    says(&refusal(&[b"/usr/bin/to\0uch"]), "the command holds a NUL byte");
+    says(&refusal(&[b"/usr/bin/touch", b"a\0b"]), "the command contains a NUL byte");
+    says(&refusal(&[b"/usr/bin/to\0uch"]), "the command contains a NUL byte");
     says(&refusal(&[b"/usr/bin/no-such-program"]), "could not execute `/usr/bin/no-such-program`");
     says(&refusal(&[b"/usr/bin"]), "could not execute `/usr/bin`");
 }
@@ -156,7 +156,7 @@ fn a_file_that_is_no_program_is_refused() {
     // A path that exists but is not declared.
     let policy = SandboxPolicy { exec: Vec::new(), ..place.policy() };
     let script = place.program("script", "#!/bin/sh\ntouch marker\n", 0o755);
-    says(&place.refusal(&policy, &[script]), "not among what the policy lets it execute");
+    says(&place.refusal(&policy, &[script]), "the policy does not allow executing it");
 }
 
 /// FE-16: no shell is started, even if the kernel takes a file for no program.
@@ -165,8 +165,11 @@ fn a_text_without_an_interpreter_is_refused_and_not_given_to_a_shell() {
     let place = Place::new();
     let refusal = |program: OsString| place.refusal(&place.policy(), &[program]);
     let text = place.program("text", "/usr/bin/touch marker\n", 0o755);
-    says(&refusal(text), "it is no program for this machine, and no script with a first line `#!`");
-    says(&refusal(place.program("empty", "", 0o755)), "it is no program for this machine");
+    says(
+        &refusal(text),
+        "it is neither a program for this machine nor a script that starts with `#!`",
+    );
+    says(&refusal(place.program("empty", "", 0o755)), "it is neither a program for this machine");
 }
 
 /// FE-16
@@ -182,7 +185,7 @@ fn a_program_for_another_machine_is_refused_and_not_given_to_a_shell() {
     (header[16], header[18], header[20], header[52]) = (2, SPARC, 1, 64);
     let program = place.program("foreign", header, 0o755);
     let refusal = place.refusal(&place.policy(), &[program]);
-    says(&refusal, "it is no program for this machine");
+    says(&refusal, "it is neither a program for this machine");
 }
 
 /// AA-10
@@ -192,15 +195,15 @@ fn a_policy_that_contradicts_itself_is_refused() {
     let (work, git) = (place.path("."), place.path(".git"));
     let work = work.components().collect::<PathBuf>();
     let refusal = place.policy_refusal(|policy| policy.deny_write.push(work));
-    says(&refusal, "may be written, and is or lies in what is in `deny_write`");
+    says(&refusal, "is writable, but is also in `deny_write` or below a path in it");
     let refusal = place.policy_refusal(|policy| policy.deny_write.push("/usr/lib".into()));
-    says(&refusal, "`/usr/lib` in `deny_write` is not below anything in `write`");
+    says(&refusal, "`/usr/lib` in `deny_write` is not below any path in `write`");
     let inner = place.path(".git/inner");
     let refusal = place.policy_refusal(|policy| {
         policy.deny_write.push(git.clone());
         policy.write.push(inner);
     });
-    says(&refusal, "may be written, and is or lies in what is in `deny_write`");
+    says(&refusal, "is writable, but is also in `deny_write` or below a path in it");
     let refusal = place.policy_refusal(|policy| {
         policy.scratch = Some(1 << 20);
         policy.view = Some(View {
@@ -223,7 +226,7 @@ fn a_policy_that_contradicts_itself_is_refused() {
             max: 1 << 20,
         });
     });
-    says(&refusal, "lies in the directory whose changes are captured");
+    says(&refusal, "overlaps the view, which is writable already");
 }
 
 /// FE-12
@@ -236,12 +239,15 @@ fn a_limit_of_nothing_or_of_everything_is_refused() {
             let refusal = place.policy_refusal(|policy| {
                 policy.limits = Limits::default().with(resource, max, Enforcement::Polled);
             });
-            says(&refusal, &format!("the limit of {resource} is {max}, which is not from {least}"));
+            says(
+                &refusal,
+                &format!("the limit on {resource} is {max}, but must be between {least}"),
+            );
         }
     }
     for scratch in [0, 1, u64::MAX] {
         let refusal = place.policy_refusal(|policy| policy.scratch = Some(scratch));
-        says(&refusal, &format!("`scratch` is {scratch} bytes, which is not from"));
+        says(&refusal, &format!("`scratch` is {scratch} bytes, but must be between"));
     }
 }
 
@@ -259,9 +265,9 @@ fn a_path_that_cannot_be_meant_is_refused() {
     says(&refusal(b""), "is not an absolute path");
     says(&refusal(b"src"), "`src` in `read` is not an absolute path");
     says(&refusal(b"/"), "`/` in `read` allows everything");
-    says(&refusal(b"/usr/../etc"), "has a `.` or `..` in it");
-    says(&refusal(b"/usr/\0"), "`read` holds a NUL byte");
-    says(&refusal(b"/usr/\xff"), "is no UTF-8");
+    says(&refusal(b"/usr/../etc"), "contains a `.` or `..` component");
+    says(&refusal(b"/usr/\0"), "`read` contains a NUL byte");
+    says(&refusal(b"/usr/\xff"), "is not valid UTF-8");
     says(
         &place.policy_refusal(|policy| policy.cwd = "/etc".into()),
         "the working directory `/etc`",
@@ -272,10 +278,10 @@ fn a_path_that_cannot_be_meant_is_refused() {
     for name in ["", "A=B"] {
         let refusal =
             place.policy_refusal(|policy| drop(policy.env.insert(name.into(), "".into())));
-        says(&refusal, "is no name of a variable");
+        says(&refusal, "is not a valid name of an environment variable");
     }
     let refusal = place.policy_refusal(|policy| drop(policy.env.insert("A".into(), "a\0b".into())));
-    says(&refusal, "`env` holds a NUL byte");
+    says(&refusal, "`env` contains a NUL byte");
 }
 
 /// AA-10, FE-16
@@ -296,7 +302,7 @@ fn a_declared_path_that_is_missing_or_leads_through_a_link_is_refused() {
     says(&place.policy_refusal(|policy| policy.write.push(missing)), "could not open");
     for name in ["link/inner", "loop/inner"] {
         let refusal = place.policy_refusal(|policy| policy.write.push(place.path(name)));
-        says(&refusal, "it leads through a symbolic link; give the path behind it");
+        says(&refusal, "it leads through a symbolic link; use the resolved path instead");
     }
 }
 

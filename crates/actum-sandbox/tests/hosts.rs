@@ -78,7 +78,7 @@ fn directory() -> tempfile::TempDir {
 fn without_namespaces_a_command_runs_in_tier_l() {
     let ran = on_a_host_without(&NAMESPACES, libc::EPERM, || {
         let host = HostReport::probe(&helper());
-        assert_eq!(host.tier_n.clone().unwrap_err().step, "make namespaces");
+        assert_eq!(host.tier_n.clone().unwrap_err().step, "create namespaces");
         assert!(host.loopback.is_err() && host.overlay.is_err() && !host.namespace_pid_max);
         mark(&host, directory().path())
     });
@@ -118,7 +118,7 @@ fn without_either_nothing_is_started() {
     });
     let refused = ran.unwrap_err();
     assert!(
-        refused.starts_with("this host cannot hold the sandbox policy: no sandbox"),
+        refused.starts_with("this host cannot enforce the sandbox policy: no sandbox"),
         "{refused}"
     );
     assert!(!marked);
@@ -133,8 +133,8 @@ fn what_was_wrongly_taken_for_granted_starts_nothing() {
     let refused = on_a_host_without(&NAMESPACES, libc::EPERM, move || mark(&host, &path));
     assert_eq!(
         refused.unwrap_err(),
-        "the sandbox could not be made: could not make namespaces: Operation not permitted (os \
-         error 1); nothing was started"
+        "cannot set up the sandbox: could not create namespaces: Operation not permitted (os error 1); \
+         nothing was started"
     );
     assert!(!directory.path().join("ran").exists());
 }
@@ -213,7 +213,7 @@ fn a_kept_report_that_does_not_hold_any_more_is_made_anew_before_anything_is_ref
         // No less than was demanded is done, and the reason is that of this host.
         run(Tier::N).unwrap_err().to_string()
     });
-    assert!(ran.contains("tier N is demanded: could not make namespaces"), "{ran}");
+    assert!(ran.contains("tier N is required: could not create namespaces"), "{ran}");
     assert_eq!(again(Tier::L).unwrap(), Tier::N);
 }
 

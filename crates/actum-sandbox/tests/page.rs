@@ -26,7 +26,7 @@ fn host(is_root: bool) -> HostReport {
 }
 
 fn without_namespaces(host: HostReport) -> HostReport {
-    let missing = || Missing::of_host("make namespaces".to_owned(), "not here".to_owned());
+    let missing = || Missing::of_host("create namespaces".to_owned(), "not here".to_owned());
     HostReport { tier_n: Err(missing()), loopback: Err(missing()), overlay: Err(missing()), ..host }
 }
 

@@ -31,7 +31,7 @@ fn helper() -> Helper {
 fn host(tier: Tier) -> HostReport {
     static FOUND: OnceLock<HostReport> = OnceLock::new();
     let found = FOUND.get_or_init(|| HostReport::probe(&helper())).clone();
-    let missing = Missing::of_host("make namespaces".to_owned(), "this is a test".to_owned());
+    let missing = Missing::of_host("create namespaces".to_owned(), "this is a test".to_owned());
     match tier {
         Tier::N => found,
         Tier::L => HostReport { tier_n: Err(missing), ..found },

@@ -151,8 +151,8 @@ fn a_command_cannot_mount_nor_make_namespaces_nor_write_what_it_may_read() {
 #[test]
 fn what_cannot_be_run_is_an_error_and_no_outcome() {
     let error = |command: &[&str]| run(&policy(), command).unwrap_err().to_string();
-    assert!(error(&[]).starts_with("there is no command to run"));
-    assert!(error(&["true"]).contains("a command is given by its absolute path"));
+    assert!(error(&[]).starts_with("no command was given"));
+    assert!(error(&["true"]).contains("the path of the program must be absolute"));
     assert!(
         error(&["/usr/bin/no-such-program"]).contains("cannot run the command: could not execute")
     );

@@ -1,4 +1,5 @@
-//! Compares the tables before and after a step, in a locked engine of its own that has both databases attached.
+//! Compares the tables of a database before and after a step. The comparison runs in a separate, locked engine to which
+//! both versions of the database are attached.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,40 +14,40 @@ use crate::job::Job;
 use crate::lockdown::{Access, quoted, settings};
 use crate::message::on_one_line;
 
-/// Time for all comparisons of a step.
+/// Maximum time for all comparisons of a step.
 const TIME_MAX: Duration = Duration::from_secs(10);
-/// Rows of a table before and after, together.
+/// Maximum number of rows of a table that are compared, counting the rows before and after.
 const ROWS_MAX: u64 = 5_000_000;
-/// Rows that are shown, of all tables together.
+/// Maximum number of differing rows that are shown, over all tables.
 const SHOWN_ROWS_MAX: usize = 20;
-/// Columns of a row that are read.
+/// Maximum number of columns of a row that are read.
 const READ_COLUMNS_MAX: usize = 100;
-/// Columns of a row that are shown.
+/// Maximum number of columns of a row that are shown.
 const SHOWN_COLUMNS_MAX: usize = 32;
-/// Tables that are listed.
+/// Maximum number of differing tables that are listed.
 const TABLES_MAX: usize = 200;
-/// Views and indexes that are listed.
+/// Maximum number of added and removed views and indexes that are listed.
 const OBJECTS_MAX: usize = 200;
-/// Columns that are listed as added, removed or of another type.
+/// Maximum number of columns of a table that are listed as added. Equal limits apply to removed and retyped columns.
 const LISTED_COLUMNS_MAX: usize = 100;
 
 type Result<T> = std::result::Result<T, String>;
 
-/// Copy of the database before the step, with its write-ahead log, in a directory beside it.
+/// Copy of the database and its write-ahead log before the step. It is stored in a new directory next to the database.
 pub(crate) struct Before {
     directory: PathBuf,
-    /// Copy; `None` of a database that is made.
+    /// Path of the copy, or `None` if the step creates the database.
     database: Option<PathBuf>,
 }
 
-/// Database on one side of the comparison.
+/// Side of the comparison: the database before or after the step.
 #[derive(Clone, Copy)]
 enum Side {
     Old,
     New,
 }
 
-/// Table on one side.
+/// Columns, primary key and row count of a table on one side.
 struct Table {
     columns: Vec<Column>,
     key: Vec<String>,
@@ -56,7 +57,7 @@ struct Table {
 type Tables = BTreeMap<(String, String), Table>;
 
 impl Before {
-    /// Copies the database before the first statement.
+    /// Copies the database before the first statement runs.
     pub(crate) fn keep(job: &Job) -> std::io::Result<Self> {
         let directory = job.database.with_file_name("actum-before");
         std::fs::create_dir(&directory)?;
@@ -72,13 +73,14 @@ impl Before {
         Ok(Self { directory, database: Some(copy) })
     }
 
-    /// Compares it with the database after the last statement, until half of the time that is left is over.
+    /// Compares the copy with the database after the last statement, and then removes the copy. The comparison may take
+    /// at most half of the time that is left until `end`, and never more than [`TIME_MAX`].
     pub(crate) fn compare(self, duckdb: &DuckDb, job: &Job, end: Instant) -> Result<Comparison> {
         let left = end.saturating_duration_since(Instant::now()) / 2;
         let deadline = Instant::now() + left.min(TIME_MAX);
         let compared = compare(duckdb, job, (self.database.as_deref(), deadline));
         let removed = std::fs::remove_dir_all(&self.directory);
-        removed.map_err(|error| format!("the copy cannot be removed: {error}"))?;
+        removed.map_err(|error| format!("failed to remove the copy of the database: {error}"))?;
         compared
     }
 }
@@ -126,7 +128,7 @@ fn compare(
     let mut rows_left = SHOWN_ROWS_MAX;
     let mut tables_left = differences.len();
     for (pair, difference) in &mut differences {
-        // Each table gets an equal part of what those before it left.
+        // Each table may show an equal share of the rows that the tables before it left.
         let count = rows_left.div_ceil(tables_left.max(1));
         tables_left = tables_left.saturating_sub(1);
         pair.show(difference, count, deadline);
@@ -150,7 +152,7 @@ impl Side {
     }
 }
 
-/// Reads names, columns, primary keys and row counts of all tables.
+/// Reads the names, columns, primary keys and row counts of all tables.
 fn tables(connection: &Connection<'_>, side: Side) -> Result<Tables> {
     let database = side.name();
     let of = format!("database_name = '{database}' AND NOT internal");
@@ -188,7 +190,7 @@ fn tables(connection: &Connection<'_>, side: Side) -> Result<Tables> {
     Ok(tables)
 }
 
-/// Finds the views and indexes that only one side has.
+/// Finds the views and indexes that exist on only one side.
 fn object_differences(connection: &Connection<'_>) -> Result<Vec<ObjectDifference>> {
     let (old, new) = (objects(connection, Side::Old)?, objects(connection, Side::New)?);
     let differences = old.symmetric_difference(&new).map(|object| {
@@ -206,7 +208,7 @@ fn object_differences(connection: &Connection<'_>) -> Result<Vec<ObjectDifferenc
     Ok(differences.collect())
 }
 
-/// Reads kinds, schemas and names of views and indexes.
+/// Reads the kinds, schemas and names of all views and indexes.
 fn objects(
     connection: &Connection<'_>,
     side: Side,
@@ -235,7 +237,7 @@ fn identifier(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
-/// A table before and after.
+/// Table before and after the step. One of the two can be missing.
 struct Pair<'c> {
     connection: &'c Connection<'c>,
     name: &'c (String, String),
@@ -244,7 +246,7 @@ struct Pair<'c> {
 }
 
 impl Pair<'_> {
-    /// Compares columns and rows; counts the rows that differ.
+    /// Compares the columns of the table, and counts the rows that differ.
     fn difference(&self, deadline: Instant) -> TableDifference {
         let (old, new) = (columns(self.old), columns(self.new));
         let lacks = |columns: &[Column], name: &str| !columns.iter().any(|it| it.name == name);
@@ -275,7 +277,7 @@ impl Pair<'_> {
         }
     }
 
-    /// Counts the rows that differ.
+    /// Returns the number of rows that differ.
     fn count(&self, deadline: Instant) -> Result<u64> {
         let (Some(old), Some(new)) = (self.old, self.new) else {
             return Ok(self.old.or(self.new).map_or(0, |table| table.rows));
@@ -283,7 +285,7 @@ impl Pair<'_> {
         let rows = old.rows.saturating_add(new.rows);
         if rows > ROWS_MAX {
             let message = format!(
-                "{rows} rows before and after are too many to compare; at most {ROWS_MAX} are"
+                "{rows} rows before and after exceed the limit of {ROWS_MAX} for a comparison"
             );
             return Err(message);
         }
@@ -298,16 +300,16 @@ impl Pair<'_> {
         };
         let rows = self.read(&text, deadline)?;
         let count = rows.first().and_then(|row| row.first()?.as_ref()?.parse().ok());
-        count.ok_or_else(|| "DuckDB gave no count".to_owned())
+        count.ok_or_else(|| "DuckDB returned no row count".to_owned())
     }
 
-    /// Reads the first rows that differ.
+    /// Adds at most `count` differing rows to `difference`.
     fn show(&self, difference: &mut TableDifference, count: usize, deadline: Instant) {
         if count == 0 || difference.rows_changed.is_none_or(|rows| rows == 0) {
             return;
         }
         if let Err(why) = self.try_show(difference, count, deadline) {
-            difference.not_compared = Some(format!("the rows cannot be shown: {why}"));
+            difference.not_compared = Some(format!("failed to read the rows: {why}"));
         }
     }
 
@@ -425,7 +427,7 @@ impl Pair<'_> {
         place(side, (schema, name))
     }
 
-    /// Returns the primary key, if both tables have the same one.
+    /// Returns the primary key if both tables have an equal one, including its column types.
     fn key(&self, old: &Table, new: &Table) -> Option<Vec<String>> {
         let kind = |table: &Table, name: &String| {
             table.columns.iter().find(|it| it.name == *name).map(|it| it.kind.clone())
@@ -436,14 +438,15 @@ impl Pair<'_> {
         is_same.then(|| new.key.clone())
     }
 
-    /// Columns after, then those that only the table before had.
+    /// Returns the columns after the step, followed by those that existed only before it.
     fn all_columns(&self) -> Vec<Column> {
         let (old, new) = (columns(self.old), columns(self.new));
         let gone = old.iter().filter(|column| !new.iter().any(|it| it.name == column.name));
         new.iter().chain(gone).cloned().collect()
     }
 
-    /// Returns the rows that differ, `o` before and `n` after, joined by the primary key.
+    /// Returns an SQL clause for the rows that differ. It joins the old rows `o` and the new rows `n` by the primary
+    /// key.
     fn joined(&self, key: &[String]) -> String {
         let (old, new) = (columns(self.old), columns(self.new));
         let on = key.iter().map(|name| {
@@ -474,7 +477,8 @@ impl Pair<'_> {
         format!("{old} AS o FULL OUTER JOIN {new} AS n ON {on} WHERE {differs}")
     }
 
-    /// Returns the rows that only one side has, as often as it has more of them.
+    /// Returns one query for the removed rows and one for the added rows of a table without a common primary key. A
+    /// duplicate row counts as often as one side has more copies of it than the other.
     fn gone_and_come(&self) -> [String; 2] {
         let (old, new) = (columns(self.old), columns(self.new));
         let select = |side: Side, own: &[Column], other: &[Column]| {
@@ -499,13 +503,14 @@ impl Pair<'_> {
         [format!("{old} EXCEPT ALL {new}"), format!("{new} EXCEPT ALL {old}")]
     }
 
-    /// Runs a query of our own until the deadline; all its columns are texts.
+    /// Runs one of the comparison's own queries, whose columns must all be of type `VARCHAR`. Returns an error after
+    /// the deadline.
     fn read(&self, text: &str, deadline: Instant) -> Result<Vec<Vec<Cell>>> {
         let read = || self.connection.extract(text)?.prepare(0)?.execute()?.rows();
         let rows = self.connection.until(deadline, read)?;
         match Instant::now() < deadline {
             true => rows.map_err(|why| on_one_line(&why)),
-            false => Err("comparing it took too long".to_owned()),
+            false => Err("the comparison exceeded its time limit".to_owned()),
         }
     }
 }
@@ -514,7 +519,7 @@ fn columns(table: Option<&Table>) -> &[Column] {
     table.map_or(&[], |table| &table.columns)
 }
 
-/// Takes a row apart: its mark, and the cells before and after.
+/// Splits a row of a query result into its mark and the cells before and after.
 fn of_row(row: &[Cell], columns: usize) -> RowDifference {
     let (mark, cells) = row.split_first().unwrap_or((&None, &[]));
     let (old, new) = cells.split_at_checked(columns).unwrap_or((cells, &[]));

@@ -2,121 +2,124 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Differences between all tables before and after a step.
+/// Differences between all tables of a database before and after a step.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Comparison {
-    /// Tables that differ, by schema and name.
+    /// Tables that differ, sorted by schema and name.
     pub tables: Vec<TableDifference>,
-    /// Further tables that differ.
+    /// Number of further tables that differ.
     pub tables_left_out: u64,
-    /// Tables that are the same.
+    /// Number of tables that do not differ.
     pub unchanged: u64,
-    /// Changed, new and removed rows of all tables. Of a table that was not compared all rows count.
+    /// Number of changed, added and removed rows in all tables. If the rows of a table were not compared, all of them
+    /// count.
     pub rows_changed: u64,
-    /// Views and indexes that are new or removed, by kind, schema and name. Their definitions are not compared.
+    /// Views and indexes that were added or removed, sorted by kind, schema and name. Their definitions are not
+    /// compared.
     #[serde(default)]
     pub objects: Vec<ObjectDifference>,
-    /// Further views and indexes that are new or removed.
+    /// Number of further views and indexes that were added or removed.
     #[serde(default)]
     pub objects_left_out: u64,
 }
 
-/// View or index that only one side has.
+/// View or index that exists on only one side of the comparison.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ObjectDifference {
-    /// Kind, and the table of an index.
+    /// Kind of the object. For an index, it includes the name of the indexed table.
     pub kind: ObjectKind,
-    /// Schema.
+    /// Schema that contains the object.
     pub schema: String,
-    /// Name.
+    /// Name of the object within its schema.
     pub name: String,
-    /// Side that has it.
+    /// Whether the object was added or removed.
     pub change: ObjectChange,
 }
 
-/// Kind of an object that holds no rows of its own.
+/// Kind of a database object that has no rows of its own.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ObjectKind {
-    /// View.
+    /// View on other tables.
     View,
-    /// Index on this table.
+    /// Index on the table with this name.
     Index(String),
 }
 
-/// Side that has an object which the other side lacks.
+/// Direction of the change of a database object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ObjectChange {
-    /// The object exists after the step.
+    /// The object exists only after the step.
     Added,
-    /// The object existed before the step.
+    /// The object existed only before the step.
     Removed,
 }
 
-/// Differences of a table.
+/// Differences between a table before and after a step.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TableDifference {
-    /// Schema.
+    /// Schema that contains the table.
     pub schema: String,
-    /// Name.
+    /// Name of the table within its schema.
     pub name: String,
-    /// Number of rows before; `None` if there was no such table.
+    /// Number of rows before the step, or `None` if the table did not exist.
     pub rows_before: Option<u64>,
-    /// Number of rows after; `None` if there is no such table.
+    /// Number of rows after the step, or `None` if the table no longer exists.
     pub rows_after: Option<u64>,
-    /// Columns that only the table after has.
+    /// Columns that exist only after the step.
     pub columns_added: Vec<Column>,
-    /// Columns that only the table before had.
+    /// Columns that existed only before the step.
     pub columns_removed: Vec<Column>,
-    /// Columns of another type: the column after, and its type before.
+    /// Columns whose type changed, each with its type before the step.
     pub columns_retyped: Vec<(Column, String)>,
-    /// Changed, new and removed rows; `None` if they were not compared.
+    /// Number of changed, added and removed rows, or `None` if the rows were not compared.
     pub rows_changed: Option<u64>,
-    /// Reason why the rows were not compared, as a sentence.
+    /// Reason why the rows were not compared or cannot be shown, as a sentence.
     pub not_compared: Option<String>,
-    /// Columns of the rows that are shown: first those of the primary key, then those that differ in any of the rows.
+    /// Columns of the shown rows. The primary key comes first, followed by the columns that differ in any of these
+    /// rows.
     pub columns: Vec<Column>,
-    /// Number of those that are in the primary key; 0 if the rows were compared as a whole.
+    /// Number of primary key columns at the start of `columns`, or 0 if the rows were not matched by a key.
     pub key_columns: u64,
-    /// Columns that are not shown.
+    /// Number of columns that are not shown.
     pub columns_left_out: u64,
     /// First rows that differ.
     pub rows: Vec<RowDifference>,
 }
 
-/// Column of a table.
+/// Name and type of a table column.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Column {
-    /// Name.
+    /// Name of the column.
     pub name: String,
-    /// Type, as DuckDB writes it.
+    /// Type of the column, as DuckDB writes it.
     pub kind: String,
 }
 
-/// Row before and after: a removed one has no `new`, a new one no `old`.
+/// Row before and after a step. A removed row has no `new` values, and an added row has no `old` values.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RowDifference {
-    /// Row before, a value for each column.
+    /// Values before the step, one for each shown column.
     pub old: Option<Vec<Cell>>,
-    /// Row after.
+    /// Values after the step, one for each shown column.
     pub new: Option<Vec<Cell>>,
 }
 
-/// Value as DuckDB writes it, from outside: escape it on its way to a screen. `None` is `NULL`. A text of
-/// [`CELL_CHARACTERS_MAX`] characters that ends with `…` was cut.
+/// Value as DuckDB formats it, or `None` for `NULL`. It is untrusted and must be escaped before it is printed to a
+/// terminal. If it has [`CELL_CHARACTERS_MAX`] characters and ends with `…`, it was truncated.
 pub type Cell = Option<String>;
 
-/// Characters of a value that are shown, at most.
+/// Maximum number of characters of a value that are shown.
 pub const CELL_CHARACTERS_MAX: usize = 120;
 
 impl TableDifference {
-    /// Returns true if nothing differs.
+    /// Returns whether the table is equal before and after the step.
     pub(crate) fn is_none(&self) -> bool {
         self.rows_before == self.rows_after
             && self.rows_changed == Some(0)
@@ -125,7 +128,7 @@ impl TableDifference {
             && self.columns_retyped.is_empty()
     }
 
-    /// Rows that count as changed: all of them if they were not compared.
+    /// Returns the number of rows that count as changed, which is all of them if the rows were not compared.
     pub(crate) fn rows_counted(&self) -> u64 {
         let all = self.rows_before.max(self.rows_after);
         self.rows_changed.or(all).unwrap_or(0)

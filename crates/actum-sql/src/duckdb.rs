@@ -1,4 +1,5 @@
-//! The C interface of DuckDB (`duckdb.h`), loaded from a file. Nothing else in this crate is `unsafe`.
+//! Bindings to the C API of DuckDB (`duckdb.h`), which is loaded from a file. This is the only module of the crate with
+//! `unsafe` code.
 #![allow(unsafe_code, reason = "each block says why it is sound")]
 
 use std::ffi::{CStr, CString, NulError, OsStr, c_char, c_int, c_void};
@@ -20,7 +21,7 @@ const CHANGED_ROWS: c_int = 1;
 /// `DUCKDB_RESULT_TYPE_QUERY_RESULT`
 const QUERY_RESULT: c_int = 3;
 
-/// Time between two interrupts of a statement that continues.
+/// Interval at which a statement that continues after its deadline is interrupted again.
 const INTERVAL: Duration = Duration::from_millis(50);
 
 type Handle = *mut c_void;
@@ -55,26 +56,26 @@ struct Decimal {
 #[repr(C)]
 struct RawString([u64; 2]);
 
-/// Declares the functions that are used, and reads them from the library.
+/// Declares the C functions that this module uses, and generates the code that loads them from the library.
 macro_rules! functions {
     ($($name:ident($($of:ty),*) $(-> $gives:ty)?;)*) => {
-        /// Functions of the library.
+        /// Functions of the DuckDB library, named without their prefix `duckdb_`.
         struct Functions {
             $($name: unsafe extern "C" fn($($of),*) $(-> $gives)?,)*
         }
 
         impl Functions {
-            /// Finds all functions.
+            /// Looks up every function in the library.
             ///
             /// # Safety
-            /// The library has to be DuckDB, whose functions have these types (`duckdb.h`).
+            /// The library must be DuckDB, and its functions must have the types declared here (`duckdb.h`).
             unsafe fn find(loaded: &Loaded) -> Result<Self, String> {
-                // SAFETY: as the caller promises.
+                // SAFETY: guaranteed by the caller.
                 unsafe {
                     Ok(Self {
                         $($name: *loaded.get(concat!("duckdb_", stringify!($name), "\0").as_bytes()).map_err(|_| {
                             let name = concat!("duckdb_", stringify!($name));
-                            format!("it has no function `{name}`: it is no DuckDB, or an older one")
+                            format!("the file is not DuckDB or is too old: it has no function `{name}`")
                         })?,)*
                     })
                 }
@@ -127,39 +128,39 @@ functions! {
     string_t_data(*mut RawString) -> *const c_char;
 }
 
-/// A loaded library. It stays loaded until the process ends.
+/// Loaded DuckDB library.
 pub(crate) struct DuckDb {
     functions: Functions,
-    /// Library, held so that the functions stay in memory.
+    /// Handle that keeps the library, and therefore its functions, in memory.
     _loaded: Loaded,
 }
 
-/// An open database.
+/// Open database.
 pub(crate) struct Database<'d> {
     duckdb: &'d DuckDb,
     handle: Handle,
 }
 
-/// A connection.
+/// Connection to an open database.
 pub(crate) struct Connection<'d> {
     database: &'d Database<'d>,
     handle: Handle,
 }
 
-/// The statements of a text.
+/// Parsed statements of a query.
 pub(crate) struct Statements<'c> {
     connection: &'c Connection<'c>,
     handle: Handle,
     count: usize,
 }
 
-/// A statement that is bound to the content of the database.
+/// Prepared statement, which is bound to the content of the database.
 pub(crate) struct Prepared<'s> {
     connection: &'s Connection<'s>,
     handle: Handle,
 }
 
-/// The result of a statement, which may still be computed.
+/// Result of a statement. Its rows may not have been computed yet.
 pub(crate) struct Rows<'p> {
     connection: &'p Connection<'p>,
     raw: RawResult,
@@ -168,21 +169,21 @@ pub(crate) struct Rows<'p> {
 /// Copies a message of the library.
 ///
 /// # Safety
-/// `message` is null or a text that ends with NUL and does not change meanwhile.
+/// `message` must be null or point to a NUL-terminated string that does not change during the call.
 unsafe fn text(message: *const c_char) -> String {
     if message.is_null() {
-        return "DuckDB gives no reason".to_owned();
+        return "DuckDB gave no reason".to_owned();
     }
-    // SAFETY: as the caller promises.
+    // SAFETY: guaranteed by the caller.
     unsafe { CStr::from_ptr(message) }.to_string_lossy().into_owned()
 }
 
-/// Copies a value of a vector.
+/// Copies a string value of a vector.
 ///
 /// # Safety
-/// `value` is a `duckdb_string_t` that is alive.
+/// `value` must point to a live `duckdb_string_t`.
 unsafe fn value_text(f: &Functions, value: *mut RawString) -> String {
-    // SAFETY: as the caller promises; the bytes belong to the value.
+    // SAFETY: guaranteed by the caller. The bytes belong to the value, so they live as long as it does.
     unsafe {
         let length = usize::try_from((f.string_t_length)(value.read())).unwrap_or(0);
         let bytes = std::slice::from_raw_parts((f.string_t_data)(value).cast::<u8>(), length);
@@ -191,28 +192,28 @@ unsafe fn value_text(f: &Functions, value: *mut RawString) -> String {
 }
 
 fn no_nul(error: &NulError) -> String {
-    format!("it has a NUL byte at byte {}", error.nul_position())
+    format!("the text contains a NUL byte at offset {}", error.nul_position())
 }
 
 impl DuckDb {
-    /// Loads a library. The caller has compared its digest.
+    /// Loads the library at `path`. The caller must have verified its digest.
     pub(crate) fn load(path: &Path) -> Result<Self, String> {
-        // SAFETY: its initialisers run now. The file is one that the operator or the table of
-        // tested libraries names by its digest, and this process is confined and holds no secret.
+        // SAFETY: loading runs the initializers of the library. The operator's policy or the table of tested libraries
+        // identifies the file by its digest. This process is sandboxed and has no secrets.
         let loaded = unsafe { Loaded::open(Some(path), RTLD_LAZY | RTLD_LOCAL) };
         let loaded = loaded.map_err(|error| error.to_string())?;
-        // SAFETY: the digest says that it is DuckDB.
+        // SAFETY: the digest identifies the library as DuckDB.
         let functions = unsafe { Functions::find(&loaded) }?;
         Ok(Self { functions, _loaded: loaded })
     }
 
-    /// Returns the version, such as `v2.0.1`.
+    /// Returns the version of the library, such as `v2.0.1`.
     pub(crate) fn version(&self) -> String {
-        // SAFETY: the library returns a constant.
+        // SAFETY: the library returns a static string.
         unsafe { text((self.functions.library_version)()) }
     }
 
-    /// Opens a database under these settings.
+    /// Opens the database at `path` with the given settings.
     pub(crate) fn open(
         &self,
         path: &Path,
@@ -221,12 +222,11 @@ impl DuckDb {
         let f = &self.functions;
         let path = CString::new(OsStr::new(path).as_bytes()).map_err(|error| no_nul(&error))?;
         let mut config = null_mut();
-        // SAFETY: the pointers are to variables of this function, and each text lives through its
-        // call. The configuration is destroyed on each way out; a message is freed as `duckdb.h`
-        // says.
+        // SAFETY: the pointers are to local variables, and each string outlives the call that reads it. The
+        // configuration is destroyed on every path, and the message is freed as `duckdb.h` requires.
         unsafe {
             if (f.create_config)(&mut config) != SUCCESS {
-                return Err("DuckDB has no memory for its settings".to_owned());
+                return Err("DuckDB failed to allocate its configuration".to_owned());
             }
             for (name, value) in settings {
                 let pair = CString::new(*name).and_then(|name| Ok((name, CString::new(*value)?)));
@@ -235,7 +235,7 @@ impl DuckDb {
                 });
                 if !set {
                     (f.destroy_config)(&mut config);
-                    return Err(format!("DuckDB does not take the setting `{name}`"));
+                    return Err(format!("DuckDB rejected the setting `{name}`"));
                 }
             }
             let (mut handle, mut message) = (null_mut(), null_mut());
@@ -252,13 +252,13 @@ impl DuckDb {
 }
 
 impl Database<'_> {
-    /// Connects to it.
+    /// Opens a connection to the database.
     pub(crate) fn connect(&self) -> Result<Connection<'_>, String> {
         let mut handle = null_mut();
-        // SAFETY: the database is open, and `handle` is a variable.
+        // SAFETY: the database is open, and `handle` is a local variable.
         match unsafe { (self.duckdb.functions.connect)(self.handle, &mut handle) } {
             SUCCESS => Ok(Connection { database: self, handle }),
-            _ => Err("DuckDB refuses a connection".to_owned()),
+            _ => Err("DuckDB refused the connection".to_owned()),
         }
     }
 }
@@ -268,28 +268,28 @@ impl Connection<'_> {
         &self.database.duckdb.functions
     }
 
-    /// Runs a statement of our own; returns its rows.
+    /// Runs a single trusted statement, and returns the number of its rows.
     pub(crate) fn command(&self, text: &str) -> Result<u64, String> {
         self.extract(text)?.prepare(0)?.execute()?.count()
     }
 
-    /// Does work on this connection, and interrupts it if it takes longer than until then.
+    /// Runs `work`, and interrupts the statements of this connection once the deadline has passed.
     ///
     /// # Errors
-    /// If no thread can be started. The work is not begun then.
+    /// Returns an error if the thread for the interrupts cannot be started. In that case, `work` is not run.
     pub(crate) fn until<T>(
         &self,
         deadline: Instant,
         work: impl FnOnce() -> T,
     ) -> Result<T, String> {
-        /// A connection whose statements another thread may interrupt.
+        /// Connection whose statements another thread may interrupt.
         struct Interrupt(unsafe extern "C" fn(Handle), Handle);
-        // SAFETY: `duckdb_interrupt` may be called by any thread while the connection is open, and
-        // nothing else is called here.
+        // SAFETY: `duckdb_interrupt` may be called by any thread while the connection is open, and this type calls no
+        // other function.
         unsafe impl Send for Interrupt {}
         impl Interrupt {
             fn call(&self) {
-                // SAFETY: the scope of the thread ends before the connection is closed.
+                // SAFETY: the thread ends with its scope, which is before the connection is closed.
                 unsafe { (self.0)(self.1) }
             }
         }
@@ -298,27 +298,27 @@ impl Connection<'_> {
             let (done, ended) = channel::<()>();
             let watch = move || {
                 let mut left = deadline.saturating_duration_since(Instant::now());
-                // Work that begins after an interrupt resets it, so it is repeated.
+                // A statement that starts after an interrupt clears it, so the interrupt is repeated.
                 while ended.recv_timeout(left) == Err(RecvTimeoutError::Timeout) {
                     interrupt.call();
                     left = INTERVAL;
                 }
             };
             let started = Builder::new().spawn_scoped(scope, watch);
-            started.map_err(|error| format!("no thread can be started: {error}"))?;
+            started.map_err(|error| format!("failed to start a thread: {error}"))?;
             let result = work();
             drop(done);
             Ok(result)
         })
     }
 
-    /// Parses a text.
+    /// Parses a query into its statements.
     pub(crate) fn extract(&self, query: &str) -> Result<Statements<'_>, String> {
         let query = CString::new(query).map_err(|error| no_nul(&error))?;
         let mut handle = null_mut();
         let f = self.functions();
-        // SAFETY: connection and text live through the call. What was extracted is destroyed, here
-        // or on drop, also where there is nothing in it (`duckdb.h`).
+        // SAFETY: connection and query outlive the call. The extracted statements are destroyed on drop, even if their
+        // number is zero, as `duckdb.h` requires.
         unsafe {
             let count = (f.extract_statements)(self.handle, query.as_ptr(), &mut handle);
             let count = usize::try_from(count).unwrap_or(usize::MAX);
@@ -334,22 +334,22 @@ impl Connection<'_> {
 }
 
 impl Statements<'_> {
-    /// Number of statements.
+    /// Returns the number of statements.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
 
-    /// Binds a statement, by its index, to the present content of the database.
+    /// Prepares the statement with the given index, and binds it to the current content of the database.
     pub(crate) fn prepare(&self, index: usize) -> Result<Prepared<'_>, String> {
         let mut handle = null_mut();
         let (connection, f) = (self.connection, self.connection.functions());
         if index >= self.count {
-            return Err("there is no such statement".to_owned());
+            return Err("there is no statement with this index".to_owned());
         }
         let index = u64::try_from(index).unwrap_or(u64::MAX);
-        // SAFETY: the statement is one of those that were extracted, and they live as long as
-        // `self`. A prepared statement is destroyed also where it failed (`duckdb.h`), by the drop
-        // of `prepared`; its message is copied before.
+        // SAFETY: the index is valid, and the extracted statements live as long as `self`. A prepared statement must be
+        // destroyed even if preparing it failed (`duckdb.h`). Dropping `prepared` does that, after the message was
+        // copied.
         unsafe {
             let state =
                 (f.prepare_extracted_statement)(connection.handle, self.handle, index, &mut handle);
@@ -363,17 +363,18 @@ impl Statements<'_> {
 }
 
 impl Prepared<'_> {
-    /// Returns the number of its kind (`duckdb_statement_type`).
+    /// Returns the kind of the statement as a number (`duckdb_statement_type`).
     pub(crate) fn kind(&self) -> u32 {
-        // SAFETY: the statement was prepared with success.
+        // SAFETY: the statement was prepared successfully.
         let kind = unsafe { (self.connection.functions().prepared_statement_type)(self.handle) };
         u32::try_from(kind).unwrap_or(0)
     }
 
-    /// Returns the names of its parameters, in the order of their indexes, which begin at 1.
+    /// Returns the names of the statement's parameters, in the order of their indexes. The first index is 1, and a
+    /// parameter without a name is represented by its index.
     pub(crate) fn parameters(&self) -> Vec<String> {
         let f = self.connection.functions();
-        // SAFETY: the statement was prepared with success. A name is freed as `duckdb.h` says.
+        // SAFETY: the statement was prepared successfully, and each name is freed as `duckdb.h` requires.
         unsafe {
             let count = (f.nparams)(self.handle);
             let name = |index| {
@@ -389,11 +390,11 @@ impl Prepared<'_> {
         }
     }
 
-    /// Sets the parameter with this index to a value; returns whether DuckDB takes it.
+    /// Binds a value to the parameter with the given index, and returns whether DuckDB accepts it.
     pub(crate) fn bind(&self, index: usize, value: &Parameter) -> bool {
         let f = self.connection.functions();
         let Ok(index) = u64::try_from(index) else { return false };
-        // SAFETY: the statement was prepared with success; a text is copied during the call (`duckdb.h`).
+        // SAFETY: the statement was prepared successfully, and DuckDB copies a text during the call (`duckdb.h`).
         let state = unsafe {
             match value {
                 Parameter::Null => (f.bind_null)(self.handle, index),
@@ -419,7 +420,7 @@ impl Prepared<'_> {
         state == SUCCESS
     }
 
-    /// Starts it. Its rows are read from the result.
+    /// Starts the statement. Its rows must be read from the result.
     pub(crate) fn execute(&self) -> Result<Rows<'_>, String> {
         let raw = RawResult {
             deprecated: [0; 3],
@@ -428,8 +429,8 @@ impl Prepared<'_> {
         };
         let mut rows = Rows { connection: self.connection, raw };
         let f = self.connection.functions();
-        // SAFETY: the statement was prepared with success. The result is destroyed also where it
-        // failed (`duckdb.h`), by the drop of `rows`; its message is copied before.
+        // SAFETY: the statement was prepared successfully. Its result must be destroyed even if execution failed
+        // (`duckdb.h`). Dropping `rows` does that, after the message was copied.
         unsafe {
             match (f.execute_prepared_streaming)(self.handle, &mut rows.raw) {
                 SUCCESS => Ok(rows),
@@ -440,15 +441,15 @@ impl Prepared<'_> {
 }
 
 impl Rows<'_> {
-    /// Reads all rows, and returns their number: those of a query, or those that a statement changed.
+    /// Reads all rows, and returns the number of rows that a query returned or a statement changed.
     pub(crate) fn count(mut self) -> Result<u64, String> {
         let f = self.connection.functions();
-        // SAFETY: the result is one of a statement that was executed with success.
+        // SAFETY: the result belongs to a statement that was executed successfully.
         let kind = unsafe { (f.result_return_type)(self.raw) };
         let given = self.each_chunk(|_| {})?;
         Ok(match kind {
             CHANGED_ROWS => {
-                // SAFETY: as above.
+                // SAFETY: the result is still alive, because it is destroyed on drop.
                 unsafe { (f.rows_changed)(&mut self.raw) }
             }
             QUERY_RESULT => given,
@@ -456,14 +457,14 @@ impl Rows<'_> {
         })
     }
 
-    /// Reads all rows, whose columns all have to be of the type `VARCHAR`.
+    /// Reads and returns all rows. Every column must be of type `VARCHAR`.
     pub(crate) fn rows(mut self) -> Result<Vec<Vec<Option<String>>>, String> {
         let mut rows = Vec::new();
         let f = self.connection.functions();
         self.each_chunk(|chunk| {
-            // SAFETY: the chunk is alive during this call, and its columns are of
-            // `duckdb_string_t`, as the caller says, with as many values as it has rows. Each that
-            // is not NULL is read where it lies, and copied.
+            // SAFETY: the chunk is alive during this call. The caller guarantees that its columns consist of
+            // `duckdb_string_t`, with one value for each row. Each value that is not NULL is copied from its place in
+            // the vector.
             unsafe {
                 let size = usize::try_from((f.data_chunk_get_size)(chunk)).unwrap_or(0);
                 let first = rows.len();
@@ -483,14 +484,13 @@ impl Rows<'_> {
         Ok(rows)
     }
 
-    /// Computes and reads all chunks; returns the number of rows.
+    /// Computes all rows chunk by chunk, passes each chunk to `read`, and returns the number of rows.
     fn each_chunk(&mut self, mut read: impl FnMut(Handle)) -> Result<u64, String> {
         let f = self.connection.functions();
         let mut rows = 0u64;
         loop {
-            // SAFETY: the result is one of a statement that was executed with success; each chunk
-            // is destroyed after it was read. No chunk means the end, or an error, whose message
-            // the result holds.
+            // SAFETY: the result belongs to a statement that was executed successfully, and each chunk is destroyed
+            // after it was read. A null chunk means the end of the rows or an error, whose message is in the result.
             unsafe {
                 let mut chunk = (f.fetch_chunk)(self.raw);
                 if chunk.is_null() {
@@ -523,35 +523,35 @@ impl From<i128> for HugeInt {
 
 impl Drop for Database<'_> {
     fn drop(&mut self) {
-        // SAFETY: it is open, and no connection to it is left: they borrow it.
+        // SAFETY: the database is open, and no connection is left because connections borrow it.
         unsafe { (self.duckdb.functions.close)(&mut self.handle) }
     }
 }
 
 impl Drop for Connection<'_> {
     fn drop(&mut self) {
-        // SAFETY: it is connected, and nothing of it is left: all borrows it.
+        // SAFETY: the connection is open, and nothing that borrows it is left.
         unsafe { (self.functions().disconnect)(&mut self.handle) }
     }
 }
 
 impl Drop for Statements<'_> {
     fn drop(&mut self) {
-        // SAFETY: destroyed once; `duckdb.h` allows null.
+        // SAFETY: the statements are destroyed only once, and `duckdb.h` allows a null handle.
         unsafe { (self.connection.functions().destroy_extracted)(&mut self.handle) }
     }
 }
 
 impl Drop for Prepared<'_> {
     fn drop(&mut self) {
-        // SAFETY: destroyed once, after each result of it.
+        // SAFETY: the prepared statement is destroyed only once, after all of its results.
         unsafe { (self.connection.functions().destroy_prepare)(&mut self.handle) }
     }
 }
 
 impl Drop for Rows<'_> {
     fn drop(&mut self) {
-        // SAFETY: destroyed once.
+        // SAFETY: the result is destroyed only once.
         unsafe { (self.connection.functions().destroy_result)(&mut self.raw) }
     }
 }
@@ -560,7 +560,7 @@ impl Drop for Rows<'_> {
 mod tests {
     use super::*;
 
-    /// EX-11: a number of 128 bits is given to DuckDB in its two halves.
+    /// EX-11: a 128-bit number is passed to DuckDB as two halves.
     #[test]
     fn a_large_number_is_split_into_its_halves() {
         for (value, lower, upper) in

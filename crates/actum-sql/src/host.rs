@@ -1,4 +1,4 @@
-//! The host: starts the worker in its sandbox, and reads its answer.
+//! Host side of an SQL step, which starts the worker in its sandbox and reads its answer.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -22,70 +22,71 @@ use crate::library::Library;
 use crate::parameter::Parameter;
 use crate::worker::NAME;
 
-/// Limits of an SQL step.
+/// Resource limits of an SQL step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SqlLimits {
-    /// Time of the step.
+    /// Maximum duration of the step.
     pub time: Duration,
-    /// Memory of the engine, in bytes.
+    /// Maximum memory of the engine, in bytes.
     pub memory_bytes_max: u64,
-    /// Bytes that it may write beside the database while it does not have that memory.
+    /// Maximum number of bytes that the engine may spill to disk once its memory is full.
     pub spill_bytes_max: u64,
-    /// Size of the database after the step, in bytes.
+    /// Maximum size of the database after the step, in bytes.
     pub database_bytes_max: u64,
-    /// Threads.
+    /// Number of threads that the engine may use.
     pub threads: u32,
 }
 
-/// One SQL step.
+/// SQL step that a worker runs.
 #[derive(Debug)]
 pub struct Step<'s> {
-    /// Library.
+    /// DuckDB library to load.
     pub library: &'s Library,
-    /// Directory that only the worker reads or writes meanwhile. The copy of the database is in it.
+    /// Directory with the copy of the database. Only the worker accesses it during the step.
     pub directory: &'s Path,
-    /// Name of the database in the directory. DuckDB names its catalog after it.
+    /// Name of the database file in the directory. DuckDB derives the name of its catalog from it.
     pub database: &'s str,
-    /// Statements.
+    /// SQL text with one or more statements.
     pub query: &'s str,
-    /// Values of the named parameters.
+    /// Values of the named parameters of the query.
     pub parameters: &'s BTreeMap<String, Parameter>,
-    /// Name of the new file in the directory for the rows of the last statement, as Parquet.
+    /// Name of the Parquet file in the directory to which the rows of the last statement are written. The file must not
+    /// exist.
     pub save_results_to: Option<&'s str>,
-    /// True if the tables before and after are compared, in part of the time of the step.
+    /// Whether the tables before and after the step are compared, which takes part of its time.
     pub compares: bool,
-    /// Limits of the step.
+    /// Resource limits of the step.
     pub limits: SqlLimits,
 }
 
-/// Means to start workers: the maker of the sandbox, what it can confine here, and the program
-/// whose `main` calls [`crate::enter`].
+/// Requirements for starting a worker: the sandbox helper, the capabilities of this host, and the program whose `main`
+/// calls [`crate::enter`].
 pub type Host<'h> = (&'h Helper, &'h HostReport, &'h Path);
 
-/// A step that came to a report.
+/// Step whose worker returned a report.
 #[derive(Debug)]
 pub struct Ran {
-    /// Report of the worker.
+    /// Report of the worker on the statements.
     pub report: Report,
-    /// Usage of resources.
+    /// Resources that the worker used.
     pub usage: Usage,
-    /// Confinement that was in force.
+    /// Confinement that was in force for the worker.
     pub in_force: InForce,
 }
 
-/// Usage of a worker, and its confinement.
+/// Resource usage and confinement of a worker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measured {
-    /// Time from its start to its end, in milliseconds.
+    /// Time between the start and the end of the worker, in milliseconds.
     pub wall_milliseconds: u64,
-    /// Most memory that was seen, in bytes.
+    /// Highest memory usage that was observed, in bytes.
     pub peak_memory_bytes: u64,
-    /// Tier of the sandbox.
+    /// Sandbox tier in which the worker ran.
     pub tier: String,
-    /// Version of Landlock's interface; `None` if the host has none.
+    /// Version of the Landlock ABI, or `None` if the host does not support Landlock.
     pub landlock: Option<u32>,
-    /// True if it ran as root, without capabilities.
+    /// Whether the worker ran as root, without capabilities.
     pub is_root: bool,
 }
 
@@ -101,39 +102,39 @@ impl From<&Ran> for Measured {
     }
 }
 
-/// Reason why there is no report.
+/// Reason why a worker returned no report.
 #[derive(Debug, thiserror::Error)]
 pub enum SqlError {
-    /// The worker cannot be started: this host has no namespaces, or the system failed.
-    #[error("the SQL worker cannot be started: {0}")]
+    /// The worker could not be started because the host has no namespaces or the system reported an error.
+    #[error("failed to start the SQL worker: {0}")]
     Start(#[from] StartError),
-    /// The worker exceeded a limit.
-    #[error("the statements exceeded the limit of {resource}")]
+    /// The worker exceeded a resource limit.
+    #[error("the statements exceeded the limit for {resource}")]
     Limit {
-        /// The limit.
+        /// Resource whose limit was exceeded.
         resource: Resource,
     },
-    /// The caller asked for it to stop.
+    /// The caller cancelled the step.
     #[error("the statements were cancelled")]
     Cancelled,
-    /// The worker ended, or was ended, without an answer.
+    /// The worker exited or was killed before it sent a valid answer.
     #[error("the SQL worker ended without an answer{}", signal.map(|it| format!(" (signal {it})")).unwrap_or_default())]
     Ended {
-        /// Signal that ended it.
+        /// Signal that killed the worker, or `None` if it exited.
         signal: Option<i32>,
     },
-    /// The library cannot be loaded.
+    /// The DuckDB library could not be loaded.
     #[error("{message}")]
     Library {
-        /// Reason.
+        /// Reason why loading failed.
         message: String,
     },
-    /// The system failed.
+    /// A system call failed.
     #[error("cannot {doing}: {source}")]
     System {
-        /// Step.
+        /// Step that failed, as a verb phrase.
         doing: &'static str,
-        /// Error.
+        /// Error from the operating system.
         source: std::io::Error,
     },
 }
@@ -141,8 +142,8 @@ pub enum SqlError {
 /// Runs the statements of a step on its copy of the database.
 ///
 /// # Errors
-/// [`SqlError`]: the copy is of no use then. A statement that fails is no error here; it is in the
-/// report.
+/// Returns [`SqlError`] if there is no report, in which case the copy must be discarded. A failed statement is not an
+/// error here, because the report contains it.
 pub fn run(host: Host<'_>, step: &Step<'_>, stop: Option<&Stop>) -> Result<Ran, SqlError> {
     let job = Work::Step(Job {
         library: step.library.path().to_owned(),
@@ -151,7 +152,7 @@ pub fn run(host: Host<'_>, step: &Step<'_>, stop: Option<&Stop>) -> Result<Ran, 
         query: step.query.to_owned(),
         parameters: step.parameters.clone(),
         save_results_to: step.save_results_to.map(|name| step.directory.join(name)),
-        // DuckDB makes it if needed.
+        // DuckDB creates this directory if it needs one.
         spill: step.directory.join("actum-spill"),
         spill_bytes_max: step.limits.spill_bytes_max,
         memory_bytes_max: step.limits.memory_bytes_max,
@@ -165,12 +166,13 @@ pub fn run(host: Host<'_>, step: &Step<'_>, stop: Option<&Stop>) -> Result<Ran, 
     Ok(Ran { report, usage, in_force })
 }
 
-/// Loads a library in the sandbox, and returns the version that it names, such as `v2.0.1`.
+/// Loads a library in the sandbox and returns the version that it reports, such as `v2.0.1`.
 ///
 /// # Errors
-/// [`SqlError`], `Library` if it has another digest or is no DuckDB.
+/// Returns `SqlError::Library` if the digest of the library differs or the file is not DuckDB, and another [`SqlError`]
+/// if the worker returns no answer.
 pub fn version_of(host: Host<'_>, library: &Library) -> Result<String, SqlError> {
-    let system = |source| SqlError::System { doing: "make a directory", source };
+    let system = |source| SqlError::System { doing: "create a directory", source };
     let directory = tempfile::tempdir().map_err(system)?;
     let work = Work::Version { library: library.path().to_owned(), sha256: library.sha256() };
     let place = (directory.path(), library);
@@ -180,7 +182,7 @@ pub fn version_of(host: Host<'_>, library: &Library) -> Result<String, SqlError>
     answer.map_err(|message| SqlError::Library { message })
 }
 
-/// Limits of a worker that only loads the library.
+/// Limits of a worker that only loads the library to read its version.
 const VERSION_LIMITS: SqlLimits = SqlLimits {
     time: Duration::from_secs(10),
     memory_bytes_max: 0,
@@ -189,7 +191,7 @@ const VERSION_LIMITS: SqlLimits = SqlLimits {
     threads: 1,
 };
 
-/// Answer of a worker.
+/// Answer of a worker, with its resource usage and confinement.
 struct Answer {
     line: Vec<u8>,
     usage: Usage,
@@ -197,7 +199,7 @@ struct Answer {
     signal: Option<i32>,
 }
 
-/// Starts a worker, and waits for its answer.
+/// Starts a worker and waits for its answer.
 fn start(
     (helper, host, program): Host<'_>,
     work: &Work,
@@ -205,7 +207,7 @@ fn start(
     stop: Option<&Stop>,
 ) -> Result<Answer, SqlError> {
     let mut input = serde_json::to_vec(work)
-        .map_err(|error| SqlError::System { doing: "write the job", source: error.into() })?;
+        .map_err(|error| SqlError::System { doing: "serialize the job", source: error.into() })?;
     input.push(b'\n');
     let policy = policy(place, limits, (program, input));
     let command = [program.as_os_str().to_owned(), OsString::from(NAME)];
@@ -234,20 +236,20 @@ fn start(
     Ok(Answer { line: outcome.stdout, usage: outcome.usage, in_force: outcome.in_force, signal })
 }
 
-/// Paths in which the loader finds the libraries of the system; those that exist are readable.
+/// Paths at which the dynamic loader finds system libraries. The worker may read those that exist.
 const SYSTEM: [&str; 6] =
     ["/usr", "/lib", "/lib64", "/etc/ld.so.cache", "/nix/store", "/gnu/store"];
-/// Memory of the worker besides that of the engine, in bytes: the program and the library.
+/// Memory that the worker needs in addition to the engine, in bytes, for the program and the library.
 const WORKER_BYTES: u64 = 256 << 20;
-/// Size of an answer, in bytes.
+/// Maximum size of a worker's answer, in bytes.
 const ANSWER_BYTES_MAX: u64 = 8 << 20;
-/// Processes and threads besides those of the engine.
+/// Number of processes and threads that the worker needs in addition to the engine's threads.
 const OTHER_THREADS: u64 = 16;
-/// Larger files than this are written by no step, whatever its limits are.
+/// Maximum number of bytes that a step may write, as a multiple of the maximum database size.
 const WRITTEN_TIMES_MAX: u64 = 8;
 
-/// Confines the worker: it reads this program, the library and the libraries of the system, and
-/// writes its directory. It has no network and no environment.
+/// Returns the sandbox policy of a worker. The worker may read this program, the library and the system libraries, and
+/// write to its directory. It has no network access and an empty environment.
 fn policy(
     (directory, library): (&Path, &Library),
     limits: SqlLimits,
@@ -284,8 +286,7 @@ fn policy(
     }
 }
 
-/// Returns the interpreter of a program (ld.so(8)), which the kernel starts for it; `None` for one
-/// that needs none.
+/// Returns the interpreter that the kernel starts for a program (ld.so(8)), or `None` if the program names none.
 fn interpreter(program: &Path) -> Option<PathBuf> {
     let mut beginning = Vec::new();
     let file = std::fs::File::open(program).ok()?;
@@ -297,5 +298,5 @@ fn interpreter(program: &Path) -> Option<PathBuf> {
     std::fs::canonicalize(OsStr::from_bytes(named)).ok()
 }
 
-/// Part of a program in which its headers are, in bytes.
+/// Number of bytes at the start of a program that are searched for its ELF headers.
 const HEADERS_BYTES_MAX: u64 = 64 << 10;

@@ -1,4 +1,4 @@
-//! Installs the tested library: a person's act, which lets pip fetch one package and compares its digest.
+//! Installs the tested DuckDB library at a user's request. pip downloads a single package, whose digest is checked.
 
 use std::fs::DirBuilder;
 use std::io::Write;
@@ -14,61 +14,61 @@ use object::read::elf::{FileHeader, Sym};
 
 use crate::library::{TestedLibrary, digest};
 
-/// The library was installed.
+/// DuckDB library that is installed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Installed {
     /// Version of DuckDB.
     pub version: &'static str,
-    /// Path of the library.
+    /// Path of the library file.
     pub path: PathBuf,
-    /// Its SHA-256.
+    /// SHA-256 of the library file.
     pub sha256: Digest,
-    /// The library was present before, and nothing was done.
+    /// Whether the library was already installed, so that nothing was changed.
     pub was_there: bool,
 }
 
-/// Reason why the library was not installed. Nothing was changed then.
+/// Reason why the library was not installed. In that case, nothing was changed.
 #[derive(Debug, thiserror::Error)]
 pub enum InstallError {
-    /// None was tested for this processor.
-    #[error("no DuckDB library was tested on {processor}")]
+    /// No library was tested for this processor.
+    #[error("no DuckDB library was tested on {processor} processors")]
     Untested {
-        /// This processor.
+        /// Name of this processor architecture.
         processor: &'static str,
     },
-    /// pip failed.
+    /// pip failed to download the package.
     #[error("`{command}` failed: {output}")]
     Pip {
-        /// Command.
+        /// Abbreviated command line of pip.
         command: String,
-        /// End of its output.
+        /// Error output of pip.
         output: String,
     },
-    /// The package holds no library, or another one than was tested.
-    #[error("the package is not the one that was tested: {why}")]
+    /// The package contains no library, or a library other than the tested one.
+    #[error("the package differs from the tested one: {why}")]
     Package {
-        /// Description of the problem.
+        /// Description of the difference.
         why: String,
     },
-    /// The system failed.
+    /// The operating system reported an error.
     #[error("cannot {doing} `{}`: {source}", path.display())]
     System {
-        /// Step.
+        /// Step that failed, as a verb phrase.
         doing: &'static str,
-        /// File or directory.
+        /// File or directory that the step concerned.
         path: PathBuf,
-        /// Error.
+        /// Error from the operating system.
         source: std::io::Error,
     },
 }
 
-/// Python that the package is made for. No Python of this version has to be installed.
+/// Python version for which the package is built. This version need not be installed.
 const PYTHON: &str = "3.11";
 
-/// Installs the tested library below the home of actum, with pip as a child. `python` is the program that has pip.
+/// Installs the tested library in actum's home, using the pip of the program `python` for the download.
 ///
 /// # Errors
-/// [`InstallError`]
+/// Returns [`InstallError`] if the download fails, the library differs from the tested one, or it cannot be written.
 pub fn install(home: &Path, python: &Path) -> Result<Installed, InstallError> {
     let processor = std::env::consts::ARCH;
     let tested = TestedLibrary::for_this_processor().ok_or(InstallError::Untested { processor })?;
@@ -85,19 +85,19 @@ pub fn install(home: &Path, python: &Path) -> Result<Installed, InstallError> {
         move |source| InstallError::System { doing, path, source }
     };
     let made = DirBuilder::new().recursive(true).mode(0o700).create(&directory);
-    made.map_err(system("make", &directory))?;
+    made.map_err(system("create", &directory))?;
     let temporary =
-        tempfile::tempdir_in(&directory).map_err(system("make a directory in", &directory))?;
+        tempfile::tempdir_in(&directory).map_err(system("create a directory in", &directory))?;
     let package = fetch(tested, temporary.path(), python)?;
     let mut bytes = std::fs::read(&package).map_err(system("read", &package))?;
     weaken(&mut bytes).map_err(|why| InstallError::Package { why })?;
     let sha256 = Digest::of(&bytes);
     if sha256.to_string() != tested.sha256 {
-        let why = format!("the library would have the digest {sha256}");
+        let why = format!("its library has the SHA-256 {sha256}");
         return Err(InstallError::Package { why });
     }
     let mut file = tempfile::NamedTempFile::new_in(&directory)
-        .map_err(system("make a file in", &directory))?;
+        .map_err(system("create a file in", &directory))?;
     let written = file.write_all(&bytes).and_then(|()| file.as_file().sync_all());
     written.map_err(system("write", file.path()))?;
     let persisted = file.persist(&path).map_err(|error| error.error);
@@ -105,8 +105,8 @@ pub fn install(home: &Path, python: &Path) -> Result<Installed, InstallError> {
     Ok(Installed { version, path, sha256, was_there: false })
 }
 
-/// Lets pip fetch and unpack the package, which it compares with the digest; returns the path of
-/// the library in it.
+/// Downloads and unpacks the package with pip, which also verifies its digest. Returns the path of the library in the
+/// package.
 fn fetch(tested: &TestedLibrary, directory: &Path, python: &Path) -> Result<PathBuf, InstallError> {
     let system = |doing, path: &Path| {
         let path = path.to_owned();
@@ -138,18 +138,17 @@ fn fetch(tested: &TestedLibrary, directory: &Path, python: &Path) -> Result<Path
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         name.starts_with("_duckdb.") && name.ends_with(".so")
     });
-    library.ok_or_else(|| InstallError::Package { why: "it holds no library".to_owned() })
+    library.ok_or_else(|| InstallError::Package { why: "it contains no library".to_owned() })
 }
 
-/// Makes the symbols of Python weak. The library is one for Python, and needs nothing of it unless
-/// Python calls it. A missing weak symbol is null and does not keep the library from being loaded
-/// (elf(5)).
+/// Makes the undefined Python symbols of the library weak. The library is an extension module, but uses Python only
+/// when Python calls it. An unresolved weak symbol is null and does not prevent the library from being loaded (elf(5)).
 fn weaken(bytes: &mut [u8]) -> Result<(), String> {
     let size = size_of::<Sym64<Little>>();
     let mut weakened = Vec::new();
     {
         let bytes: &[u8] = bytes;
-        let wrong = |error: object::Error| format!("its library is no ELF file: {error}");
+        let wrong = |error: object::Error| format!("its library is not a valid ELF file: {error}");
         let header = FileHeader64::<Little>::parse(bytes).map_err(wrong)?;
         let endian = header.endian().map_err(wrong)?;
         let sections = header.sections(endian, bytes).map_err(wrong)?;
@@ -168,7 +167,7 @@ fn weaken(bytes: &mut [u8]) -> Result<(), String> {
     }
     for (at, symbol) in weakened {
         let place = bytes.get_mut(at..at + size);
-        place.ok_or("its library is cut off")?.copy_from_slice(bytes_of(&symbol));
+        place.ok_or("its library is truncated")?.copy_from_slice(bytes_of(&symbol));
     }
     Ok(())
 }

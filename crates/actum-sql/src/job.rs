@@ -1,4 +1,4 @@
-//! Job of the worker, and its answer.
+//! Job that the host sends to a worker, and the report that the worker sends back.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -10,146 +10,147 @@ use crate::comparison::Comparison;
 use crate::message::on_one_line;
 use crate::parameter::Parameter;
 
-/// Work of the worker, as it reads it from standard input.
+/// Work that a worker reads from standard input as JSON.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub(crate) enum Work {
-    /// Runs a step, and answers with a [`Report`].
+    /// Run an SQL step and answer with a [`Report`].
     Step(Job),
-    /// Loads a library, and answers with its version, or the reason why it cannot be loaded.
+    /// Load a library and answer with its version, or with the reason why it cannot be loaded.
     Version {
-        /// DuckDB library.
+        /// Path of the DuckDB library.
         library: PathBuf,
-        /// SHA-256 that it must have.
+        /// Expected SHA-256 of the library.
         sha256: Digest,
     },
 }
 
-/// One SQL step.
+/// SQL step with everything that the worker needs to run it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Job {
-    /// DuckDB library.
+    /// Path of the DuckDB library.
     pub(crate) library: PathBuf,
-    /// SHA-256 that the library must have.
+    /// Expected SHA-256 of the library.
     pub(crate) library_sha256: Digest,
     /// Private copy of the database.
     pub(crate) database: PathBuf,
-    /// Statements.
+    /// SQL text with one or more statements.
     pub(crate) query: String,
-    /// Values of the named parameters.
+    /// Values of the named parameters of the query.
     pub(crate) parameters: BTreeMap<String, Parameter>,
-    /// New file for the rows of the last statement, as Parquet.
+    /// New Parquet file for the rows of the last statement.
     pub(crate) save_results_to: Option<PathBuf>,
-    /// Directory for data that does not fit into memory.
+    /// Directory to which the engine spills data that does not fit into memory.
     pub(crate) spill: PathBuf,
-    /// Size of that directory, in bytes, at most.
+    /// Maximum size of the spill directory, in bytes.
     pub(crate) spill_bytes_max: u64,
-    /// Memory of the engine, in bytes, at most.
+    /// Maximum memory of the engine, in bytes.
     pub(crate) memory_bytes_max: u64,
-    /// Threads, at most.
+    /// Maximum number of threads of the engine.
     pub(crate) threads: u32,
-    /// Time of the step, in milliseconds, after which the host ends it.
+    /// Time limit of the step, in milliseconds. The host kills the worker when it is exceeded.
     pub(crate) time_milliseconds: u64,
-    /// True if the tables before and after are compared.
+    /// Whether the tables before and after the step are compared.
     pub(crate) compares: bool,
 }
 
-/// Answer of the worker.
+/// Report of a worker on an SQL step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum Report {
-    /// All statements ran; the copy of the database is their result, in one file.
+    /// All statements were executed, and the copy of the database contains their result in a single file.
     Done(Done),
-    /// A statement or the set-up failed; the copy is of no use.
+    /// A statement or the preparation failed, so the copy of the database must be discarded.
     Failed(Failure),
 }
 
-/// Result of the statements.
+/// Result of a step whose statements were all executed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Done {
-    /// Version of the library, from the library itself.
+    /// Version of DuckDB, as the library reports it.
     pub version: String,
-    /// The statements, in their order.
+    /// Executed statements, in order.
     pub statements: Vec<RanStatement>,
-    /// Tables that were read after the last statement.
+    /// Number of tables that were read back after the last statement.
     pub tables: u64,
-    /// Rows in them.
+    /// Total number of rows in these tables.
     pub rows: u64,
-    /// Differences between the tables before and after, if they were compared.
+    /// Comparison of the tables before and after the step, if it was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparison: Option<Compared>,
 }
 
-/// Differences between the tables before and after, or the reason why they are not known, as a sentence.
+/// Result of comparing the tables before and after a step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum Compared {
-    /// Differences.
+    /// The tables were compared, with these differences.
     Differences(Comparison),
-    /// The tables could not be compared.
+    /// The tables could not be compared, for the reason stated by this sentence.
     Unknown(String),
 }
 
-/// A statement that ran.
+/// Statement that was executed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RanStatement {
-    /// Its kind, such as `UPDATE`.
+    /// Kind of the statement, such as `UPDATE`.
     pub kind: String,
-    /// Rows that it changed; of a query the rows that it gave.
+    /// Number of rows that the statement changed or, for a query, returned.
     pub rows: u64,
 }
 
-/// Reason why a step failed.
+/// Failure of an SQL step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Failure {
     /// Kind of the failure.
     pub problem: Problem,
-    /// Number of the statement, counted from 1; `None` if it is not about one.
+    /// Number of the statement that failed, starting at 1, or `None` if the failure does not concern a single
+    /// statement.
     pub statement: Option<u64>,
-    /// Message; of DuckDB, in its words.
+    /// Error message on one line. If it comes from DuckDB, it keeps DuckDB's wording.
     pub message: String,
 }
 
-/// Kind of a failure.
+/// Kind of failure of an SQL step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Problem {
-    /// The library cannot be loaded, or is another file than it was.
+    /// The DuckDB library cannot be loaded, or its digest has changed.
     Library,
     /// The database cannot be opened.
     Database,
-    /// The query is not SQL.
+    /// The query is not valid SQL.
     Syntax,
-    /// There is no statement, or there are too many.
+    /// The query contains no statement or too many.
     Count,
     /// A statement of this kind is not allowed.
     NotAllowed,
-    /// A statement names a missing object, or has wrong types.
+    /// A statement refers to a missing object or has wrong types.
     Binding,
-    /// A parameter is missing, not used, or of a type that the statement cannot take.
+    /// A parameter is missing, unused, or of a type that the statement does not accept.
     Parameter,
-    /// A statement failed while it ran.
+    /// A statement failed during its execution.
     Execution,
-    /// A transaction is open after the last statement.
+    /// A transaction is still open after the last statement.
     OpenTransaction,
     /// The rows of the last statement cannot be saved.
     Result,
-    /// The statements need more memory, or room for spilled data, than a step has.
+    /// The statements need more memory or spill space than the limits allow.
     Resources,
     /// The disk is full.
     DiskFull,
-    /// The database is damaged after the last statement, or could not be written.
+    /// The database could not be written, or is damaged after the last statement.
     Unsound,
 }
 
 impl Done {
-    /// Returns the number of rows that the statements changed: their own counts or, if the tables
-    /// were compared and more rows differ, that number. A statement may change more rows than it
-    /// counts, such as a `SELECT` with a `DELETE` in it.
+    /// Returns the number of rows that the statements changed. A statement may change more rows than it counts, such as
+    /// a `SELECT` that contains a `DELETE`. If the comparison found more differing rows than the statements counted,
+    /// that number is returned.
     pub fn rows_changed(&self) -> u64 {
         let counted = self.statements.iter().map(RanStatement::rows_changed);
         let counted = counted.fold(0u64, u64::saturating_add);
@@ -162,7 +163,7 @@ impl Done {
 }
 
 impl RanStatement {
-    /// Returns the rows that the statement changed, as it counted them.
+    /// Returns the number of rows that the statement changed, according to its own count.
     pub fn rows_changed(&self) -> u64 {
         match changes_rows(&self.kind) {
             true => self.rows,
@@ -171,7 +172,7 @@ impl RanStatement {
     }
 }
 
-/// Tests whether the count of a statement of this kind is that of changed rows, and not of returned ones.
+/// Returns whether a statement of this kind counts the rows that it changed, and not those that it returned.
 pub fn changes_rows(kind: &str) -> bool {
     !matches!(kind, "SELECT" | "EXPLAIN")
 }
@@ -190,8 +191,8 @@ impl Failure {
         Self { statement, ..Self::new(problem, message) }
     }
 
-    /// Returns a failure with a message of the engine, behind the attempted step. The interface
-    /// gives no code with it, so its words are compared.
+    /// Creates a failure from an error message of DuckDB, prefixed with the attempted step. DuckDB's C API returns no
+    /// error code, so the kind of the failure is derived from the text of the message.
     pub(crate) fn of_engine(
         problem: Problem,
         (number, tried): (Option<usize>, &str),
@@ -206,16 +207,16 @@ impl Failure {
         {
             Problem::NotAllowed
         } else if message.starts_with("IO Error") && problem != Problem::Result {
-            // The locked engine opens no file but the database.
+            // The locked engine opens only the database, so the error must concern that file.
             Problem::Database
         } else {
             problem
         };
-        // The engine proposes settings, which no step can change.
+        // DuckDB suggests changing settings, which a step cannot do, so the suggestion is replaced.
         let message = match message.split_once("Possible solutions:") {
             Some((before, _)) if problem == Problem::Resources => {
                 format!(
-                    "{}; let the statements read or keep fewer rows at a time",
+                    "{}; change the statements to process fewer rows at a time",
                     before.trim_end()
                 )
             }

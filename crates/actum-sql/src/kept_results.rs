@@ -1,6 +1,5 @@
-//! Cache of results that an approver was shown. A step that gives another result each time cannot
-//! be run again as it was approved, so its result is kept, and published while its inputs are
-//! unchanged (EX-1).
+//! Cache of results that were shown to an approver (EX-1). A step whose result differs on each execution cannot
+//! reproduce the approved one. Its result is therefore stored, and published as long as its inputs are unchanged.
 
 use std::fs::{self, DirBuilder};
 use std::io;
@@ -10,42 +9,44 @@ use std::time::{Duration, SystemTime};
 
 use actum_core::Digest;
 
-/// Lifetime of a result: as long as an approval counts.
+/// Time for which a result is stored, which is equal to the validity of an approval.
 const KEPT_FOR: Duration = Duration::from_secs(24 * 60 * 60);
-/// Bytes of all results together; the oldest go first.
+/// Maximum size of all stored results together, in bytes. If they exceed it, the oldest ones are removed.
 const BYTES_MAX: u64 = 4 << 30;
-/// Name of the report in the directory of a result: its digest, then its text. It is written last.
+/// Name of the report file in the directory of a result. The file contains the digest of the report, followed by the
+/// report itself, and is written last.
 const REPORT: &str = "report";
 
-/// Results that are kept, in a directory of the home.
+/// Cache of results in a directory of actum's home.
 #[derive(Debug, Clone)]
 pub struct KeptResults {
     directory: PathBuf,
 }
 
-/// Digest of all that a result follows from.
+/// Digest of everything that determines a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ResultKey(Digest);
 
-/// Kept result. Nothing here is flushed to the disk, so the report is compared with its digest; it
-/// lists the digests of the other files.
+/// Stored result. Its files are not flushed to disk, so the report is checked against its digest. The report lists the
+/// digests of the other files.
 #[derive(Debug)]
 pub struct KeptResult {
     /// Directory with the files of the result.
     pub directory: PathBuf,
-    /// Text of the report.
+    /// Content of the report.
     pub report: Vec<u8>,
 }
 
 impl ResultKey {
-    /// Returns the key of a result of this kind that follows from these parts, in this order.
+    /// Creates the key for a result of the given kind from everything that determines it. The order of the parts is
+    /// significant.
     pub fn new(kind: &str, parts: &[&[u8]]) -> Self {
         Self(Digest::tagged(kind, parts))
     }
 }
 
 impl KeptResults {
-    /// Results below the home of actum.
+    /// Returns the cache in actum's home directory `home`.
     pub fn below(home: &Path) -> Self {
         Self { directory: home.join("sql").join("results") }
     }
@@ -54,7 +55,7 @@ impl KeptResults {
         self.directory.join(key.to_string())
     }
 
-    /// Returns a result; `None` if none is kept, it is too old, or its report is damaged.
+    /// Returns a stored result, or `None` if it does not exist, is too old, or has a damaged report.
     pub fn find(&self, key: &ResultKey) -> Option<KeptResult> {
         let directory = self.place(key);
         let path = directory.join(REPORT);
@@ -67,11 +68,11 @@ impl KeptResults {
             .then_some(KeptResult { directory, report: text })
     }
 
-    /// Keeps a result of about so many bytes: `write` puts its files into a new directory and
-    /// returns its report. Results that are too old or too many are removed.
+    /// Stores a result whose size is about `bytes`. The callback `write` creates the files in a new directory and
+    /// returns the report. Results that are too old or exceed the size limit are removed.
     ///
     /// # Errors
-    /// Errors of the system, and those of `write`. The result is not kept then.
+    /// Returns the errors of the file system and of `write`. In that case, the result is not stored.
     pub fn keep(
         &self,
         key: &ResultKey,
@@ -85,10 +86,10 @@ impl KeptResults {
         let digest = Digest::of(&report);
         fs::write(new.path().join(REPORT), [format!("{digest}\n").as_bytes(), &report].concat())?;
         let place = self.place(key);
-        // Remove an earlier one: it may be damaged, or differ from the present one.
+        // Remove an earlier result, because it may be damaged or differ from the new one.
         remove(&place)?;
         match fs::rename(new.path(), &place) {
-            // Another process kept the same result meanwhile.
+            // Another process has stored the same result in the meantime.
             Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => Ok(()),
             renamed => renamed.map(|()| drop(new.keep())),
         }
@@ -97,24 +98,23 @@ impl KeptResults {
     /// Removes a result, so that it is computed again.
     ///
     /// # Errors
-    /// Errors of the system.
+    /// Returns an error if the result does not exist or cannot be removed.
     pub fn remove(&self, key: &ResultKey) -> io::Result<()> {
         fs::remove_dir_all(self.place(key))
     }
 
-    /// Removes results that are too old, and then the oldest, until all together have at most
-    /// `bytes_max` bytes.
+    /// Removes results that are too old, and then the oldest ones until the rest occupies at most `bytes_max` bytes.
     fn sweep(&self, bytes_max: u64) -> io::Result<()> {
         let mut kept = Vec::new();
         for entry in fs::read_dir(&self.directory)? {
             let path = entry?.path();
             match fs::metadata(path.join(REPORT)) {
-                // Another process may remove one meanwhile.
+                // The size is unknown if another process removes the result concurrently.
                 Ok(report) if !is_old(&report) => {
                     kept.push((report.modified()?, size(&path).unwrap_or(0), path));
                 }
-                // One that another process is just making is younger than its directory is old.
                 Ok(_) => remove(&path)?,
+                // A recent directory without a report may belong to a process that is still writing the result.
                 Err(_) if fs::metadata(&path).is_ok_and(|made| is_old(&made)) => remove(&path)?,
                 Err(_) => {}
             }
@@ -132,7 +132,7 @@ impl KeptResults {
     }
 }
 
-/// Removes a result, if it exists.
+/// Removes the directory of a result, if it exists.
 fn remove(result: &Path) -> io::Result<()> {
     match fs::remove_dir_all(result) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
@@ -140,7 +140,7 @@ fn remove(result: &Path) -> io::Result<()> {
     }
 }
 
-/// Bytes of the files of a result.
+/// Returns the total size of the files of a result, in bytes.
 fn size(directory: &Path) -> io::Result<u64> {
     let files = fs::read_dir(directory)?;
     files.map(|file| file?.metadata().map(|file| file.len())).sum()

@@ -1,4 +1,4 @@
-//! Kept results of SQL steps: DuckDB writes another file each time, so an approved one cannot be
+//! Stored results of SQL steps. DuckDB writes a different file on each execution, so an approved result cannot be
 //! computed again (EX-1, EX-11).
 
 use std::fs;
@@ -13,28 +13,29 @@ use crate::job::Done;
 use crate::kept_results::{KeptResults, ResultKey};
 use crate::library::digest;
 
-/// Name of the database in the directory of a result.
+/// Name of the database file in the directory of a result.
 const DATABASE: &str = "database";
-/// Name of the rows of the last statement there.
+/// Name of the file with the rows of the last statement in the directory of a result.
 const ROWS: &str = "rows.parquet";
 
-/// Result of an SQL step that is kept.
+/// Stored result of an SQL step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeptSql {
-    /// Report of the worker.
+    /// Report of the worker on the statements.
     pub done: Done,
-    /// Resources that it used, and its confinement.
+    /// Resource usage and confinement of the worker.
     pub measured: Measured,
-    /// SHA-256 of the database.
+    /// SHA-256 of the database after the step.
     pub database: Digest,
-    /// SHA-256 of the rows of the last statement, if they are saved.
+    /// SHA-256 of the file with the rows of the last statement, if they were saved.
     pub rows: Option<Digest>,
 }
 
 impl KeptSql {
-    /// Copies a result to the new files `database` and `rows`; `None` if none is kept. If it cannot
-    /// be copied whole, nothing is left of it. The caller compares its digests with the copies.
+    /// Copies a stored result to the new files `database` and `rows`. Returns `None` if no result is stored or it
+    /// cannot be copied completely, in which case the partial copies are removed. The caller must compare the copies
+    /// with the digests of the result.
     pub fn find(
         results: &KeptResults,
         key: &ResultKey,
@@ -46,17 +47,17 @@ impl KeptSql {
             .and_then(|_| rows.map_or(Ok(0), |rows| fs::copy(found.directory.join(ROWS), rows)));
         if copied.is_err() {
             for copy in [Some(database), rows].into_iter().flatten() {
-                drop(fs::remove_file(copy)); // a file that stays blocks the next copy, which reports it
+                drop(fs::remove_file(copy)); // if this fails, the next copy fails and reports it
             }
             return None;
         }
         Some(kept)
     }
 
-    /// Keeps a result.
+    /// Stores the result of an SQL step.
     ///
     /// # Errors
-    /// As [`KeptResults::keep`].
+    /// Returns the errors of [`KeptResults::keep`].
     pub fn keep(
         results: &KeptResults,
         key: &ResultKey,

@@ -1,12 +1,12 @@
 //! SQL steps on DuckDB (EX-9, EX-11).
 //!
-//! DuckDB is no part of this program. A [`Library`] is a file whose digest is in the table of
-//! tested ones, or in the operator's policy. [`run`] starts this program once more as a worker,
-//! confined by namespaces and without a network. The worker loads the library, runs the statements
-//! on a private copy of the database, and answers with one line. It never sees the workspace.
+//! DuckDB is not part of this program. A [`Library`] is a file whose digest is in the table of tested libraries or in
+//! the operator's policy. [`run`] starts another instance of this program as a worker, which is confined by namespaces
+//! and has no network access. The worker loads the library, runs the statements on a private copy of the database, and
+//! answers with one line. It cannot access the workspace.
 //!
-//! Three boundaries confine a query. The parser finds the kind of each statement, and only kinds of
-//! a list run. The engine is locked before the first statement. The sandbox holds one directory.
+//! Three boundaries confine a query. DuckDB's parser determines the kind of each statement, and only listed kinds may
+//! run. The engine is locked before the first statement. The sandbox lets the worker write to only one directory.
 
 mod compare;
 mod comparison;

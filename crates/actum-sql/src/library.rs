@@ -1,4 +1,4 @@
-//! DuckDB library: only one whose digest is known may be loaded.
+//! DuckDB library on disk, which may be loaded only if its digest is known.
 
 use std::fs::File;
 use std::io::Read;
@@ -7,20 +7,20 @@ use std::path::{Path, PathBuf};
 use actum_core::{Digest, Hasher};
 use object::elf::{EM_AARCH64, EM_X86_64};
 
-/// A library that was tested with this version of actum.
+/// Library that was tested with this version of actum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TestedLibrary {
     /// Version of DuckDB.
     pub version: &'static str,
-    /// Processor, as `std::env::consts::ARCH` names it.
+    /// Processor architecture, named as in `std::env::consts::ARCH`.
     pub processor: &'static str,
-    /// SHA-256 of the Python package that it comes in, in hexadecimal.
+    /// SHA-256 of the Python package that contains the library, in hexadecimal.
     pub package_sha256: &'static str,
-    /// SHA-256 of the library that [`crate::install`] makes of it, in hexadecimal.
+    /// SHA-256 of the library that [`crate::install`] creates from the package, in hexadecimal.
     pub sha256: &'static str,
 }
 
-/// All tested libraries.
+/// All libraries that were tested with this version of actum.
 pub const TESTED: &[TestedLibrary] = &[TestedLibrary {
     version: "2.0.1",
     processor: "x86_64",
@@ -28,16 +28,16 @@ pub const TESTED: &[TestedLibrary] = &[TestedLibrary {
     sha256: "3960999149b18c2ead5013a5080ed9f8a48a7e12cb61ba3748a9d158478a30d8",
 }];
 
-/// Library that the operator's policy names.
+/// Library that the operator's policy pins.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pinned {
-    /// Its path, which is absolute.
+    /// Absolute path of the library.
     pub path: PathBuf,
-    /// The SHA-256 that it must have.
+    /// Expected SHA-256 of the library.
     pub sha256: Digest,
 }
 
-/// A library that may be loaded, if it has its digest.
+/// Library that may be loaded if its digest matches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Library {
     path: PathBuf,
@@ -50,78 +50,78 @@ pub struct Library {
 pub enum Origin {
     /// The library was tested with this version of actum.
     Tested,
-    /// The operator's policy pins it.
+    /// The operator's policy pins the library.
     Pinned,
 }
 
 /// Reason why no library may be loaded.
 #[derive(Debug, thiserror::Error)]
 pub enum LibraryError {
-    /// The library is missing.
+    /// The library file does not exist.
     #[error("there is no DuckDB library at `{}`", path.display())]
     Missing {
-        /// Expected path of the library.
+        /// Path at which the library was expected.
         path: PathBuf,
     },
-    /// The library is not the tested one.
-    #[error("the DuckDB library `{}` is not the tested one: its SHA-256 is {found}, and not {expected}", path.display())]
+    /// The library found in place of the tested one has a different digest.
+    #[error("the DuckDB library `{}` is not the tested one: its SHA-256 is {found} instead of {expected}", path.display())]
     Unknown {
         /// Path of the library.
         path: PathBuf,
-        /// Its SHA-256.
+        /// SHA-256 of the library.
         found: Digest,
-        /// SHA-256 of the tested one.
+        /// SHA-256 of the tested library.
         expected: Digest,
     },
-    /// The library changed since the policy pinned it.
-    #[error("the DuckDB library `{}` changed since the policy pinned it: its SHA-256 is {found}, and not {expected}", path.display())]
+    /// The library has changed since the operator's policy pinned it.
+    #[error("the DuckDB library `{}` changed since the policy pinned it: its SHA-256 is {found} instead of {expected}", path.display())]
     Changed {
         /// Path of the library.
         path: PathBuf,
-        /// Its SHA-256.
+        /// SHA-256 of the library.
         found: Digest,
         /// SHA-256 in the policy.
         expected: Digest,
     },
-    /// The library is for another processor.
-    #[error("the DuckDB library `{}` is for {found}, and this is {processor}", path.display())]
+    /// The library was built for a different processor.
+    #[error("the DuckDB library `{}` is for {found}, but this processor is {processor}", path.display())]
     OtherProcessor {
         /// Path of the library.
         path: PathBuf,
-        /// Processor that it is for.
+        /// Processor for which the library was built.
         found: String,
-        /// This processor.
+        /// Name of this processor architecture.
         processor: &'static str,
     },
-    /// The file is no shared library.
-    #[error("`{}` is no shared library (ELF)", path.display())]
+    /// The file is not a shared library.
+    #[error("`{}` is not a shared library (ELF)", path.display())]
     NoLibrary {
-        /// Path of the library.
+        /// Path of the file.
         path: PathBuf,
     },
     /// No library was tested for this processor.
-    #[error("no DuckDB library was tested on {processor}; the policy can name one")]
+    #[error("no DuckDB library was tested on {processor} processors")]
     Untested {
-        /// This processor.
+        /// Name of this processor architecture.
         processor: &'static str,
     },
-    /// The file cannot be read.
+    /// The library file cannot be read.
     #[error("cannot read the DuckDB library `{}`: {source}", path.display())]
     Unreadable {
         /// Path of the library.
         path: PathBuf,
-        /// Error of the system.
+        /// Error from the operating system.
         source: std::io::Error,
     },
 }
 
 impl TestedLibrary {
-    /// Returns the one for this processor.
+    /// Returns the tested library for this processor, if there is one.
     pub fn for_this_processor() -> Option<&'static Self> {
         TESTED.iter().find(|tested| tested.processor == std::env::consts::ARCH)
     }
 
-    /// Returns the path at which it is installed below the home of actum.
+    /// Returns the path at which the library is installed in actum's home directory `home`.
     pub fn path(&self, home: &Path) -> PathBuf {
         home.join("sql").join(self.name())
     }
@@ -130,8 +130,8 @@ impl TestedLibrary {
         format!("duckdb-{}-{}.so", self.version, self.processor)
     }
 
-    /// Returns its path: below the home of actum or, if it is missing there, in `lib/actum` beside
-    /// the directory of `program`, where a release has it.
+    /// Returns the path of the library, which is usually in actum's home. If it is missing there, the copy in
+    /// `lib/actum` of the release that contains `program` is used, if it exists.
     fn found(&self, home: &Path, program: Option<&Path>) -> PathBuf {
         let installed = self.path(home);
         let prefix = program.and_then(|program| program.parent()?.parent());
@@ -141,12 +141,12 @@ impl TestedLibrary {
 }
 
 impl Library {
-    /// Finds the library: the one that the policy pins, or else the tested one in the home of actum
-    /// or beside the program. It must be a shared library for this processor. The worker compares
-    /// its digest before it loads it; [`Library::check`] does so at once.
+    /// Finds the library that the policy pins. If it pins none, finds the tested one in actum's home or next to the
+    /// program. The file must be a shared library for this processor. The worker compares its digest before loading it,
+    /// and [`Library::check`] does so immediately.
     ///
     /// # Errors
-    /// [`LibraryError`]
+    /// Returns [`LibraryError`] if the library is missing, cannot be read, or is for a different processor.
     pub fn find(home: &Path, pinned: Option<&Pinned>) -> Result<Self, LibraryError> {
         let library = match pinned {
             Some(Pinned { path, sha256 }) => {
@@ -158,13 +158,13 @@ impl Library {
                 let tested = tested.ok_or(LibraryError::Untested { processor })?;
                 let sha256 = tested.sha256.parse();
                 let sha256 = sha256.map_err(|_| LibraryError::Untested { processor })?;
-                // Wherever it is, its digest decides whether it is loaded.
+                // The path is not security-relevant, because the digest decides whether the library is loaded.
                 let program = std::env::current_exe().ok();
                 let path = tested.found(home, program.as_deref());
                 Self { path, sha256, origin: Origin::Tested }
             }
         };
-        // The sandbox takes no path that leads through a link.
+        // The sandbox does not accept a path that contains a symbolic link.
         let library = match std::fs::canonicalize(&library.path) {
             Ok(path) => Self { path, ..library },
             Err(error) => return Err(unreadable(library.path, error)),
@@ -173,7 +173,7 @@ impl Library {
         Ok(library)
     }
 
-    /// Checks by its ELF header (elf(5)) that it is for this processor. Nothing of it is run.
+    /// Checks in the ELF header (elf(5)) that the library was built for this processor. No code of the library is run.
     fn check_processor(&self) -> Result<(), LibraryError> {
         let (path, mut header) = (self.path.clone(), Vec::new());
         let opened = File::open(&path).and_then(|file| {
@@ -197,7 +197,7 @@ impl Library {
         };
         let processor = std::env::consts::ARCH;
         let known = PROCESSORS.iter().find(|(_, name)| *name == processor);
-        // A library of an unknown processor fails to load, with the loader's message.
+        // On a processor without a known number, a wrong library fails to load with the loader's message.
         let Some((own, _)) = known else { return Ok(()) };
         if (class, order, machine) == (ELF_64_BITS, ELF_LITTLE_ENDIAN, *own) {
             return Ok(());
@@ -211,10 +211,10 @@ impl Library {
         Err(LibraryError::OtherProcessor { path, found, processor })
     }
 
-    /// Compares the digest of the file.
+    /// Compares the digest of the file with the expected one.
     ///
     /// # Errors
-    /// [`LibraryError`]
+    /// Returns [`LibraryError`] if the digest differs or the file cannot be read.
     pub fn check(&self) -> Result<(), LibraryError> {
         let (path, expected) = (self.path.clone(), self.sha256);
         match (digest(&path), self.origin) {
@@ -225,23 +225,23 @@ impl Library {
         }
     }
 
-    /// Path of the library.
+    /// Returns the path of the library.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// SHA-256 that it must have.
+    /// Returns the expected SHA-256 of the library.
     pub fn sha256(&self) -> Digest {
         self.sha256
     }
 
-    /// Reason why it may be loaded.
+    /// Returns the reason why the library may be loaded.
     pub fn origin(&self) -> Origin {
         self.origin
     }
 }
 
-/// Bytes of the header of an ELF file of 64 bits.
+/// Size of the header of a 64-bit ELF file, in bytes.
 const ELF_HEADER_BYTES: u64 = 64;
 /// `ELFCLASS64`
 const ELF_64_BITS: u8 = 2;
@@ -249,7 +249,7 @@ const ELF_64_BITS: u8 = 2;
 const ELF_LITTLE_ENDIAN: u8 = 1;
 /// `ELFDATA2MSB`
 const ELF_BIG_ENDIAN: u8 = 2;
-/// Processors by the numbers in ELF headers, as `std::env::consts::ARCH` names them.
+/// Machine numbers in ELF headers, with the processor names of `std::env::consts::ARCH`.
 const PROCESSORS: [(u16, &str); 2] = [(EM_X86_64, "x86_64"), (EM_AARCH64, "aarch64")];
 
 /// Computes the SHA-256 of a file.
@@ -275,7 +275,7 @@ fn unreadable(path: PathBuf, source: std::io::Error) -> LibraryError {
 mod tests {
     use super::*;
 
-    /// EX-11: a release can bring the library; one that was installed takes its place.
+    /// EX-11: a release may bundle the library, but an installed library takes precedence.
     #[test]
     fn a_library_beside_the_program_is_found_where_none_is_installed() {
         let directory = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Process that has a database open. DuckDB holds a lock on its file while it has it open
-//! (fcntl(2), record locks).
+//! Finds the process that has a database open. DuckDB locks the database file as long as it is open (fcntl(2), record
+//! locks).
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
@@ -8,11 +8,11 @@ use std::path::Path;
 use nix::fcntl::{FcntlArg, OFlag, fcntl};
 use nix::libc::{F_UNLCK, F_WRLCK, SEEK_SET, flock};
 
-/// Returns the process that holds a lock on a file, 0 if the kernel does not report its number, or
-/// `None`. Nothing is locked.
+/// Returns the id of the process that holds a lock on a file, or `None` if the file is not locked. The id is 0 if the
+/// kernel does not report it. This function acquires no lock.
 ///
 /// # Errors
-/// Those of the system. No link is followed.
+/// Returns an error if the file cannot be opened, for example because it is a symbolic link.
 pub fn lock_holder(path: &Path) -> std::io::Result<Option<i32>> {
     let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
     let file = OpenOptions::new().read(true).custom_flags(flags.bits()).open(path)?;

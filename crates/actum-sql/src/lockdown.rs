@@ -1,17 +1,18 @@
-//! The locked engine, the second boundary: settings of a database when it is opened, and the statements that lock it.
+//! Locked engine, which is the second boundary around a query: settings with which a database is opened, and statements
+//! that lock the engine.
 
 use crate::job::Job;
 
-/// Use of an opened database.
+/// Mode in which a database is opened.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
     Write,
     Read,
-    /// The database has no file; others are attached to it.
+    /// The database is in memory, and other databases are attached to it.
     Memory,
 }
 
-/// Settings under which a database is opened.
+/// Names and values of the settings with which a database is opened.
 pub(crate) struct Settings(Vec<(&'static str, String)>);
 
 impl Settings {
@@ -20,13 +21,13 @@ impl Settings {
     }
 }
 
-/// Returns DuckDB's memory limit in bytes: 15/16 of the step's memory. DuckDB does not count its
-/// code, free lists of its allocator, and stacks of its threads.
+/// Returns DuckDB's memory limit in bytes, which is 15/16 of the step's memory. The rest covers memory that DuckDB does
+/// not count: its code, the free lists of its allocator, and the stacks of its threads.
 fn duckdb_memory_limit(memory_bytes_max: u64) -> u64 {
     memory_bytes_max.saturating_sub(memory_bytes_max / 16)
 }
 
-/// Returns the settings under which a database is opened.
+/// Returns the settings with which a database is opened for a job.
 pub(crate) fn settings(job: &Job, access: Access) -> Settings {
     let mode = match access {
         Access::Write => "READ_WRITE",
@@ -51,8 +52,8 @@ pub(crate) fn settings(job: &Job, access: Access) -> Settings {
     Settings(forbidden.chain(limits).collect())
 }
 
-/// Returns the statements that lock an engine: from then on it reaches the database, its spill
-/// directory and the result, and no statement can change that.
+/// Returns the statements that lock an engine. Once they have run, the engine can access only the database, its spill
+/// directory and the result file. No statement can change that.
 pub(crate) fn statements(job: &Job) -> [String; 3] {
     let result = job.save_results_to.iter().map(|path| quoted(&path.to_string_lossy()));
     let result = result.collect::<Vec<_>>().join(", ");
@@ -63,7 +64,7 @@ pub(crate) fn statements(job: &Job) -> [String; 3] {
     ]
 }
 
-/// Returns a text as a literal of SQL.
+/// Returns a text as an SQL string literal.
 pub(crate) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }

@@ -1,8 +1,8 @@
-//! Messages of DuckDB on one line.
+//! Converts the multi-line messages of DuckDB to a single line.
 
-/// Puts a message on one line. DuckDB shows an excerpt of the query below a message: `LINE 2: ...`
-/// and a caret. It becomes a line and a column, both counted from 1. The column is left out if
-/// DuckDB shows the line cut off at its beginning.
+/// Converts a message of DuckDB to a single line. DuckDB prints an excerpt of the query, such as `LINE 2: ...`, and a
+/// caret below the message. The excerpt is replaced by a line and a column number, both starting at 1. The column is
+/// omitted if the beginning of the line is missing in the excerpt.
 pub(crate) fn on_one_line(message: &str) -> String {
     let mut text: Vec<String> = Vec::new();
     let mut lines = message.lines().filter(|line| !line.trim().is_empty()).peekable();
@@ -28,7 +28,7 @@ pub(crate) fn on_one_line(message: &str) -> String {
 mod tests {
     use super::*;
 
-    /// EX-11: a mistake in a query is reported with its line and column.
+    /// EX-11: an error in a query is reported with its line and column.
     #[test]
     fn an_excerpt_becomes_a_line_and_a_column() {
         for (message, shown) in [

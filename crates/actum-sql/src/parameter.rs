@@ -3,58 +3,58 @@
 use actum_core::json::{Content, Kind, Value};
 use serde::{Deserialize, Serialize};
 
-/// Digits of an exact decimal, at most.
+/// Maximum number of digits of an exact decimal in DuckDB.
 const DECIMAL_DIGITS_MAX: usize = 38;
 
-/// Value of a named parameter. Numbers keep their spelling, so that none is rounded on its way.
+/// Value of a named parameter. A number keeps its spelling, so that it is not rounded before DuckDB gets it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
 pub enum Parameter {
     /// `NULL`
     Null,
-    /// Truth value.
+    /// Boolean.
     Flag(bool),
-    /// Number, as JSON spells it (RFC 8259, section 6).
+    /// Number in the syntax of JSON (RFC 8259, section 6).
     Number(String),
-    /// Text.
+    /// String.
     Text(String),
 }
 
-/// A value that no parameter can have.
+/// Reason why a JSON value cannot be the value of a parameter.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParameterError {
-    /// Arrays and objects are no values of SQL.
-    #[error("is {found}, and a parameter is null, a truth value, a number or a text")]
+    /// The value is an array or an object, which cannot be bound to a parameter.
+    #[error("is {found}, but must be null, a Boolean, a number or a string")]
     Structure {
-        /// Kind of the given value.
+        /// Kind of the value.
         found: Kind,
     },
-    /// No number of DuckDB is as large.
-    #[error("is the number {spelling}, which is too large for DuckDB")]
+    /// The number exceeds the range of DuckDB's numeric types.
+    #[error("is {spelling}, which is too large for DuckDB")]
     TooLarge {
-        /// The number.
+        /// Number as it is written.
         spelling: String,
     },
 }
 
-/// A number as it is bound.
+/// Number in the DuckDB type to which it is bound.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Number {
     /// `BIGINT`
     Small(i64),
     /// `HUGEINT`
     Large(i128),
-    /// `DECIMAL(width, scale)` with this value times ten to the power of the scale.
+    /// `DECIMAL(width, scale)`. The number is `value` divided by ten to the power of `scale`.
     Decimal { width: u8, scale: u8, value: i128 },
     /// `DOUBLE`
     Double(f64),
 }
 
 impl Parameter {
-    /// Takes a value of JSON.
+    /// Converts a JSON value to a parameter.
     ///
     /// # Errors
-    /// [`ParameterError`]
+    /// Returns [`ParameterError`] if the value is an array, an object or too large a number.
     pub fn from_json(value: &Value<'_>) -> Result<Self, ParameterError> {
         match &value.content {
             Content::Null => Ok(Self::Null),
@@ -72,7 +72,8 @@ impl Parameter {
 }
 
 impl Number {
-    /// Reads a number as JSON spells it: exactly if DuckDB can, and else as a double.
+    /// Parses a number in the syntax of JSON. The result is exact if DuckDB has an exact type for the number, otherwise
+    /// it is a double. Returns `None` if the number is too large for a double.
     pub(crate) fn new(spelling: &str) -> Option<Self> {
         if let Ok(whole) = spelling.parse::<i128>() {
             return Some(i64::try_from(whole).map_or(Self::Large(whole), Self::Small));
@@ -99,7 +100,7 @@ impl Number {
 mod tests {
     use super::*;
 
-    /// EX-11: no number is rounded that DuckDB can hold exactly.
+    /// EX-11: a number that DuckDB can represent exactly is not rounded.
     #[test]
     fn numbers_are_bound_as_they_are_spelled() {
         let decimal = |width, scale, value| Some(Number::Decimal { width, scale, value });
@@ -122,7 +123,7 @@ mod tests {
         }
     }
 
-    /// EX-11: a parameter that is no value of SQL is refused.
+    /// EX-11: a parameter that is not an SQL value is refused.
     #[test]
     fn arrays_and_objects_are_no_parameters() {
         for text in ["[1]", "{\"a\": 1}"] {

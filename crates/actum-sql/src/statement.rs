@@ -1,7 +1,7 @@
-//! Kinds of statements that may run. The parser of DuckDB finds the kind of each one; the text is
-//! never looked at.
+//! Kinds of statements that may run. DuckDB's parser determines the kind of each statement, so this module never
+//! examines the SQL text.
 
-/// Kind of a statement that may run, with the number of `duckdb_statement_type` in `duckdb.h`.
+/// Kind of statement, with its number in `duckdb_statement_type` of `duckdb.h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Kind {
     number: u32,
@@ -12,7 +12,7 @@ const fn kind(number: u32, name: &'static str) -> Kind {
     Kind { number, name }
 }
 
-/// All kinds that may run. Their effects are in the database, which is a copy.
+/// Kinds that may run. They change only the database, which is a private copy.
 const ALLOWED: &[Kind] = &[
     kind(1, "SELECT"),
     kind(2, "INSERT"),
@@ -28,10 +28,10 @@ const ALLOWED: &[Kind] = &[
     kind(MERGE, "MERGE"),
 ];
 
-/// `MERGE INTO`, since DuckDB 1.4.
+/// `MERGE INTO`, which DuckDB supports since version 1.4.
 const MERGE: u32 = 30;
 
-/// Kinds that are refused by name; any other one is refused by its number.
+/// Kinds that are refused with their name. Any other kind is refused with its number.
 const REFUSED: &[Kind] = &[
     kind(6, "PREPARE"),
     kind(8, "EXECUTE"),
@@ -52,17 +52,18 @@ const REFUSED: &[Kind] = &[
 ];
 
 impl Kind {
-    /// Returns the kind with this number, if it may run; else its name.
+    /// Returns the kind with the given number if statements of this kind may run. Otherwise, returns a description of
+    /// the kind.
     pub(crate) fn allowed(number: u32) -> Result<Self, String> {
         let find = |kinds: &[Self]| kinds.iter().find(|kind| kind.number == number).copied();
         match (find(ALLOWED), find(REFUSED)) {
             (Some(kind), _) => Ok(kind),
             (None, Some(kind)) => Err(format!("`{}`", kind.name)),
-            (None, None) => Err(format!("a statement of the kind {number}")),
+            (None, None) => Err(format!("a statement of kind {number}")),
         }
     }
 
-    /// Returns true for a statement that gives rows.
+    /// Returns whether the statement is a query, whose rows can be saved.
     pub(crate) fn is_query(self) -> bool {
         self.name == "SELECT"
     }

@@ -1,5 +1,5 @@
-//! The worker: loads the library, runs the statements, and writes one line. It runs in the sandbox,
-//! with a copy of the database.
+//! Worker of an SQL step, which loads the library, runs the statements, and prints one line. It runs in the sandbox on
+//! a copy of the database.
 
 use std::collections::BTreeSet;
 use std::io::{Read, Write};
@@ -16,24 +16,23 @@ use crate::lockdown::{self, Access, quoted, settings};
 use crate::message::on_one_line;
 use crate::statement::Kind;
 
-/// First argument under which this program is a worker.
+/// First argument that makes this program run as a worker.
 pub(crate) const NAME: &str = "actum-sql-worker";
-/// Statements of one step, at most.
+/// Maximum number of statements in a step.
 const STATEMENTS_MAX: usize = 10_000;
 
 type Result<T> = std::result::Result<T, Failure>;
 
-/// Does the work of an SQL worker and never returns, in a process that was started as one. A
-/// program that uses [`crate::run`] calls it first of all in `main`, behind
-/// `actum_sandbox::inside::enter`.
+/// Does the work of an SQL worker and exits, if this process was started as one. A program that uses [`crate::run`]
+/// must call this function at the start of `main`, after `actum_sandbox::inside::enter`.
 pub fn enter() {
     if std::env::args_os().nth(1).is_some_and(|argument| argument == NAME) {
-        // If there is no line, the host sees that by itself.
+        // If the worker prints no line, the host detects that.
         std::process::exit(i32::from(serve().is_err()));
     }
 }
 
-/// Reads one job, and writes its report.
+/// Reads a job from standard input, and writes the report to standard output.
 fn serve() -> std::io::Result<()> {
     let started = Instant::now();
     let mut input = Vec::new();
@@ -56,7 +55,7 @@ fn serve() -> std::io::Result<()> {
     std::io::stdout().flush()
 }
 
-/// Loads a library that has this digest.
+/// Loads the library at `path` after checking that it has the given digest.
 fn load(path: &Path, sha256: Digest) -> Result<DuckDb> {
     let failure = |why: String| {
         let path = path.display();
@@ -65,18 +64,19 @@ fn load(path: &Path, sha256: Digest) -> Result<DuckDb> {
     };
     let found = digest(path).map_err(|error| failure(error.to_string()))?;
     if found != sha256 {
-        return Err(failure(format!("its SHA-256 is {found}, and not {sha256}")));
+        return Err(failure(format!("its SHA-256 is {found} instead of {sha256}")));
     }
     DuckDb::load(path).map_err(failure)
 }
 
-/// Runs all statements, checkpoints, and reads the whole database again.
+/// Runs all statements, writes a checkpoint, and reads the entire database back. Compares the tables if the job
+/// requires it.
 fn work(job: &Job, started: Instant) -> Result<Done> {
     let duckdb = load(&job.library, job.library_sha256)?;
     let before = job.compares.then(|| Before::keep(job)).transpose().map_err(|error| {
         Failure::new(
             Problem::Database,
-            format!("cannot copy the database for the comparison: {error}"),
+            format!("failed to copy the database for the comparison: {error}"),
         )
     })?;
     let statements = {
@@ -86,7 +86,7 @@ fn work(job: &Job, started: Instant) -> Result<Done> {
         let statements = run(&connection, job)?;
         check_closed(&connection)?;
         connection.command("CHECKPOINT").map_err(|why| {
-            Failure::of_engine(Problem::Unsound, (None, "cannot write the database: "), why)
+            Failure::of_engine(Problem::Unsound, (None, "failed to write the database: "), why)
         })?;
         statements
     };
@@ -101,7 +101,7 @@ fn work(job: &Job, started: Instant) -> Result<Done> {
 
 fn open<'d>(duckdb: &'d DuckDb, job: &Job, access: Access) -> Result<Database<'d>> {
     duckdb.open(&job.database, &settings(job, access).pairs()).map_err(|why| {
-        let tried = format!("DuckDB {} cannot open it: ", duckdb.version());
+        let tried = format!("DuckDB {} cannot open the database: ", duckdb.version());
         Failure::of_engine(Problem::Database, (None, &tried), why)
     })
 }
@@ -110,18 +110,18 @@ fn connect<'d>(database: &'d Database<'d>) -> Result<Connection<'d>> {
     database.connect().map_err(|why| Failure::new(Problem::Database, why))
 }
 
-/// Locks the engine.
+/// Locks the engine before the first statement of the query.
 fn lock(connection: &Connection<'_>, job: &Job) -> Result<()> {
     for text in lockdown::statements(job) {
         connection.command(&text).map_err(|why| {
-            Failure::new(Problem::Library, format!("the engine cannot be locked: {why}"))
+            Failure::new(Problem::Library, format!("failed to lock the engine: {why}"))
         })?;
     }
     Ok(())
 }
 
-/// Runs the statements of the query one after the other, each bound to the result of those before
-/// it.
+/// Runs the statements of the query in order. Each one is bound to the state of the database that the previous ones
+/// left.
 fn run(connection: &Connection<'_>, job: &Job) -> Result<Vec<RanStatement>> {
     let statements = connection
         .extract(&job.query)
@@ -129,7 +129,7 @@ fn run(connection: &Connection<'_>, job: &Job) -> Result<Vec<RanStatement>> {
     let count = statements.count();
     if count == 0 || count > STATEMENTS_MAX {
         let message =
-            format!("the query has {count} statements, and a step has 1 to {STATEMENTS_MAX}");
+            format!("the query has {count} statements, but must have 1 to {STATEMENTS_MAX}");
         return Err(Failure::new(Problem::Count, message));
     }
     let saved = match &job.save_results_to {
@@ -148,7 +148,7 @@ fn run(connection: &Connection<'_>, job: &Job) -> Result<Vec<RanStatement>> {
             Some((path, text)) => {
                 if !kind.is_query() {
                     let why = format!(
-                        "the last statement is `{}`, and only a `SELECT` can be saved",
+                        "the last statement is `{}`, but only rows of a `SELECT` can be saved",
                         kind.name
                     );
                     return Err(failure(Problem::Result, why));
@@ -172,7 +172,7 @@ fn run(connection: &Connection<'_>, job: &Job) -> Result<Vec<RanStatement>> {
     }
 }
 
-/// Binds the parameters of a statement, and notes which were used.
+/// Binds the parameters of a statement, and adds their names to `used`.
 fn bind(
     prepared: &Prepared<'_>,
     job: &Job,
@@ -181,24 +181,21 @@ fn bind(
     for (name, index) in prepared.parameters().into_iter().zip(1..) {
         let Some(value) = job.parameters.get(&name) else {
             return Err(match name.parse::<u64>() {
-                Ok(_) => {
-                    "a parameter has no name; write `$name`, and give its value in `parameters`"
-                        .to_owned()
-                }
+                Ok(_) => "a parameter has no name; write `$name` and set its value in `parameters`"
+                    .to_owned(),
                 Err(_) => format!("`parameters` has no value for `${name}`"),
             });
         };
         if !prepared.bind(index, value) {
-            return Err(format!("DuckDB does not take the value of `${name}`"));
+            return Err(format!("DuckDB rejected the value of `${name}`"));
         }
         used.insert(name);
     }
     Ok(())
 }
 
-/// Returns the text of the last statement, without a semicolon behind it. DuckDB reports no
-/// positions, so its parser is called for each semicolon, to count the statements before it and
-/// behind it.
+/// Returns the text of the last statement without a trailing semicolon. DuckDB does not report positions. Therefore,
+/// its parser counts the statements before and after each semicolon, starting with the last one.
 fn last_statement<'q>(
     connection: &Connection<'_>,
     query: &'q str,
@@ -221,19 +218,19 @@ fn last_statement<'q>(
     let begin = begin.or((count == 1).then_some(0));
     let text = begin.and_then(|begin| query.get(begin..end));
     text.ok_or_else(|| {
-        let message = "the last statement cannot be told from those before it";
+        let message = "cannot find the beginning of the last statement";
         Failure::of_statement(Problem::Result, count, message)
     })
 }
 
-/// Saves the rows of a query as Parquet; returns their number.
+/// Saves the rows of a query as Parquet, and returns the number of rows.
 fn save(
     connection: &Connection<'_>,
     query: &str,
     path: &Path,
     job: &Job,
 ) -> std::result::Result<u64, String> {
-    // A comment at its end ends with the line.
+    // The line break ends a line comment at the end of the query.
     let text = format!(
         "COPY (\n{query}\n) TO {} (FORMAT parquet, COMPRESSION zstd)",
         quoted(&path.to_string_lossy())
@@ -244,20 +241,23 @@ fn save(
     prepared.execute()?.count()
 }
 
-/// Checks that no transaction is open: one cannot begin within another.
+/// Checks that no transaction is open by beginning one, which fails within another transaction.
 fn check_closed(connection: &Connection<'_>) -> Result<()> {
     let begun = connection.command("BEGIN").and_then(|_| connection.command("ROLLBACK"));
     begun.map(drop).map_err(|_| {
-        let message = "a transaction is open after the last statement; end it with COMMIT";
+        let message = "a transaction is still open after the last statement; end it with `COMMIT`";
         Failure::new(Problem::OpenTransaction, message)
     })
 }
 
-/// Opens the database again, to be read, and reads every column of every table. Returns the number
-/// of tables, and of their rows.
+/// Opens the database again for reading, and reads every column of every table. Returns the number of tables and the
+/// total number of their rows.
 fn scan(duckdb: &DuckDb, job: &Job) -> Result<(u64, u64)> {
     let unsound = |why: String| {
-        Failure::new(Problem::Unsound, format!("it cannot be read after the last statement: {why}"))
+        Failure::new(
+            Problem::Unsound,
+            format!("the database is unreadable after the last statement: {why}"),
+        )
     };
     let database = open(duckdb, job, Access::Read).map_err(|failure| unsound(failure.message))?;
     let connection = connect(&database)?;
@@ -269,7 +269,7 @@ fn scan(duckdb: &DuckDb, job: &Job) -> Result<(u64, u64)> {
     .map_err(unsound)?;
     let (mut tables, mut rows) = (0u64, 0u64);
     for name in names {
-        // The hash is of no use but that each column has to be read for it.
+        // The hash makes DuckDB read every column, and is otherwise unused.
         let read = format!(
             "SELECT count(*)::VARCHAR || ' ' || coalesce(bit_xor(hash(t)), 0)::VARCHAR FROM {name} AS t"
         );

@@ -1,4 +1,4 @@
-//! Approval of a task, signed by an operator (EX-1, D-3).
+//! Approval of a task that an operator has signed (EX-1, D-3).
 
 mod verified;
 
@@ -12,103 +12,103 @@ use serde::{Deserialize, Serialize};
 use super::codes::ErrorCode;
 use super::name::TaskId;
 
-/// Approval of a task by an operator. An approval key signs it as the payload of an envelope (DSSE).
+/// Approval of a task by an operator. It is the payload of an envelope (DSSE) that an approval key signs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TaskApproval {
-    /// Format, always [`TaskApproval::FORMAT`].
+    /// Format identifier of the document, which is always [`TaskApproval::FORMAT`].
     pub format: String,
-    /// Time of the approval.
+    /// Time at which the approval was given.
     pub time: Timestamp,
-    /// Expiry time; the task must start before it.
+    /// Time at which the approval expires. The task must start before it.
     pub expires: Timestamp,
-    /// Tenant whose ledger the approval is for.
+    /// Tenant whose ledger records the task.
     pub tenant: TenantId,
-    /// Workspace of the approval.
+    /// Workspace in which the task may run.
     pub workspace: WorkspaceId,
-    /// Id of the task.
+    /// Id of the approved task.
     pub task: TaskId,
-    /// SHA-256 of the plan.
+    /// SHA-256 of the approved plan.
     pub plan: Digest,
-    /// SHA-256 of the config.
+    /// SHA-256 of the approved system config.
     pub config: Digest,
-    /// Change that was shown to the approver: each path before and after.
+    /// Change that was shown to the approver, as the state of each path before and after it.
     pub change: Vec<PathEffect>,
     /// External pipelines that were shown to the approver, in the order in which they run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub external: Vec<ExternalPipeline>,
-    /// Umask that determined the modes of new files in the change.
+    /// Umask from which the modes of new files in the change were computed.
     pub umask: u32,
-    /// Reason in the approver's words.
+    /// Reason for the approval, as written by the approver.
     pub reason: Option<String>,
-    /// Approver.
+    /// Operator who approved the task.
     pub by: Actor,
-    /// Isolation of the approval from other processes.
+    /// Degree to which the approval was isolated from other processes.
     pub isolation: Isolation,
 }
 
-/// Task about to run, which an approval must match.
+/// Task that is about to run, to which an approval must apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ApprovalSubject<'s> {
-    /// Tenant whose ledger is used.
+    /// Tenant whose ledger records the task.
     pub tenant: &'s TenantId,
-    /// Workspace of the task.
+    /// Workspace in which the task is about to run.
     pub workspace: WorkspaceId,
     /// Id of the task.
     pub task: &'s TaskId,
     /// SHA-256 of the plan.
     pub plan: Digest,
-    /// SHA-256 of the config.
+    /// SHA-256 of the system config.
     pub config: Digest,
 }
 
 /// Reason why an approval does not apply to a task.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TaskApprovalProblem {
-    /// Approval for another workspace or tenant.
-    #[error("the approval is for another workspace")]
+    /// The approval is for a different workspace or tenant.
+    #[error("the approval is for a different workspace")]
     OtherWorkspace,
-    /// Approval for another task.
-    #[error("the approval is for the task `{approved}` and not for `{task}`")]
+    /// The approval is for a different task.
+    #[error("the approval is for the task `{approved}`, not for `{task}`")]
     OtherTask {
-        /// Task of the approval.
+        /// Id of the task in the approval.
         approved: TaskId,
-        /// Task about to run.
+        /// Id of the task that is about to run.
         task: TaskId,
     },
-    /// Approval for another plan.
-    #[error("the approval is for another plan")]
+    /// The approval is for a different plan.
+    #[error("the approval is for a different plan")]
     OtherPlan,
-    /// Approval for the plan with another config.
-    #[error("the approval is for the plan with another config")]
+    /// The approval is for the plan with a different system config.
+    #[error("the approval is for the plan with a different config")]
     OtherConfig,
-    /// Approval from the future.
-    #[error("the approval was given at {time}, which is still to come")]
+    /// The time of the approval is in the future.
+    #[error("the time of the approval, {time}, is in the future")]
     NotYet {
-        /// Time of the approval.
+        /// Time at which the approval was given.
         time: Timestamp,
     },
-    /// Expired approval.
-    #[error("the approval expired at {expires}; ask for a new one")]
+    /// The approval has expired.
+    #[error("the approval expired at {expires}; request a new one")]
     Expired {
-        /// Expiry time.
+        /// Time at which the approval expired.
         expires: Timestamp,
     },
 }
 
 impl TaskApproval {
-    /// Value of `format`.
+    /// Format identifier of the document.
     pub const FORMAT: &str = "actum.task-approved/2";
-    /// Value of `format` in an older version, in which an approval did not name the change. Such an approval
-    /// is rejected.
+    /// Format identifier of older approvals, which do not state the approved change. They are rejected.
     pub const FORMAT_WITHOUT_CHANGE: &str = "actum.task-approved/1";
-    /// Payload type of the envelope.
+    /// Payload type of the signed envelope.
     pub const PAYLOAD_TYPE: &str = "application/vnd.actum.task-approved+json";
 
-    /// Checks that the approval matches the task about to run, at the time `now`. The gate checks the signer.
+    /// Checks that the approval applies to the task that is about to run at the time `now`. The signer is checked
+    /// separately, by [`verify_task_approval`].
     ///
     /// # Errors
-    /// The first [`TaskApprovalProblem`] found.
+    /// Returns the first [`TaskApprovalProblem`] that is found.
     pub fn check(
         &self,
         subject: &ApprovalSubject<'_>,
@@ -137,14 +137,14 @@ impl TaskApproval {
         Ok(())
     }
 
-    /// Returns true if this staged change is the one that was shown to the approver.
+    /// Returns whether a staged change equals the change that was shown to the approver.
     pub fn covers(&self, staged: &[PathEffect]) -> bool {
         self.change == staged
     }
 }
 
 impl TaskApprovalProblem {
-    /// Returns the error code (EX-18).
+    /// Returns the error code of the problem (EX-18).
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Expired { .. } => ErrorCode::ApprovalExpired,

@@ -1,8 +1,8 @@
-//! Error codes of tasks, in one table (EX-18).
+//! Error codes of tasks in a single table (EX-18).
 //!
-//! The ranges are those of section 8 of the seed: 1000-1999 validation, 2000-2999 file system, 3000-3999
-//! permission, 4000-4999 dependency, 5000-5999 internal. Only protected files use 3100-3199. Of validation,
-//! 1000-1099 are about the documents, and 1100-1199 about one action and its file.
+//! The ranges are defined in section 8 of the seed: 1000-1999 validation, 2000-2999 file system, 3000-3999 permission,
+//! 4000-4999 dependency, 5000-5999 internal. The range 3100-3199 is reserved for protected files. Among the validation
+//! errors, 1000-1099 concern the documents, and 1100-1199 concern a single action and its file.
 
 mod about;
 mod code;
@@ -29,75 +29,76 @@ pub enum ErrorCategory {
     /// 3100-3199: a protected file would change.
     #[serde(rename = "PROTECTED_FILE_ERROR")]
     ProtectedFile,
-    /// 4000-4999: an action that another one depends on was not carried out.
+    /// 4000-4999: an action was not executed because of an action that it depends on.
     #[serde(rename = "DEPENDENCY_ERROR")]
     Dependency,
-    /// 5000-5999: the engine failed.
+    /// 5000-5999: the engine failed, a limit of the task was exceeded, or the task was cancelled.
     #[serde(rename = "INTERNAL_ERROR")]
     Internal,
 }
 
-/// Response to an error (8.1 and the recovery matrix of 8.3).
+/// Response of the engine to an error (8.1 and the recovery matrix of 8.3).
 ///
-/// When an action fails, the soft constraints decide about the others: with `stop_on_error` the run stops, and with
-/// `rollback_on_failure` it is then rolled back. `StopAndRollBack` and the variants after it ignore the constraints.
+/// When an action fails, the soft constraints determine the effect on the other actions. With `stop_on_error`, the run
+/// stops. With `rollback_on_failure`, it is then rolled back. `StopAndRollBack` and `StopRollBackAndEscalate` ignore
+/// these constraints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Response {
-    /// Run does not start.
+    /// The run does not start.
     Reject,
-    /// Run does not start, and the operator is alerted.
+    /// The run does not start, and the operator is alerted.
     RejectAndAlert,
-    /// Action failed.
+    /// The action fails.
     SkipAction,
-    /// Action and its dependents are skipped; the others continue.
+    /// The action and its dependents are skipped, and other actions continue.
     SkipDependents,
-    /// Run continues and keeps its checkpoint, but is not committed.
+    /// The run continues and can be rolled back from its checkpoint, but is not committed to git.
     UseCheckpoint,
-    /// Run stops and is rolled back.
+    /// The run stops and is rolled back.
     StopAndRollBack,
-    /// Run stops and is rolled back, and the operator is alerted.
+    /// The run stops and is rolled back, and the operator is alerted.
     StopRollBackAndEscalate,
-    /// Remaining work is left to the operator, who is alerted.
+    /// The operator is alerted and must complete the remaining work.
     Escalate,
 }
 
-/// Recovery as named in reports (8.2, 12.2). It is the one that the response leads to. The report of a rolled
-/// back run has `ROLLED_BACK` for each error.
+/// Recovery action that a report states for an error (8.2, 12.2). It follows from the response, except that the report
+/// of a rolled back run states `ROLLED_BACK` for each error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RecoveryAction {
-    /// Run did not start.
+    /// The run did not start.
     Rejected,
-    /// Action was skipped.
+    /// The action was skipped.
     Skipped,
-    /// All changes were reverted.
+    /// All changes were rolled back.
     RolledBack,
-    /// Operator must intervene.
+    /// The operator must intervene.
     ManualRequired,
 }
 
 impl ErrorCode {
-    /// Returns the number of the code (`error_code`).
+    /// Returns the number of the code, which reports call `error_code`.
     pub fn number(self) -> u16 {
         self.row().number
     }
 
-    /// Returns the code with this number.
+    /// Returns the code with the given number, if it exists.
     pub fn of_number(number: u16) -> Option<Self> {
         Self::ALL.into_iter().find(|code| code.number() == number)
     }
 
-    /// Returns the name of the code (`error_type`).
+    /// Returns the name of the code, which reports call `error_type`.
     pub fn error_type(self) -> &'static str {
         self.row().error_type
     }
 
-    /// Returns the response to the error.
+    /// Returns the response of the engine to the error.
     pub fn response(self) -> Response {
         self.row().response
     }
 
-    /// Returns the category, which follows from the number.
+    /// Returns the category of the error, which follows from the number.
     pub fn category(self) -> ErrorCategory {
         match self.number() {
             ..2000 => ErrorCategory::Validation,
@@ -109,7 +110,7 @@ impl ErrorCode {
         }
     }
 
-    /// Returns the recovery as named in reports.
+    /// Returns the recovery action that a report states for the error.
     pub fn recovery_action(self) -> RecoveryAction {
         match self.response() {
             Response::Reject | Response::RejectAndAlert => RecoveryAction::Rejected,
@@ -125,7 +126,7 @@ impl ErrorCode {
 }
 
 impl Response {
-    /// Returns true if the run stops and is rolled back, whatever the soft constraints are (EX-18).
+    /// Returns whether the response applies regardless of the soft constraints (EX-18).
     pub fn overrides_constraints(self) -> bool {
         match self {
             Self::Reject
@@ -136,32 +137,36 @@ impl Response {
         }
     }
 
-    /// Describes the response in one sentence.
+    /// Describes the response in one or two sentences.
     pub fn about(self) -> &'static str {
         match self {
             Self::Reject => {
-                "Nothing of the plan is begun; where that is found in an action, everything is as before."
+                "The plan is rejected. If the error occurs in an action, all changes are rolled back."
             }
             Self::RejectAndAlert => {
-                "Nothing of the plan is begun, and a person is told: `actum queue` lists it."
+                "The plan is rejected and the operator is alerted; `actum queue` lists the alert."
             }
             Self::SkipAction => {
-                "The action has failed. Its constraints say what becomes of the task: without any it is rolled back, \
-                 and everything is as before."
+                "The action failed. The soft constraints of the plan determine whether the task continues. By default, \
+                 it is rolled back completely."
             }
-            Self::SkipDependents => "The action is not begun, and neither is what waits for it.",
+            Self::SkipDependents => {
+                "The action is skipped, and so are the actions that depend on it."
+            }
             Self::UseCheckpoint => {
-                "The task goes on and is not committed; its checkpoint takes it back."
+                "The task continues but is not committed to git. Its checkpoint can undo it."
             }
-            Self::StopAndRollBack => "The task is rolled back, and everything is as before.",
+            Self::StopAndRollBack => "The task stops, and all of its changes are rolled back.",
             Self::StopRollBackAndEscalate => {
-                "The task is rolled back, and a person is told: `actum queue` lists it."
+                "The task is rolled back and the operator is alerted; `actum queue` lists the alert."
             }
-            Self::Escalate => "A person has to look, and is told: `actum queue` lists it.",
+            Self::Escalate => {
+                "The operator must intervene and is alerted; `actum queue` lists the alert."
+            }
         }
     }
 
-    /// Returns true if the plan does not start at all.
+    /// Returns whether the response is not to start the run at all.
     pub fn is_refusal(self) -> bool {
         match self {
             Self::Reject | Self::RejectAndAlert => true,
@@ -174,7 +179,7 @@ impl Response {
         }
     }
 
-    /// Returns true if the operator is alerted: on stderr, in the ledger and in the queue (EX-18).
+    /// Returns whether the operator is alerted on stderr, in the ledger and in the queue (EX-18).
     pub fn tells_a_person(self) -> bool {
         match self {
             Self::RejectAndAlert | Self::StopRollBackAndEscalate | Self::Escalate => true,
@@ -188,7 +193,7 @@ impl Response {
 }
 
 impl ErrorCategory {
-    /// All categories.
+    /// All categories in ascending order of their codes.
     pub const ALL: [Self; 6] = [
         Self::Validation,
         Self::FileSystem,
@@ -198,7 +203,7 @@ impl ErrorCategory {
         Self::Internal,
     ];
 
-    /// Returns the word used in reports (`error_category`).
+    /// Returns the name of the category, which reports call `error_category`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Validation => "VALIDATION_ERROR",
@@ -212,11 +217,11 @@ impl ErrorCategory {
 }
 
 impl RecoveryAction {
-    /// All recoveries.
+    /// All recovery actions.
     pub const ALL: [Self; 4] =
         [Self::Rejected, Self::Skipped, Self::RolledBack, Self::ManualRequired];
 
-    /// Returns the word used in reports (`recovery_action`).
+    /// Returns the name of the recovery action, which reports call `recovery_action`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Rejected => "REJECTED",
@@ -233,7 +238,7 @@ impl fmt::Display for ErrorCode {
     }
 }
 
-/// Serialises a code as its number.
+/// Serializes the code as its number.
 impl Serialize for ErrorCode {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u16(self.number())

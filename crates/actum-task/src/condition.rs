@@ -1,4 +1,4 @@
-//! Conditions on files before and after an action, and after a run (EX-12).
+//! Conditions on files before and after an action, and after an entire run (EX-12).
 
 use actum_core::place::Excerpt;
 use actum_core::{Digest, RelPath};
@@ -8,28 +8,28 @@ use actum_document::{Branch, Characters, Form, Member, ObjectSchema, Others, Tag
 use super::limits::{CONTENT_CHARS_MAX, PATH_CHARS_MAX};
 use super::reader::{self, Fields};
 
-/// Condition on one file.
+/// Condition that a single file must meet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Condition {
-    /// Path of the file. A condition of an action can omit it, and then applies to the target; after a
-    /// rename, to its new path.
+    /// Path of the file. In a condition of an action, it can be omitted and is then the action's target. In a
+    /// postcondition of a rename, it is then the new path.
     pub path: RelPath,
-    /// Requirement on the file.
+    /// Requirement that the file must meet.
     pub check: Check,
 }
 
-/// Requirement on a file: a closed set.
+/// Requirement on a file. This set is closed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Check {
-    /// Path is a regular file.
+    /// The path is a regular file.
     Exists,
-    /// Path does not exist.
+    /// The path does not exist.
     Absent,
-    /// File has this SHA-256.
+    /// The content of the file has this SHA-256.
     Sha256(Digest),
-    /// File contains the text at least once, byte for byte.
+    /// The file contains the text at least once, byte for byte.
     Contains(String),
-    /// File exists and does not contain the text.
+    /// The file exists and does not contain the text.
     Lacks(String),
 }
 
@@ -41,20 +41,20 @@ const SOUGHT: Form = Form::Text(Text::filled(CONTENT_CHARS_MAX, Characters::Any)
 const WORDS: &[&str] = &["exists", "absent", "sha256", "contains", "lacks"];
 
 const fn tag(word: &'static [&'static str]) -> Member {
-    Member::required("type", Form::Word(word), "What must hold.")
+    Member::required("type", Form::Word(word), "Type of the condition.")
 }
 
 const OPTIONAL_PATH: Member = Member::optional(
     "path",
     PATH,
-    "The file. Left out, it is the target of the action; in a postcondition of FILE_RENAME, its new path.",
+    "Path of the file. The default is the target of the action, or its new path in a postcondition of FILE_RENAME.",
 );
-const REQUIRED_PATH: Member = Member::required("path", PATH, "The file.");
+const REQUIRED_PATH: Member = Member::required("path", PATH, "Path of the file.");
 const SHA256: Member =
-    Member::required("sha256", DIGEST, "The SHA-256 of the content that the file must have.");
+    Member::required("sha256", DIGEST, "Required SHA-256 of the content of the file.");
 const CONTAINED: Member =
-    Member::required("text", SOUGHT, "The text that must be in the file, byte for byte.");
-const LACKING: Member = Member::required("text", SOUGHT, "The text that must not be in the file.");
+    Member::required("text", SOUGHT, "Text that the file must contain, byte for byte.");
+const LACKING: Member = Member::required("text", SOUGHT, "Text that the file must not contain.");
 
 const fn condition(
     name: &'static str,
@@ -64,42 +64,42 @@ const fn condition(
     ObjectSchema { name, about, others: Others::Refused, members }
 }
 
-const EXISTS_ABOUT: &str = "The file is there, as a regular file.";
-const ABSENT_ABOUT: &str = "Nothing is there.";
-const SHA256_ABOUT: &str = "The file has this content.";
-const CONTAINS_ABOUT: &str = "The text is in the file at least once.";
-const LACKS_ABOUT: &str = "The file is there, and the text is not in it.";
+const EXISTS_ABOUT: &str = "The path is a regular file.";
+const ABSENT_ABOUT: &str = "The path does not exist.";
+const SHA256_ABOUT: &str = "The content of the file has the given SHA-256.";
+const CONTAINS_ABOUT: &str = "The file contains the text at least once.";
+const LACKS_ABOUT: &str = "The file exists and does not contain the text.";
 
 static EXISTS: ObjectSchema =
-    condition("a condition `exists`", EXISTS_ABOUT, &[tag(&["exists"]), OPTIONAL_PATH]);
+    condition("an `exists` condition", EXISTS_ABOUT, &[tag(&["exists"]), OPTIONAL_PATH]);
 static ABSENT: ObjectSchema =
-    condition("a condition `absent`", ABSENT_ABOUT, &[tag(&["absent"]), OPTIONAL_PATH]);
+    condition("an `absent` condition", ABSENT_ABOUT, &[tag(&["absent"]), OPTIONAL_PATH]);
 static HASHED: ObjectSchema =
-    condition("a condition `sha256`", SHA256_ABOUT, &[tag(&["sha256"]), OPTIONAL_PATH, SHA256]);
+    condition("a `sha256` condition", SHA256_ABOUT, &[tag(&["sha256"]), OPTIONAL_PATH, SHA256]);
 static CONTAINS: ObjectSchema = condition(
-    "a condition `contains`",
+    "a `contains` condition",
     CONTAINS_ABOUT,
     &[tag(&["contains"]), OPTIONAL_PATH, CONTAINED],
 );
 static LACKS: ObjectSchema =
-    condition("a condition `lacks`", LACKS_ABOUT, &[tag(&["lacks"]), OPTIONAL_PATH, LACKING]);
+    condition("a `lacks` condition", LACKS_ABOUT, &[tag(&["lacks"]), OPTIONAL_PATH, LACKING]);
 
 static RULE_EXISTS: ObjectSchema =
-    condition("a rule `exists`", EXISTS_ABOUT, &[tag(&["exists"]), REQUIRED_PATH]);
+    condition("an `exists` rule", EXISTS_ABOUT, &[tag(&["exists"]), REQUIRED_PATH]);
 static RULE_ABSENT: ObjectSchema =
-    condition("a rule `absent`", ABSENT_ABOUT, &[tag(&["absent"]), REQUIRED_PATH]);
+    condition("an `absent` rule", ABSENT_ABOUT, &[tag(&["absent"]), REQUIRED_PATH]);
 static RULE_HASHED: ObjectSchema =
-    condition("a rule `sha256`", SHA256_ABOUT, &[tag(&["sha256"]), REQUIRED_PATH, SHA256]);
+    condition("a `sha256` rule", SHA256_ABOUT, &[tag(&["sha256"]), REQUIRED_PATH, SHA256]);
 static RULE_CONTAINS: ObjectSchema =
-    condition("a rule `contains`", CONTAINS_ABOUT, &[tag(&["contains"]), REQUIRED_PATH, CONTAINED]);
+    condition("a `contains` rule", CONTAINS_ABOUT, &[tag(&["contains"]), REQUIRED_PATH, CONTAINED]);
 static RULE_LACKS: ObjectSchema =
-    condition("a rule `lacks`", LACKS_ABOUT, &[tag(&["lacks"]), REQUIRED_PATH, LACKING]);
+    condition("a `lacks` rule", LACKS_ABOUT, &[tag(&["lacks"]), REQUIRED_PATH, LACKING]);
 
-/// Condition of an action.
+/// Schema of a precondition or postcondition of an action.
 pub(super) static CONDITION: Tagged = Tagged {
     name: "a condition",
     id: "condition",
-    about: "Something that must hold of one file.",
+    about: "Condition that a single file must meet.",
     tag: "type",
     words: WORDS,
     branches: &[
@@ -112,11 +112,11 @@ pub(super) static CONDITION: Tagged = Tagged {
     nested: None,
 };
 
-/// Condition after a run, which has no default target.
+/// Schema of a condition that is checked after the run. It has no default target.
 pub(super) static VALIDATION_RULE: Tagged = Tagged {
     name: "a validation rule",
     id: "validationRule",
-    about: "Something that must hold of one file when all actions are done.",
+    about: "Condition that a single file must meet after all actions.",
     tag: "type",
     words: WORDS,
     branches: &[
@@ -129,7 +129,7 @@ pub(super) static VALIDATION_RULE: Tagged = Tagged {
     nested: None,
 };
 
-/// Condition whose path may still be missing.
+/// Condition of an action whose path may still be missing.
 #[derive(Debug)]
 pub(super) struct Unbound {
     path: Option<RelPath>,
@@ -149,7 +149,7 @@ impl Unbound {
         fields.finish(check.map(|check| Self { path, check }))
     }
 
-    /// Completes the condition, with `target` as the default path.
+    /// Completes the condition, using `target` if its path is missing.
     pub(super) fn about(self, target: &RelPath) -> Condition {
         Condition { path: self.path.unwrap_or_else(|| target.clone()), check: self.check }
     }
@@ -160,13 +160,13 @@ impl Condition {
     pub(super) fn read(word: &str, mut fields: Fields<'_>) -> reader::Taken<Self> {
         let path = fields.required("path", reader::path);
         let Unbound { check, .. } = Unbound::read(word, fields)?;
-        // INVARIANT: a missing path was already reported as a fault.
+        // INVARIANT: if the path is missing, an error for it was already recorded.
         path.map(|path| Self { path, check }).ok_or_else(reader::Faults::default)
     }
 }
 
 impl Check {
-    /// Returns the word used in a plan.
+    /// Returns the type of the condition, as it is written in a plan.
     pub fn as_str(&self) -> &'static str {
         match self {
             Self::Exists => "exists",
@@ -179,7 +179,7 @@ impl Check {
 }
 
 impl std::fmt::Display for Condition {
-    /// Formats the condition so that "holds" or "does not hold" can follow.
+    /// Formats the condition as a clause, such as "`a.txt` exists".
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let path = &self.path;
         match &self.check {
@@ -189,7 +189,9 @@ impl std::fmt::Display for Condition {
             Check::Contains(text) => {
                 write!(f, "`{path}` contains `{}`", Excerpt::new(text.as_bytes()))
             }
-            Check::Lacks(text) => write!(f, "`{path}` lacks `{}`", Excerpt::new(text.as_bytes())),
+            Check::Lacks(text) => {
+                write!(f, "`{path}` does not contain `{}`", Excerpt::new(text.as_bytes()))
+            }
         }
     }
 }

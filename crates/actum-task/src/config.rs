@@ -1,7 +1,7 @@
-//! System config: the operator's settings for the tasks of a project (EX-2, EX-17, EX-19, EX-21).
+//! System config, which contains the operator's settings for the tasks of a project (EX-2, EX-17, EX-19, EX-21).
 //!
-//! All settings are optional. The config can lower the limits of the seed but never raise them, and can add
-//! protected paths but never remove them (D-5).
+//! All settings are optional. The config can lower the limits of the seed but never raise them, and can add protected
+//! paths but never remove them (D-5).
 
 use std::time::Duration;
 
@@ -23,89 +23,97 @@ use super::yaml::Node;
 /// Settings for the tasks of a project.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SystemConfig {
-    /// Default soft constraints of plans.
+    /// Soft constraints that apply if a plan does not set them.
     pub constraints: Constraints,
-    /// Time limits.
+    /// Time limits of tasks and their actions.
     pub timeouts: Timeouts,
-    /// Size and count limits.
+    /// Limits on the size and number of files and on concurrency.
     pub limits: Limits,
-    /// Retention of a rollback manifest; `None` means forever.
+    /// Time for which a rollback manifest is kept, or `None` to keep it forever.
     pub manifest_ttl: Option<Duration>,
-    /// True if a successful run is committed to the git repository of the project (EX-17).
+    /// Whether a successful run is committed to the project's git repository (EX-17).
     pub commit: bool,
     /// Paths that are protected in addition to the built-in ones.
     pub protected: Vec<PathRule>,
 }
 
-/// Time limits (seed, 11.1).
+/// Time limits of tasks and their actions (seed, 11.1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timeouts {
-    /// Limit of an action on one file.
+    /// Time limit of an action on a single file.
     pub file: Duration,
-    /// Limit of an update of a schema.
+    /// Time limit of an action that updates a schema.
     pub schema: Duration,
-    /// Limit of an SQL step.
+    /// Time limit of an SQL step.
     pub sql: Duration,
-    /// Limit of a pipeline run.
+    /// Time limit of a pipeline run.
     pub pipeline: Duration,
-    /// Limit of a whole task.
+    /// Time limit of an entire task.
     pub task: Duration,
 }
 
-/// Size and count limits (seed, 11.2).
+/// Limits on the size and number of files and on concurrency (seed, 11.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     /// Maximum number of files that a task touches.
     pub files_max: u32,
     /// Maximum size of a file, in bytes.
     pub file_bytes_max: u64,
-    /// Maximum size of all backups of a task, in bytes.
+    /// Maximum total size of the backups of a task, in bytes.
     pub backup_bytes_max: u64,
-    /// Maximum number of concurrent actions.
+    /// Maximum number of actions that run concurrently.
     pub parallel_max: u32,
 }
 
-/// Error of an invalid system config.
+/// Error of an invalid system config, with its diagnostics.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the system config cannot be used: {0}")]
 pub struct SystemConfigError(#[source] pub Mistakes);
 
 const FORMAT: &str = "actum.system-config/1";
 
-/// Schema of `system_config.yaml`.
+/// Schema of the file `system_config.yaml`.
 pub(super) static SYSTEM_CONFIG: ObjectSchema = ObjectSchema {
     name: "a system config",
-    about: "What holds for the tasks of a project. All of it can be left out. A config with other members, or with a name twice in one object, is refused; so is one of more than 256 KiB.",
+    about: "Settings for the tasks of a project, all of which are optional. A config is rejected if it contains unknown members, repeats a name within an object, or exceeds 256 KiB.",
     others: Others::Refused,
     members: &[
-        Member::optional("format", Form::Word(&[FORMAT]), "Which format it is in."),
+        Member::optional("format", Form::Word(&[FORMAT]), "Format identifier of the document."),
         Member::optional(
             "soft_constraints",
             Form::Object(&SOFT_CONSTRAINTS),
-            "The soft constraints of plans that say nothing else.",
+            "Soft constraints that apply if a plan does not set them.",
         ),
-        Member::optional("timeouts", Form::Object(&TIMEOUTS), "How long things may take."),
-        Member::optional("limits", Form::Object(&LIMITS), "How much of things there may be."),
+        Member::optional(
+            "timeouts",
+            Form::Object(&TIMEOUTS),
+            "Time limits of tasks and their actions.",
+        ),
+        Member::optional(
+            "limits",
+            Form::Object(&LIMITS),
+            "Limits on the size and number of files and on concurrency.",
+        ),
         Member::optional(
             "rollback_manifest",
             Form::Object(&ROLLBACK_MANIFEST),
-            "What becomes of rollback manifests.",
+            "Settings for rollback manifests.",
         ),
-        Member::optional("git", Form::Object(&GIT), "What becomes of the repository."),
+        Member::optional("git", Form::Object(&GIT), "Settings for the project's git repository."),
         Member::optional(
             "protected_files",
             Form::Texts {
                 of: Text::filled(PATH_BYTES_MAX, Characters::Rule),
                 count_max: PROTECTED_RULES_MAX,
             },
-            "Rules for paths that are protected besides those that always are: `config/**`, `*.lock`. `*` stands within a name, `**` for any number of names.",
+            "Rules for paths that are protected in addition to the built-in ones, such as `config/**` or `*.lock`. `*` matches within a name, and `**` matches any number of names.",
         ),
     ],
 };
 
 static SOFT_CONSTRAINTS: ObjectSchema = ObjectSchema {
     name: "soft constraints",
-    about: "What a plan can set otherwise.",
+    about: "Soft constraints that a plan can override.",
     others: Others::Refused,
     members: &CONSTRAINT_FIELDS,
 };
@@ -116,84 +124,100 @@ const fn seconds(name: &'static str, max: i64, about: &'static str) -> Member {
 
 static TIMEOUTS: ObjectSchema = ObjectSchema {
     name: "timeouts",
-    about: "How long things may take.",
+    about: "Time limits of tasks and their actions.",
     others: Others::Refused,
     members: &[
-        seconds("file_seconds", 120, "An action on one file; absent is the same as 30."),
-        seconds("schema_seconds", 60, "An update of a schema; absent is the same as 30."),
-        seconds("sql_seconds", 300, "An SQL step; absent is the same as 60."),
-        seconds("pipeline_seconds", 3600, "A run of a pipeline; absent is the same as 300."),
-        seconds("task_seconds", 3600, "A whole task; absent is the same as 300."),
+        seconds(
+            "file_seconds",
+            120,
+            "Time limit of an action on a single file, in seconds. The default is 30.",
+        ),
+        seconds(
+            "schema_seconds",
+            60,
+            "Time limit of an action that updates a schema, in seconds. The default is 30.",
+        ),
+        seconds("sql_seconds", 300, "Time limit of an SQL step, in seconds. The default is 60."),
+        seconds(
+            "pipeline_seconds",
+            3600,
+            "Time limit of a pipeline run, in seconds. The default is 300.",
+        ),
+        seconds(
+            "task_seconds",
+            3600,
+            "Time limit of an entire task, in seconds. The default is 300.",
+        ),
     ],
 };
 
 static LIMITS: ObjectSchema = ObjectSchema {
     name: "limits",
-    about: "How much of things there may be.",
+    about: "Limits on the size and number of files and on concurrency.",
     others: Others::Refused,
     members: &[
         Member::optional(
             "max_files",
             Form::Whole { min: 1, max: 100 },
-            "Files that a task touches; absent is the same as 100.",
+            "Maximum number of files that a task touches. The default is 100.",
         ),
         Member::optional(
             "max_file_bytes",
             Form::Whole { min: 1, max: 50_000_000 },
-            "The bytes of one file; absent is the same as 50000000.",
+            "Maximum size of a file, in bytes. The default is 50000000.",
         ),
         Member::optional(
             "max_backup_bytes",
             Form::Whole { min: 1, max: 500_000_000 },
-            "The bytes of all backups of a task; absent is the same as 500000000.",
+            "Maximum total size of the backups of a task, in bytes. The default is 500000000.",
         ),
         Member::optional(
             "max_parallel",
             Form::Whole { min: 1, max: 4 },
-            "Actions at once; absent is the same as 4.",
+            "Maximum number of actions that run concurrently. The default is 4.",
         ),
     ],
 };
 
 static ROLLBACK_MANIFEST: ObjectSchema = ObjectSchema {
-    name: "a rollback manifest's settings",
-    about: "What becomes of rollback manifests.",
+    name: "rollback manifest settings",
+    about: "Settings for rollback manifests.",
     others: Others::Refused,
     members: &[Member::optional(
         "ttl_days",
         Form::Whole { min: 1, max: 3650 },
-        "How many days one is kept; absent is the same as for ever.",
+        "Number of days for which a rollback manifest is kept. By default, it is kept forever.",
     )],
 };
 
 static GIT: ObjectSchema = ObjectSchema {
     name: "git settings",
-    about: "What becomes of the repository.",
+    about: "Settings for the project's git repository.",
     others: Others::Refused,
     members: &[Member::optional(
         "commit",
         Form::Flag,
-        "Whether a run that succeeds is committed; absent is the same as false.",
+        "Whether a successful run is committed to git. The default is false.",
     )],
 };
 
 impl SystemConfig {
-    /// Reads a `system_config.yaml`.
+    /// Reads the content of a `system_config.yaml` file.
     ///
     /// # Errors
-    /// [`SystemConfigError`] with all problems, or only the first if the text is not YAML.
+    /// Returns [`SystemConfigError`] with all problems, or only with the first one if the file is not valid YAML.
     pub fn read(bytes: &[u8]) -> Result<Self, SystemConfigError> {
         read(bytes).map_err(SystemConfigError)
     }
 
-    /// Returns the time limit of an action.
+    /// Returns the time limit of an action, which is its own timeout or the configured one for its type.
     pub fn timeout(&self, action: &Action) -> Duration {
         action.timeout.unwrap_or_else(|| self.timeouts.of(action.action_type()))
     }
 }
 
 impl Timeouts {
-    /// Returns the time limit of actions of this type.
+    /// Returns the time limit of actions of the given type.
     pub fn of(&self, action_type: ActionType) -> Duration {
         match action_type {
             ActionType::FileCreate
@@ -232,7 +256,7 @@ impl Default for Limits {
 
 fn read(bytes: &[u8]) -> Result<SystemConfig, Mistakes> {
     reader::check_size(bytes, CONFIG_BYTES_MAX)?;
-    // A text of comments only means the defaults. INVARIANT: a config that is read is UTF-8.
+    // A config with only comments means the defaults. INVARIANT: a config is accepted only if it is UTF-8.
     let says_nothing = |line: &[u8]| line.trim_ascii().is_empty() || line.starts_with(b"#");
     let is_text = std::str::from_utf8(bytes).is_ok();
     if is_text && bytes.split(|&byte| byte == b'\n').all(says_nothing) {
@@ -271,7 +295,7 @@ fn days(days: u32) -> Duration {
     Duration::from_secs(u64::from(days.min(MANIFEST_DAYS_MAX)).saturating_mul(24 * 60 * 60))
 }
 
-/// Reads an object inside the config.
+/// Reads an object that is nested in the config.
 fn inner<'v, T>(
     form: Form,
     value: &'v Value<'v>,

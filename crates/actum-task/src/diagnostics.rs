@@ -1,4 +1,4 @@
-//! Diagnostics of a task's document, each with its error code (EX-2, EX-18).
+//! Diagnostics of a task document, each with its error code (EX-2, EX-18).
 
 use std::fmt;
 
@@ -7,12 +7,12 @@ use actum_document::{Diagnostic, JsonPath, Problem, Step};
 
 use super::codes::ErrorCode;
 
-/// Diagnostics of one document, in the order of their positions.
+/// Diagnostics of a single document, in the order of their positions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mistakes {
-    /// Diagnostics: at least one, at most [`PROBLEMS_MAX`](super::limits::PROBLEMS_MAX).
+    /// List of diagnostics, with at least one and at most [`PROBLEMS_MAX`](super::limits::PROBLEMS_MAX) elements.
     pub list: Vec<Diagnostic>,
-    /// True if the list is truncated.
+    /// Whether the list was truncated.
     pub is_cut: bool,
 }
 
@@ -21,15 +21,15 @@ impl Mistakes {
         Self { list: vec![mistake], is_cut: false }
     }
 
-    /// Returns the code of the whole document: that of a protected path if any diagnostic is about one, and
-    /// otherwise the first code.
+    /// Returns the error code of the entire document. A protected path takes precedence over the code of the first
+    /// diagnostic.
     pub fn code(&self) -> ErrorCode {
         let codes = || self.list.iter().map(ErrorCode::from_diagnostic);
         let protected = codes().find(|code| *code == ErrorCode::ProtectedFileViolation);
         protected.or_else(|| codes().next()).unwrap_or(ErrorCode::SchemaViolation)
     }
 
-    /// Returns the diagnostics with this code.
+    /// Returns the diagnostics with the given code.
     pub fn with_code(&self, code: ErrorCode) -> impl Iterator<Item = &Diagnostic> {
         self.list.iter().filter(move |mistake| ErrorCode::from_diagnostic(mistake) == code)
     }
@@ -37,7 +37,7 @@ impl Mistakes {
 
 impl std::error::Error for Mistakes {}
 
-/// Prints the first diagnostic and the number of the others.
+/// Formats the first diagnostic and the number of the others.
 impl fmt::Display for Mistakes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some((first, others)) = self.list.split_first() else { return Ok(()) };
@@ -46,13 +46,13 @@ impl fmt::Display for Mistakes {
             (0, false) => Ok(()),
             (1, false) => f.write_str(" (and 1 other problem)"),
             (count, false) => write!(f, " (and {count} other problems)"),
-            (count, true) => write!(f, " (and {count} other problems, and more)"),
+            (count, true) => write!(f, " (and more than {count} other problems)"),
         }
     }
 }
 
 impl ErrorCode {
-    /// Returns the code of a diagnostic (EX-18).
+    /// Returns the error code of a diagnostic (EX-18).
     pub fn from_diagnostic(mistake: &Diagnostic) -> Self {
         match &mistake.problem {
             Problem::TooLarge { .. } => Self::InputTooLarge,
@@ -90,7 +90,7 @@ impl ErrorCode {
     }
 }
 
-/// Returns the code of an unknown word at this path.
+/// Returns the error code for an unknown word at the given path in a document.
 fn word_code(path: &JsonPath) -> ErrorCode {
     let is = |step: &Step, name: &str| matches!(step, Step::Member(member) if member == name);
     match &*path.0 {

@@ -1,4 +1,4 @@
-//! Task envelope: the protocol layer's approval of a plan and its config (EX-1, 3.2, 10.1).
+//! Task envelope, in which the protocol layer approves a plan and its config (EX-1, 3.2, 10.1).
 
 use actum_core::json::Value;
 use actum_core::{Digest, RelPath, RunId};
@@ -15,49 +15,49 @@ use super::limits::ENVELOPE_BYTES_MAX;
 use super::name::{TASK_ID, TaskId};
 use super::reader::{self, Faults, Taken, digest, parsed, path};
 
-/// Task approved by the protocol layer. An unapproved task cannot be represented.
+/// Task that the protocol layer approved. This type cannot represent a task without approval.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskEnvelope {
     /// Id of the task in the protocol layer.
     pub task: TaskId,
-    /// Workspace of the approval; `None` means any.
+    /// Workspace for which the task was approved, or `None` for any workspace.
     pub workspace: Option<WorkspaceId>,
-    /// Approved plan.
+    /// Approved task plan.
     pub plan: ApprovedFile,
-    /// Approved config.
+    /// Approved system config.
     pub config: ApprovedFile,
-    /// Path of an operator's signed approval, if there is one, beside the envelope.
+    /// Path of an operator's signed approval, relative to the directory of the envelope, if there is one.
     pub approval: Option<RelPath>,
 }
 
-/// Approved document.
+/// Approved document, identified by its digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovedFile {
-    /// Path relative to the directory of the envelope.
+    /// Path of the document, relative to the directory of the envelope.
     pub file: RelPath,
-    /// SHA-256 of the bytes.
+    /// SHA-256 of the content of the document.
     pub sha256: Digest,
 }
 
-/// Error of an invalid or unapproved task envelope.
+/// Reason why a task envelope is rejected.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TaskEnvelopeError {
-    /// Status other than `APPROVED`.
+    /// The status of the task is not `APPROVED`.
     #[error("the task is not approved: {0}")]
     NotApproved(#[source] Mistakes),
-    /// Missing validation by the protocol layer.
+    /// The protocol layer did not validate the task.
     #[error("the protocol layer did not validate the task: {0}")]
     NotValidated(#[source] Mistakes),
-    /// Invalid envelope for another reason.
+    /// The envelope is invalid for a different reason.
     #[error("the task envelope cannot be used: {0}")]
     Invalid(#[source] Mistakes),
 }
 
-/// Envelope of a task for another workspace.
+/// Error of an envelope that is for a different workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the task envelope is for the workspace {named}, and this is {here}; approve the plan here (`actum plan \
-     approve`)"
+    "the task envelope is for the workspace {named}, but this is {here}; approve the plan here with `actum plan \
+     approve`"
 )]
 pub struct OtherWorkspace {
     /// Workspace in the envelope.
@@ -66,37 +66,35 @@ pub struct OtherWorkspace {
     pub here: WorkspaceId,
 }
 
-/// Mismatch between an approved document and the current one.
+/// Error of an approved document that has changed since its approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ChangedInput {
-    /// Changed plan.
+    /// The task plan has changed.
     #[error(
-        "the task plan was changed after it was approved: it has the SHA-256 {found}, and {approved} was \
-         approved"
+        "the task plan has changed since it was approved: its SHA-256 is {found} instead of {approved}"
     )]
     Plan {
-        /// Approved digest.
+        /// SHA-256 of the approved plan.
         approved: Digest,
-        /// Current digest.
+        /// SHA-256 of the current plan.
         found: Digest,
     },
-    /// Changed config.
+    /// The system config has changed.
     #[error(
-        "the system config was changed after it was approved: it has the SHA-256 {found}, and {approved} \
-         was approved"
+        "the system config has changed since it was approved: its SHA-256 is {found} instead of {approved}"
     )]
     Config {
-        /// Approved digest.
+        /// SHA-256 of the approved config.
         approved: Digest,
-        /// Current digest.
+        /// SHA-256 of the current config.
         found: Digest,
     },
 }
 
-/// Only accepted status.
+/// Status of an approved task, which is the only accepted status.
 const APPROVED: &str = "APPROVED";
 
-/// Form of a workspace id, which is that of a run id.
+/// Form of a workspace id, which is equal to that of a run id.
 const WORKSPACE: Form = Form::Text(Text {
     chars_min: RunId::CHARS,
     chars_max: RunId::CHARS,
@@ -107,58 +105,62 @@ const WORKSPACE: Form = Form::Text(Text {
 /// Schema of a task envelope.
 pub(super) static TASK_ENVELOPE: ObjectSchema = ObjectSchema {
     name: "a task envelope",
-    about: "An approved task: its plan, its config, and that the protocol layer validated and approved both. An envelope with other members, or with a name twice in one object, is refused; so is one of more than 64 KiB.",
+    about: "Task that the protocol layer validated and approved, with its plan and its config. An envelope is rejected if it contains unknown members, repeats a name within an object, or exceeds 64 KiB.",
     others: Others::Refused,
     members: &[
-        Member::required("format", Form::Word(&[TaskEnvelope::FORMAT]), "Which format it is in."),
-        Member::required("task_id", Form::Text(TASK_ID), "How the protocol layer calls the task."),
+        Member::required(
+            "format",
+            Form::Word(&[TaskEnvelope::FORMAT]),
+            "Format identifier of the document.",
+        ),
+        Member::required("task_id", Form::Text(TASK_ID), "Id of the task in the protocol layer."),
         Member::required(
             "status",
             Form::Word(&[APPROVED]),
-            "What the protocol layer decided. Anything but APPROVED is refused.",
+            "Decision of the protocol layer. Any value other than APPROVED is rejected.",
         ),
         Member::required(
             "protocol_validation",
             Form::True,
-            "That the protocol layer validated the task.",
+            "Confirmation that the protocol layer validated the task.",
         ),
         Member::optional(
             "workspace",
             WORKSPACE,
-            "The workspace that it was approved for, as `actum plan approve` writes it. A task is rejected in any other.",
+            "Id of the workspace for which the task was approved, as written by `actum plan approve`. The task is rejected in any other workspace.",
         ),
-        Member::required("plan", Form::Object(&FILE), "The task plan."),
-        Member::required("config", Form::Object(&FILE), "The system config."),
+        Member::required("plan", Form::Object(&FILE), "Approved task plan."),
+        Member::required("config", Form::Object(&FILE), "Approved system config."),
         Member::optional(
             "approval",
             Form::Text(PATH_TEXT),
-            "The signed approval of an operator: a file, relative to the directory of the envelope.",
+            "Path of an operator's signed approval, relative to the directory of the envelope.",
         ),
     ],
 };
 
 static FILE: ObjectSchema = ObjectSchema {
     name: "an approved file",
-    about: "A document as it was approved.",
+    about: "Approved document, identified by its digest.",
     others: Others::Refused,
     members: &[
         Member::required(
             "file",
             Form::Text(PATH_TEXT),
-            "Where it is, relative to the directory of the envelope.",
+            "Path of the document, relative to the directory of the envelope.",
         ),
-        Member::required("sha256", DIGEST, "The SHA-256 of its bytes."),
+        Member::required("sha256", DIGEST, "SHA-256 of the content of the document."),
     ],
 };
 
 impl TaskEnvelope {
-    /// Value of `format`.
+    /// Format identifier of the document.
     pub const FORMAT: &str = "actum.task-envelope/1";
 
     /// Reads the envelope of an approved task.
     ///
     /// # Errors
-    /// [`TaskEnvelopeError`]. A missing approval is reported before any other problem.
+    /// Returns [`TaskEnvelopeError`]. A missing approval is reported before any other problem.
     pub fn read(bytes: &[u8]) -> Result<Self, TaskEnvelopeError> {
         reader::read(bytes, ENVELOPE_BYTES_MAX, |_, value| envelope(value)).map_err(|mistakes| {
             let told = |list: Vec<Diagnostic>| Mistakes { list, is_cut: false };
@@ -177,10 +179,10 @@ impl TaskEnvelope {
         })
     }
 
-    /// Checks that the envelope is for the workspace `here`.
+    /// Checks that the envelope is valid in the workspace `here`.
     ///
     /// # Errors
-    /// [`OtherWorkspace`] if it names another workspace (EX-1).
+    /// Returns [`OtherWorkspace`] if the envelope names a different workspace (EX-1).
     pub fn check_workspace(&self, here: WorkspaceId) -> Result<(), OtherWorkspace> {
         match self.workspace {
             Some(named) if named != here => Err(OtherWorkspace { named, here }),
@@ -188,10 +190,10 @@ impl TaskEnvelope {
         }
     }
 
-    /// Checks that both documents match the approved digests.
+    /// Checks that the plan and the config have the approved digests.
     ///
     /// # Errors
-    /// [`ChangedInput`] if one of them differs (EX-1).
+    /// Returns [`ChangedInput`] for the first document that differs (EX-1).
     pub fn check_inputs(&self, plan: &[u8], config: &[u8]) -> Result<(), ChangedInput> {
         let (approved, found) = (self.plan.sha256, Digest::of(plan));
         if approved != found {
@@ -205,7 +207,7 @@ impl TaskEnvelope {
     }
 }
 
-/// Returns true if the problem is the word in this field, and not that the field is missing.
+/// Returns whether a problem concerns the value of the given field, and not its absence.
 fn is_refusal(mistake: &Diagnostic, field: &str) -> bool {
     matches!(&*mistake.path.0, [Step::Member(name)] if name == field)
         && matches!(mistake.problem, Problem::Word { .. })
@@ -221,7 +223,7 @@ impl TaskEnvelopeError {
         }
     }
 
-    /// Returns the diagnostics of the envelope, in order.
+    /// Returns the diagnostics of the envelope, in the order of their positions.
     pub fn mistakes(&self) -> &Mistakes {
         match self {
             Self::NotApproved(mistakes)

@@ -1,4 +1,4 @@
-//! Execution order of the actions of a plan (EX-8).
+//! Dependency graph of the actions of a plan, and their execution order (EX-8).
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, HashMap};
@@ -11,99 +11,100 @@ use super::codes::ErrorCode;
 use super::limits::PROBLEMS_MAX;
 use super::name::ActionId;
 
-/// Dependency graph of the actions. An action is identified by its index in the plan, counted from 0.
+/// Dependency graph of the actions of a plan. Each action is identified by its index in the plan, counted from 0.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Graph {
-    /// Actions in execution order: each one after its dependencies.
+    /// Actions in execution order, in which every action comes after its dependencies.
     order: Vec<usize>,
-    /// Direct dependencies of each action, in ascending order and without duplicates.
+    /// For each action, its direct dependencies in ascending order and without duplicates.
     waits_for: Vec<Vec<usize>>,
-    /// Direct dependents of each action, in ascending order.
+    /// For each action, its direct dependents in ascending order.
     waited_for_by: Vec<Vec<usize>>,
 }
 
-/// Id and dependencies of an action.
+/// Id and dependencies of an action, from which the graph is built.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Node<'a> {
     pub(super) id: &'a ActionId,
     pub(super) depends_on: &'a [ActionId],
 }
 
-/// Transitive closure of the dependencies.
+/// Transitive closure of the dependencies of a plan, which answers whether one action must run before another.
 #[derive(Debug, Clone)]
 pub struct Reach {
     words: usize,
-    /// Bit set of all earlier actions for each action, 64 bits to a word.
+    /// One bit set per action, in words of 64 bits, that contains all actions that must run before it.
     before: Vec<u64>,
 }
 
-/// Problem that prevents an execution order.
+/// Reason why the actions of a plan cannot be ordered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GraphProblem {
-    /// Two actions with the same id.
-    #[error("two actions have the id `{id}`; give each its own")]
+    /// Two actions have the same id.
+    #[error("two actions have the id `{id}`; give each action a unique id")]
     Duplicate {
-        /// Index of the later action.
+        /// Index of the second action that has the id.
         action: usize,
-        /// Shared id.
+        /// Id that both actions have.
         id: ActionId,
     },
-    /// Dependency that is not in the plan.
+    /// An action depends on an id that no action of the plan has.
     #[error(
         "the action `{id}` depends on `{dependency}`, which is not in the plan{}",
         Perhaps(nearest.as_ref())
     )]
     Unknown {
-        /// Index of the action.
+        /// Index of the action that has the unknown dependency.
         action: usize,
-        /// Index of the dependency in its list, counted from 0.
+        /// Index of the unknown dependency in the `depends_on` list, counted from 0.
         index: usize,
-        /// Id of the action.
+        /// Id of the action that has the unknown dependency.
         id: ActionId,
-        /// Id of the missing dependency.
+        /// Id that no action of the plan has.
         dependency: ActionId,
-        /// Id with a similar spelling.
+        /// Id of an action with a similar spelling, if there is one.
         nearest: Option<ActionId>,
     },
-    /// Action that depends on itself.
-    #[error("the action `{id}` depends on itself, so it could never begin")]
+    /// An action depends on itself.
+    #[error("the action `{id}` depends on itself, so it could never start")]
     Itself {
-        /// Index of the action.
+        /// Index of the action that depends on itself.
         action: usize,
-        /// Index of the dependency in its list, counted from 0.
+        /// Index of the dependency in the `depends_on` list, counted from 0.
         index: usize,
-        /// Id of the action.
+        /// Id of the action that depends on itself.
         id: ActionId,
     },
-    /// Actions that depend on each other in a cycle.
+    /// Several actions depend on each other in a cycle.
     #[error(
-        "these actions wait for each other, so none could begin: {}; take one dependency away",
+        "these actions wait for each other, so none of them could start: {}; remove one of these dependencies",
         Cycle(ids)
     )]
     Cycle {
-        /// Index of the first action of the cycle.
+        /// Index of the action in the cycle that comes first in the plan.
         action: usize,
-        /// Ids in the cycle; each depends on the next, and the last on the first.
+        /// Ids of the actions in the cycle. Each action depends on the next one, and the last one on the first.
         ids: Vec<ActionId>,
     },
 }
 
-/// All problems that prevent an execution order.
+/// Error for a plan whose actions cannot be ordered.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the actions of the plan have no order: {}", First(problems))]
+#[error("the actions of the plan cannot be ordered: {}", First(problems))]
 pub struct GraphError {
-    /// Problems: at least one, at most [`PROBLEMS_MAX`].
+    /// Problems that were found, at least one and at most [`PROBLEMS_MAX`].
     pub problems: Vec<GraphProblem>,
 }
 
-/// Maximum number of ids of a cycle in a message.
+/// Maximum number of action ids that an error message lists for a cycle.
 const IDS_SHOWN_MAX: usize = 8;
 
 impl Graph {
-    /// Orders actions by their dependencies.
+    /// Builds the dependency graph of `actions` and computes their execution order.
     ///
     /// # Errors
-    /// [`GraphError`] if two actions share an id, a dependency is not in the plan, or actions depend on each other.
+    /// Returns [`GraphError`] if two actions share an id, a dependency is not in the plan, or actions depend on each other in a
+    /// cycle.
     pub(super) fn new(actions: &[Node<'_>]) -> Result<Self, GraphError> {
         let mut problems = Vec::new();
         let places = places(actions, &mut problems);
@@ -127,7 +128,8 @@ impl Graph {
         Err(GraphError { problems })
     }
 
-    /// Returns the execution order: each action after its dependencies, otherwise in plan order.
+    /// Returns the actions in execution order. An action comes after its dependencies, and the order of the plan is kept where
+    /// possible.
     pub fn order(&self) -> &[usize] {
         &self.order
     }
@@ -137,7 +139,7 @@ impl Graph {
         self.waits_for.get(action).map_or(&[], Vec::as_slice)
     }
 
-    /// Returns the direct and indirect dependents of an action, in execution order. They are skipped when it fails.
+    /// Returns all actions that depend on `action`, directly or indirectly, in execution order. They are skipped if `action` fails.
     pub fn dependents(&self, action: usize) -> Vec<usize> {
         let mut found = BTreeSet::from([action]);
         let mut open = vec![action];
@@ -151,7 +153,7 @@ impl Graph {
         self.order.iter().copied().filter(|at| *at != action && found.contains(at)).collect()
     }
 
-    /// Computes the transitive closure of the dependencies. It takes one bit for each pair of actions.
+    /// Computes the transitive closure of the dependencies, which takes one bit of memory for each pair of actions.
     pub fn reach(&self) -> Reach {
         let words = self.waits_for.len().div_ceil(64);
         let mut before = vec![0u64; words * self.waits_for.len()];
@@ -174,14 +176,14 @@ impl Graph {
 }
 
 impl Reach {
-    /// Returns true if the first action must be done before the second.
+    /// Returns whether `later` depends on `earlier`, directly or indirectly.
     pub fn is_before(&self, earlier: usize, later: usize) -> bool {
         let word = self.before.get(later * self.words + earlier / 64);
         earlier / 64 < self.words && word.is_some_and(|word| word & (1 << (earlier % 64)) != 0)
     }
 }
 
-/// Maps each id to its first index.
+/// Maps each action id to the index of the first action that has it, and reports duplicates.
 fn places<'a>(
     actions: &[Node<'a>],
     problems: &mut Vec<GraphProblem>,
@@ -230,7 +232,7 @@ fn waits_for(
     all
 }
 
-/// Returns a known id with a similar spelling; sorting makes the choice between equally near ids deterministic.
+/// Returns the known id that is spelled most like `meant`, if any is similar. Sorting the ids makes the result deterministic.
 fn nearest(meant: &ActionId, mut known: Vec<&str>) -> Option<ActionId> {
     known.sort_unstable();
     suggestion::suggest(meant.as_str(), &known)?.parse().ok()
@@ -241,7 +243,7 @@ fn free(waiting: &[usize]) -> BinaryHeap<Reverse<usize>> {
     free.map(|(action, _)| Reverse(action)).collect()
 }
 
-/// Queues the actions whose last missing dependency is done.
+/// Marks an action as done and queues the dependents that have no other unfinished dependency.
 fn release(
     done: usize,
     waited_for_by: &[Vec<usize>],
@@ -258,7 +260,8 @@ fn release(
     }
 }
 
-/// Orders the actions: of those that are ready always the first in the plan. Actions in a cycle are never ready.
+/// Orders the actions. If several are ready, the one that comes first in the plan is next. Actions in a cycle are never ready, so
+/// they are missing from the result.
 fn order(waits_for: &[Vec<usize>], waited_for_by: &[Vec<usize>]) -> Vec<usize> {
     let mut waiting: Vec<usize> = waits_for.iter().map(Vec::len).collect();
     let mut ready = free(&waiting);
@@ -270,8 +273,8 @@ fn order(waits_for: &[Vec<usize>], waited_for_by: &[Vec<usize>]) -> Vec<usize> {
     order
 }
 
-/// Finds a cycle among the unordered actions. Each of them depends on another of them, so following the
-/// dependencies eventually reaches an action a second time.
+/// Finds a cycle among the actions that could not be ordered. Each of them depends on another one, so following the dependencies
+/// eventually reaches some action a second time.
 fn cycle(actions: &[Node<'_>], waits_for: &[Vec<usize>], order: &[usize]) -> GraphProblem {
     let placed: BTreeSet<usize> = order.iter().copied().collect();
     let next = |action: usize| {
@@ -288,7 +291,7 @@ fn cycle(actions: &[Node<'_>], waits_for: &[Vec<usize>], order: &[usize]) -> Gra
         way.push(action);
         at = next(action);
     }
-    // Start the cycle with the action that is first in the plan.
+    // Rotate the cycle so that it starts with the action that comes first in the plan.
     let first = way.iter().enumerate().min_by_key(|(_, action)| **action);
     let (start, action) = first.map_or((0, 0), |(start, action)| (start, *action));
     way.rotate_left(start);
@@ -297,7 +300,7 @@ fn cycle(actions: &[Node<'_>], waits_for: &[Vec<usize>], order: &[usize]) -> Gra
 }
 
 impl GraphProblem {
-    /// Returns the error code (EX-18).
+    /// Returns the error code of the problem (EX-18).
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::Duplicate { .. } => ErrorCode::DuplicateActionId,
@@ -307,7 +310,7 @@ impl GraphProblem {
         }
     }
 
-    /// Returns the index of the action that the problem concerns.
+    /// Returns the index of the action that has the problem.
     pub fn action(&self) -> usize {
         match self {
             Self::Duplicate { action, .. }
@@ -317,7 +320,7 @@ impl GraphProblem {
         }
     }
 
-    /// Returns the path of the value in the plan that causes the problem.
+    /// Returns the JSON path of the value in the plan that causes the problem.
     pub fn path(&self) -> JsonPath {
         let member = |name: &str| Step::Member(name.to_owned());
         let mut steps = vec![member("action_plan"), Step::Element(self.action())];
@@ -336,7 +339,7 @@ struct Perhaps<'a>(Option<&'a ActionId>);
 
 impl fmt::Display for Perhaps<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.map_or(Ok(()), |id| write!(f, "; perhaps `{id}` is meant"))
+        self.0.map_or(Ok(()), |id| write!(f, " (did you mean `{id}`?)"))
     }
 }
 
@@ -345,16 +348,16 @@ struct Cycle<'a>(&'a [ActionId]);
 impl fmt::Display for Cycle<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, id) in self.0.iter().take(IDS_SHOWN_MAX).enumerate() {
-            write!(f, "{}`{id}`", if index == 0 { "" } else { " on " })?;
+            write!(f, "{}`{id}`", if index == 0 { "" } else { " -> " })?;
         }
         if self.0.len() > IDS_SHOWN_MAX {
-            write!(f, " on {} others", self.0.len() - IDS_SHOWN_MAX)?;
+            write!(f, " -> ({} more)", self.0.len() - IDS_SHOWN_MAX)?;
         }
-        self.0.first().map_or(Ok(()), |first| write!(f, " on `{first}`"))
+        self.0.first().map_or(Ok(()), |first| write!(f, " -> `{first}`"))
     }
 }
 
-/// Prints the first problem with its path, and the number of the others.
+/// Formats the first problem together with its JSON path, followed by the number of further problems.
 struct First<'a>(&'a [GraphProblem]);
 
 impl fmt::Display for First<'_> {

@@ -1,8 +1,8 @@
-//! Task plans: the input from an inspector and the protocol layer, and its validation (EX).
+//! Input and output documents of task plans, and their validation (EX).
 //!
-//! This crate covers the input side: the plan, the project config, the envelope that approves both, the order
-//! of the actions, and the lint of a plan. Each document is described once, as an
-//! [`ObjectSchema`](actum_document::ObjectSchema). Its reader and its JSON Schema both come from that.
+//! The input documents are the task plan, the project config and the envelope that approves both. For a plan, this crate also
+//! computes the order of its actions and predicts problems. Each document is described by one
+//! [`ObjectSchema`](actum_document::ObjectSchema), from which both its parser and its JSON Schema are derived.
 
 mod approval;
 mod codes;

@@ -1,4 +1,4 @@
-//! Lint of a plan: predicts its problems in a tree of files without changing any (EX-3, EX-8, EX-21).
+//! Lint of a task plan: predicts which actions would fail in a workspace, without changing anything (EX-3, EX-8, EX-21).
 
 mod finding;
 
@@ -13,21 +13,20 @@ use super::graph::Graph;
 use super::limits::PROBLEMS_MAX;
 use super::plan::{Action, ActionType, ExecutionOrder, Pipeline, TaskPlan, Work};
 
-/// File queries of the lint.
+/// Queries about the files of a workspace that the lint needs.
 #[derive(Clone, Copy)]
 pub struct Files<'f> {
-    /// Returns true if the path is a regular file.
+    /// Returns whether a regular file exists at the path.
     pub exists: &'f dyn Fn(&RelPath) -> bool,
-    /// Returns true if a pipeline may change this path.
+    /// Returns whether a pipeline may change the path.
     pub may_change: &'f dyn Fn(&Pipeline, &RelPath) -> bool,
 }
 
-/// Walks a plan in the order of its graph over these files and reports all problems: at most [`PROBLEMS_MAX`]
-/// findings.
+/// Simulates the actions of a plan in execution order and returns the problems that it finds, at most [`PROBLEMS_MAX`].
 ///
-/// An earlier action may create a file that a later one changes. An action whose file is missing fails alone,
-/// and its dependents are skipped. The code of a finding decides whether it rejects the whole plan. Protected
-/// paths and permissions are left to the gates.
+/// The simulation tracks created and removed files, so an action may change a file that an earlier action creates. If an action
+/// would fail, only the actions that depend on it are skipped. Whether a finding rejects the entire plan depends on its error code.
+/// Protected paths and permissions are not checked here, because the gates check them.
 pub fn lint(
     plan: &TaskPlan,
     graph: &Graph,
@@ -45,8 +44,8 @@ pub fn lint(
     findings
 }
 
-/// Finds the targets that are a symbolic link or are reached through one (EX-5). `link` returns the outermost
-/// link on the path.
+/// Finds the actions whose target is a symbolic link or is reached through one (EX-5). `link` must return the outermost symbolic
+/// link on a path.
 pub fn links(plan: &TaskPlan, link: impl Fn(&RelPath) -> Option<RelPath>) -> Vec<Finding> {
     let linked = plan.targets().filter_map(|(index, path)| {
         let (action, link) = (plan.actions.get(index)?, link(path)?);
@@ -57,7 +56,7 @@ pub fn links(plan: &TaskPlan, link: impl Fn(&RelPath) -> Option<RelPath>) -> Vec
     linked.take(PROBLEMS_MAX).collect()
 }
 
-/// Finds the actions of a type that this host cannot run, with this reason.
+/// Returns a finding for every action of a type that this host cannot run, for the reason `why`.
 pub fn unavailable(plan: &TaskPlan, action_type: ActionType, why: &str) -> Vec<Finding> {
     let actions = plan.actions.iter().enumerate();
     let actions = actions.filter(|(_, action)| action.action_type() == action_type);
@@ -70,12 +69,12 @@ pub fn unavailable(plan: &TaskPlan, action_type: ActionType, why: &str) -> Vec<F
     actions.map(finding).take(PROBLEMS_MAX).collect()
 }
 
-/// Returns true if the findings reject the plan as a whole.
+/// Returns whether the findings reject the entire plan.
 pub fn is_rejected(findings: &[Finding]) -> bool {
     findings.iter().any(|finding| finding.code().response().is_refusal())
 }
 
-/// Finds actions that exceed a limit.
+/// Finds violations of the limits on the number and the size of files.
 fn limits(plan: &TaskPlan, config: &SystemConfig, findings: &mut Vec<Finding>) {
     let files: BTreeSet<&RelPath> = plan.actions.iter().flat_map(Action::written).collect();
     if count(files.len()) > u64::from(config.limits.files_max) {
@@ -92,10 +91,10 @@ fn limits(plan: &TaskPlan, config: &SystemConfig, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Finds actions that touch the same file and could run at once.
+/// Finds actions that touch the same file and could run at the same time.
 ///
-/// The accesses to a file are checked in graph order. Dependency is transitive, so two checks are enough:
-/// each access comes after the last change before it, and each change comes after all reads since then.
+/// The accesses to each file are checked in execution order. Because dependencies are transitive, two checks are enough: each
+/// access must depend on the last change before it, and each change must also depend on all reads since that change.
 fn unordered(plan: &TaskPlan, graph: &Graph, findings: &mut Vec<Finding>) {
     let mut touches: BTreeMap<&RelPath, Vec<(usize, Touch)>> = BTreeMap::new();
     for &index in graph.order() {
@@ -139,19 +138,19 @@ fn unordered(plan: &TaskPlan, graph: &Graph, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Access of an action to a file.
+/// Kind of access that an action has to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Touch {
     Changes,
     Looks,
 }
 
-/// Predicted state of the files after some actions.
+/// State of the workspace that the simulated actions would leave.
 struct Tree<'t> {
     files: Files<'t>,
-    /// Pipelines that have run so far.
+    /// Pipelines that have run so far in the simulation.
     pipelines: Vec<&'t Pipeline>,
-    /// Paths created (true) or removed (false) by the actions so far.
+    /// Paths that the simulated actions created (`true`) or removed (`false`).
     changed: BTreeMap<RelPath, bool>,
 }
 
@@ -180,7 +179,7 @@ impl<'t> Tree<'t> {
         }
     }
 
-    /// Simulates an action, or returns the reason why it would fail.
+    /// Simulates an action. Returns a finding if the action would fail.
     fn act(&mut self, index: usize, action: &'t Action) -> Option<Finding> {
         let (id, target) = (|| action.id.clone(), &action.target);
         let missing = |tree: &Self| {
@@ -208,7 +207,7 @@ impl<'t> Tree<'t> {
                 if let Some(finding) = missing(self) {
                     return Some(finding);
                 }
-                // A moved file frees its old path, unless it is moved to itself.
+                // Moving a file frees its old path, unless both paths are the same.
                 let before = self.changed.insert(target.clone(), new_path == target);
                 if let Some(finding) = self.taken(index, action, new_path, "new_path") {
                     match before {
@@ -230,7 +229,7 @@ impl<'t> Tree<'t> {
         None
     }
 
-    /// Returns the reason why nothing can be created at a path, if there is one.
+    /// Returns a finding if no file can be created at the path, because something exists there or a parent is a file.
     fn taken(
         &self,
         index: usize,
@@ -254,7 +253,7 @@ impl<'t> Tree<'t> {
         self.changed.get(path).copied().unwrap_or_else(|| (self.files.exists)(path))
     }
 
-    /// Returns true if a pipeline that ran may have created or removed the file.
+    /// Returns whether a pipeline that ran earlier may have created or removed the file.
     fn may_be_made(&self, path: &RelPath) -> bool {
         self.pipelines.iter().any(|pipeline| (self.files.may_change)(pipeline, path))
     }

@@ -1,4 +1,4 @@
-//! Names in a task plan, each validated once.
+//! Ids and selectors of a task plan. Each has its own type that can only hold a valid value.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,15 +9,15 @@ use serde::{Deserialize, Serialize};
 
 use super::limits::{ACTION_ID_CHARS_MAX, ID_CHARS_MAX, SELECTOR_CHARS_MAX};
 
-/// Error of an invalid name.
+/// Error for a text that is not a valid id or selector.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{}` cannot be used as {what}: expected a text {expected}", Cut(given.as_bytes(), 80))]
+#[error("`{}` cannot be used as {what}: expected a string {expected}", Cut(given.as_bytes(), 80))]
 pub struct NameError {
-    /// Kind of name, with its article.
+    /// Kind of name that was expected, with its article.
     pub what: &'static str,
-    /// Expected form.
+    /// Form that a valid name has.
     pub expected: Text,
-    /// Rejected text.
+    /// Text that was rejected.
     pub given: String,
 }
 
@@ -31,7 +31,7 @@ macro_rules! name {
         pub(super) const $text: Text = $form;
 
         impl $name {
-            /// Returns the text.
+            /// Returns the name as text.
             pub fn as_str(&self) -> &str {
                 &self.0
             }
@@ -70,31 +70,31 @@ macro_rules! name {
     };
 }
 
-/// Maximum length of a name in a message, in bytes. Most names fit.
+/// Maximum number of bytes of a name that messages show. Longer names are truncated.
 const SHOWN_BYTES_MAX: usize = 200;
 
 name! {
-    /// Id of a plan, chosen by the planner: 1 to 128 letters, digits, `.`, `_` and `-` (EX-2).
+    /// Id of a plan, chosen by the planner. It has 1 to 128 letters, digits, `.`, `_` and `-` (EX-2).
     PlanId, "a plan id", PLAN_ID = Text::filled(ID_CHARS_MAX, Characters::Id)
 }
 
 name! {
-    /// Id of a task, chosen by the protocol layer: 1 to 128 letters, digits, `.`, `_` and `-` (EX-2).
+    /// Id of a task, chosen by the protocol layer. It has 1 to 128 letters, digits, `.`, `_` and `-` (EX-2).
     TaskId, "a task id", TASK_ID = Text::filled(ID_CHARS_MAX, Characters::Id)
 }
 
 name! {
-    /// Id of an action in its plan: 1 to 128 characters without control characters.
+    /// Id of an action, unique in its plan. It has 1 to 128 characters and no control characters.
     ActionId, "an action id", ACTION_ID = Text::filled(ACTION_ID_CHARS_MAX, Characters::OneLine)
 }
 
 name! {
-    /// JSONPath (RFC 9535) as written; the edit evaluates it (EX-10).
+    /// JSONPath (RFC 9535) as written in a plan. Only its start is validated here; the edit that uses it parses it (EX-10).
     Selector, "a JSONPath", SELECTOR = Text::filled(SELECTOR_CHARS_MAX, Characters::Selector)
 }
 
 impl From<&PlanId> for TaskId {
-    /// Returns the task id of a plan that came without an envelope (EX-2).
+    /// Returns the id of a task whose plan came without an envelope: the id of the plan (EX-2).
     fn from(plan: &PlanId) -> Self {
         Self(plan.0.clone())
     }

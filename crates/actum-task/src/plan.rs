@@ -1,4 +1,4 @@
-//! Task plan: the input from an inspector (EX-2, EX-9, EX-10, EX-12).
+//! The task plan, which an inspector writes and the executor carries out (EX-2, EX-9, EX-10, EX-12).
 
 mod operation;
 mod read;
@@ -22,266 +22,266 @@ use super::graph::{Graph, GraphError, GraphProblem, Node};
 use super::limits::{self, TimeLimit};
 use super::name::{ActionId, PlanId, Selector};
 
-/// Plan of an inspector: actions on files, and instructions for their execution.
+/// Task plan of an inspector: actions on files, and instructions for their execution.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskPlan {
-    /// Id chosen by the planner.
+    /// Id of the plan, chosen by the planner.
     pub id: PlanId,
-    /// Purpose in the planner's words.
+    /// Purpose of the plan in the planner's words.
     pub description: Option<String>,
-    /// Actions in the planner's order; at least one.
+    /// Actions of the plan in the planner's order. There is at least one.
     pub actions: Vec<Action>,
-    /// Execution instructions.
+    /// Instructions for the execution of the actions.
     pub instructions: Instructions,
 }
 
-/// Action of a plan.
+/// One action of a task plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Action {
-    /// Id chosen by the planner. [`Graph`](super::Graph) checks that it is unique.
+    /// Id of the action, chosen by the planner. [`Graph`](super::Graph) checks that it is unique.
     pub id: ActionId,
-    /// Purpose in the planner's words.
+    /// Purpose of the action in the planner's words.
     pub description: Option<String>,
-    /// Path of the target file.
+    /// Path of the file that the action operates on.
     pub target: RelPath,
     /// Operation on the target.
     pub work: Work,
-    /// Digest that the target must have before (FO-6).
+    /// Digest that the target must have before the action (FO-6).
     pub expected: Option<Digest>,
-    /// Ids of the actions that must be done before.
+    /// Ids of the actions that must be completed before this one.
     pub depends_on: Vec<ActionId>,
-    /// True if a failed postcondition rolls the action back (EX-12). Changes that the engine captures
-    /// can be rolled back regardless of this value.
+    /// Whether a failed postcondition rolls back the action (EX-12). Changes that the engine captures can be rolled back even if
+    /// this is false.
     pub reversible: bool,
-    /// Risk tier declared by the planner, R1 to R4; it can only raise the computed tier (D-2).
+    /// Risk tier that the planner declares, from R1 to R4. It can only raise the computed tier (D-2).
     pub declared_tier: Option<RiskTier>,
-    /// Conditions before the action.
+    /// Conditions that must be true before the action.
     pub preconditions: Vec<Condition>,
-    /// Conditions after the action.
+    /// Conditions that must be true after the action.
     pub postconditions: Vec<Condition>,
-    /// Time limit; if absent, that of the config.
+    /// Time limit of the action. If absent, the limit in the config applies.
     pub timeout: Option<Duration>,
 }
 
-/// Target path named in a plan, even in one that cannot be read as a whole.
+/// Target path in a plan, which may be found even if the rest of the plan is invalid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NamedTarget {
-    /// Index of its action in the plan, counted from 0.
+    /// Index in the plan of the action that names the path, counted from 0.
     pub action: usize,
-    /// Id of the action; empty if it has none.
+    /// Id of the action that names the path, or an empty string if the action has no id.
     pub id: String,
-    /// Path, if it is valid.
+    /// Path that the action names, or `None` if it is not a valid path.
     pub path: Option<RelPath>,
 }
 
-/// Operation on the target of an action.
+/// Operation of an action on its target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Work {
-    /// `FILE_CREATE`: creates the file.
+    /// `FILE_CREATE`: creates the target.
     Create {
-        /// Content of the file.
+        /// Content of the new file.
         content: String,
-        /// True if the file is executable (EX-20).
+        /// Whether the new file is executable (EX-20).
         executable: bool,
     },
-    /// `FILE_MODIFY`: changes the file.
+    /// `FILE_MODIFY`: changes the content of the target.
     Modify(Change),
-    /// `FILE_DELETE`: deletes the file.
+    /// `FILE_DELETE`: deletes the target.
     Delete,
-    /// `FILE_RENAME`: moves the file.
+    /// `FILE_RENAME`: moves the target.
     Rename {
-        /// New path.
+        /// Path to which the target is moved.
         new_path: RelPath,
     },
     /// `SCHEMA_UPDATE`: changes a schema in JSON or YAML.
     UpdateSchema(SchemaChange),
-    /// `SQL_EXECUTE`: runs a query on the target database (A.2).
+    /// `SQL_EXECUTE`: runs a query on a database, which is the target (A.2).
     ExecuteSql(SqlQuery),
-    /// `PIPELINE_RUN`: runs a pipeline that the operator declared.
+    /// `PIPELINE_RUN`: runs a pipeline that the operator has declared.
     RunPipeline(Pipeline),
 }
 
-/// Types of actions (EX-9).
+/// Type of an action, as named in a plan (EX-9).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ActionType {
-    /// `FILE_CREATE`
+    /// `FILE_CREATE`: creates a file.
     FileCreate,
-    /// `FILE_MODIFY`
+    /// `FILE_MODIFY`: changes the content of a file.
     FileModify,
-    /// `FILE_DELETE`
+    /// `FILE_DELETE`: deletes a file.
     FileDelete,
-    /// `FILE_RENAME`
+    /// `FILE_RENAME`: moves a file.
     FileRename,
-    /// `SCHEMA_UPDATE`
+    /// `SCHEMA_UPDATE`: changes a schema.
     SchemaUpdate,
-    /// `SQL_EXECUTE`
+    /// `SQL_EXECUTE`: runs SQL on a database.
     SqlExecute,
-    /// `PIPELINE_RUN`
+    /// `PIPELINE_RUN`: runs a declared pipeline.
     PipelineRun,
 }
 
-/// Change to a file (EX-10). Lines are counted from 1.
+/// Change to the content of a file (EX-10). Lines are counted from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
-    /// `content`: replaces the whole content.
+    /// `content`: replaces the entire content.
     Content(String),
-    /// `hunks`: applies hunks of a unified diff, as in a change set.
+    /// `hunks`: applies hunks of a unified diff, in the same form as in a change set.
     Hunks(Vec<Hunk>),
-    /// `text_replace`: replaces a text by another, byte for byte.
+    /// `text_replace`: replaces a literal text with another one.
     ReplaceText {
-        /// Text to replace.
+        /// Literal text to replace.
         pattern: String,
-        /// Replacement.
+        /// Text that replaces the pattern.
         replacement: String,
-        /// Expected number of matches; all of them are replaced.
+        /// Number of times that the pattern must occur in the file. All occurrences are replaced.
         count: u32,
     },
-    /// `line_insert`: inserts lines before a line; one past the last appends.
+    /// `line_insert`: inserts lines before a line. The number after the last line appends them.
     InsertLines {
-        /// Number of the first inserted line.
+        /// Number of the line before which the new lines are inserted.
         line: u32,
-        /// Inserted lines.
+        /// Lines to insert.
         content: String,
     },
-    /// `line_delete`: deletes lines.
+    /// `line_delete`: deletes a range of lines.
     DeleteLines {
-        /// First deleted line.
+        /// Number of the first line to delete.
         start: u32,
-        /// Last deleted line, not before the first.
+        /// Number of the last line to delete. It is not less than `start`.
         end: u32,
     },
-    /// Edit of a value in JSON or YAML.
+    /// Edit of a value in a JSON or YAML file.
     Structure(StructureEdit),
 }
 
-/// Change to a schema.
+/// Change to the content of a schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SchemaChange {
-    /// `content`: replaces the whole content.
+    /// `content`: replaces the entire content.
     Content(String),
-    /// Edit of a value in it.
+    /// Edit of a value in the schema.
     Structure(StructureEdit),
 }
 
-/// Edit of one value of a JSON or YAML file; all other bytes are unchanged.
+/// Edit of one value in a JSON or YAML file. All other bytes of the file stay unchanged.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StructureEdit {
-    /// `json_add_property`
+    /// `json_add_property`: adds a property to a JSON object.
     JsonAddProperty {
-        /// Path of the object.
+        /// JSONPath of the object.
         path: Selector,
-        /// Name of the property, which must not exist yet.
+        /// Name of the new property, which the object must not have yet.
         key: String,
-        /// Value of the property.
+        /// Value of the new property.
         value: JsonText,
     },
-    /// `json_remove_property`
+    /// `json_remove_property`: removes a property from a JSON object.
     JsonRemoveProperty {
-        /// Path of the object.
+        /// JSONPath of the object.
         path: Selector,
-        /// Name of the property.
+        /// Name of the property to remove.
         key: String,
     },
-    /// `json_update_value`
+    /// `json_update_value`: replaces a JSON value.
     JsonUpdateValue {
-        /// Path of the value.
+        /// JSONPath of the value to replace.
         path: Selector,
-        /// Replacement value.
+        /// New value.
         value: JsonText,
     },
-    /// `yaml_update`
+    /// `yaml_update`: replaces a YAML value, or adds a member to a mapping.
     YamlUpdate {
-        /// Path of the value, or of a new member of a mapping.
+        /// JSONPath of the value to replace or of the member to add.
         path: Selector,
-        /// Only document to search, counted from 1.
+        /// Number of the only YAML document to search, counted from 1. `None` to search all documents of the file.
         document: Option<NonZeroU32>,
-        /// Replacement value.
+        /// New value.
         value: JsonText,
     },
-    /// `yaml_remove`
+    /// `yaml_remove`: removes a member from a YAML mapping.
     YamlRemove {
-        /// Path of the mapping member.
+        /// JSONPath of the member to remove.
         path: Selector,
-        /// Only document to search, counted from 1.
+        /// Number of the only YAML document to search, counted from 1. `None` to search all documents of the file.
         document: Option<NonZeroU32>,
     },
 }
 
-/// SQL query (A.2).
+/// SQL statements that an action runs on its target database (A.2).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SqlQuery {
-    /// Path of the file with the query.
+    /// Path of the file that contains the statements.
     pub query_file: RelPath,
-    /// Values of the parameters: an object. `None` is the same as an empty object.
+    /// JSON object with the values of the parameters in the statements. `None` is equivalent to an empty object.
     pub parameters: Option<JsonText>,
-    /// True if the last statement must return at least one row.
+    /// Whether the action fails if the last statement neither returns nor changes a row.
     pub expect_results: bool,
-    /// Path for the resulting rows, as Parquet.
+    /// Path to which the rows of the last statement are written as Parquet.
     pub save_results_to: Option<RelPath>,
 }
 
-/// Run of a pipeline.
+/// Pipeline that an action runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pipeline {
-    /// Name of the pipeline.
+    /// Name of the pipeline in the operator's policy.
     pub name: String,
-    /// Parameters: an object.
+    /// JSON object with the parameters of the pipeline.
     pub parameters: Option<JsonText>,
 }
 
-/// Execution instructions that a plan sets.
+/// Execution instructions of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Instructions {
-    /// Execution order.
+    /// Whether actions run one after another or in parallel.
     pub order: ExecutionOrder,
-    /// Soft constraints that the plan sets (EX-19).
+    /// Soft constraints that the plan sets, which override those of the config (EX-19).
     pub constraints: ConstraintOverrides,
-    /// Conditions after all actions.
+    /// Conditions that must be true after all actions.
     pub validation_rules: Vec<Condition>,
 }
 
-/// Execution order of the actions; each one follows its dependencies.
+/// Execution order of actions that do not depend on each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ExecutionOrder {
-    /// One action after the other.
+    /// Actions run one after another.
     #[default]
     Sequential,
-    /// Several actions at once.
+    /// Several actions may run at the same time.
     Parallel,
 }
 
-/// Effective soft constraints (seed, 7.2).
+/// Soft constraints that apply to a run (seed, 7.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Constraints {
-    /// True if a failed action stops the run.
+    /// Whether a failed action stops the run.
     pub stop_on_error: bool,
-    /// True if a stopped run is rolled back.
+    /// Whether a stopped run is rolled back.
     pub rollback_on_failure: bool,
-    /// True if a changed file keeps its permissions.
+    /// Whether a changed file keeps its permissions.
     pub preserve_permissions: bool,
-    /// True if the targets are hashed again after the run. The expected digests before the run are always checked
+    /// Whether the targets are hashed again after the run. The digests that operations expect of their targets are always checked
     /// (EX-19).
     pub verify_hashes: bool,
 }
 
-/// Soft constraints that are set; `None` if unset.
+/// Soft constraints that a plan or a config sets. Fields that are not set are `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ConstraintOverrides {
-    /// Same as in [`Constraints`].
+    /// Overrides [`Constraints::stop_on_error`].
     pub stop_on_error: Option<bool>,
-    /// Same as in [`Constraints`].
+    /// Overrides [`Constraints::rollback_on_failure`].
     pub rollback_on_failure: Option<bool>,
-    /// Same as in [`Constraints`].
+    /// Overrides [`Constraints::preserve_permissions`].
     pub preserve_permissions: Option<bool>,
-    /// Same as in [`Constraints`].
+    /// Overrides [`Constraints::verify_hashes`].
     pub verify_hashes: Option<bool>,
 }
 
-/// Positions of the actions in the text of a plan, by index in the plan.
+/// Line and column at which each action starts in the text of a plan, in the order of the actions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ActionPlaces(pub Vec<Place>);
 
-/// Words for risk tiers (D-2).
+/// Risk levels as written in plans, with their risk tiers (D-2).
 const TIERS: [(&str, RiskTier); 4] = [
     ("LOW", RiskTier::R1),
     ("MEDIUM", RiskTier::R2),
@@ -289,45 +289,48 @@ const TIERS: [(&str, RiskTier); 4] = [
     ("CRITICAL", RiskTier::R4),
 ];
 
-/// Error of an invalid task plan.
+/// Error for a task plan that is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the task plan cannot be used: {0}")]
 pub struct TaskPlanError(#[source] pub Mistakes);
 
 impl TaskPlan {
-    /// Reads a `task_plan.json`.
+    /// Parses a `task_plan.json`.
     ///
     /// # Errors
-    /// [`TaskPlanError`] with all problems, up to [`PROBLEMS_MAX`](super::limits::PROBLEMS_MAX), or only the
-    /// first if the text is not JSON. [`graph`](Self::graph) and [`lint`](super::lint) report whether the
-    /// actions are consistent with each other.
+    /// Returns [`TaskPlanError`] with the problems of the plan, up to [`PROBLEMS_MAX`](super::limits::PROBLEMS_MAX). If the text is
+    /// not JSON, only the first problem is reported. Whether the actions fit together is not checked here but by
+    /// [`graph`](Self::graph) and [`lint`](super::lint).
     pub fn read(bytes: &[u8]) -> Result<Self, TaskPlanError> {
         read::plan(bytes).map(|(plan, _)| plan).map_err(TaskPlanError)
     }
 
-    /// Reads a plan, and also returns the position of each action.
+    /// Parses a `task_plan.json` and also returns the position of each action in the text.
     ///
     /// # Errors
-    /// Same errors as [`read`](Self::read).
+    /// Returns the same errors as [`read`](Self::read).
     pub fn read_with_places(bytes: &[u8]) -> Result<(Self, ActionPlaces), TaskPlanError> {
         read::plan(bytes).map_err(TaskPlanError)
     }
 
-    /// Lists the targets that the bytes of a plan name, even if the plan as a whole cannot be read.
+    /// Lists the target paths in the text of a plan, even if other parts of the plan are invalid.
     pub fn named_targets(bytes: &[u8]) -> Vec<NamedTarget> {
         read::named(bytes)
     }
 
-    /// Finds problems with the order of the actions, even if the plan as a whole cannot be read. Returns
-    /// nothing if an id or a dependency cannot be read. Each problem comes with the position of its action.
+    /// Finds problems with the order of the actions, even if other parts of the plan are invalid. Each problem is returned with the
+    /// position of its action.
+    ///
+    /// Returns an empty list if any action id or dependency is invalid.
     pub fn named_order_problems(bytes: &[u8]) -> Vec<(GraphProblem, Option<Place>)> {
         read::order_problems(bytes)
     }
 
-    /// Orders the actions by their dependencies (EX-8).
+    /// Builds the dependency graph of the actions (EX-8).
     ///
     /// # Errors
-    /// [`GraphError`] if two actions share an id, a dependency is not in the plan, or actions depend on each other.
+    /// Returns [`GraphError`] if two actions share an id, a dependency is not in the plan, or actions depend on each other in a
+    /// cycle.
     pub fn graph(&self) -> Result<Graph, GraphError> {
         let nodes =
             self.actions.iter().map(|Action { id, depends_on, .. }| Node { id, depends_on });
@@ -340,19 +343,20 @@ impl TaskPlan {
         actions.flat_map(|(at, action)| action.written().map(move |path| (at, path)))
     }
 
-    /// Writes the plan as JSON in the form that [`read`](Self::read) accepts.
+    /// Serializes the plan as JSON that [`read`](Self::read) accepts.
     pub fn to_json(&self) -> String {
         write::plan(self)
     }
 
-    /// Returns the effective soft constraints: those of the plan, otherwise those of `defaults`.
+    /// Returns the soft constraints that apply to a run of the plan. Constraints that the plan does not set are taken from
+    /// `defaults`.
     pub fn constraints(&self, defaults: Constraints) -> Constraints {
         self.instructions.constraints.over(defaults)
     }
 }
 
 impl Default for Constraints {
-    /// Returns the defaults of the seed (7.2).
+    /// Returns the defaults that the seed defines (7.2).
     fn default() -> Self {
         Self {
             stop_on_error: true,
@@ -364,7 +368,7 @@ impl Default for Constraints {
 }
 
 impl ConstraintOverrides {
-    /// Returns these constraints, with the unset ones taken from `others`.
+    /// Applies these overrides to `others`.
     pub fn over(&self, others: Constraints) -> Constraints {
         Constraints {
             stop_on_error: self.stop_on_error.unwrap_or(others.stop_on_error),
@@ -381,7 +385,7 @@ impl Action {
         self.work.action_type()
     }
 
-    /// Returns the files that it changes: the target, and the path of a rename or of saved query results.
+    /// Returns the paths that the action writes: its target, and the new path of a rename or the path of saved query results.
     pub fn written(&self) -> impl Iterator<Item = &RelPath> {
         let moved_to = match &self.work {
             Work::Rename { new_path } => Some(new_path),
@@ -395,14 +399,14 @@ impl Action {
         std::iter::once(&self.target).chain(moved_to)
     }
 
-    /// Returns the file that it may additionally remove: the write-ahead log of a database, whose content is
-    /// then in the database.
+    /// Returns the path of the write-ahead log of a target database. The action may remove this file, because its content is moved
+    /// into the database.
     pub fn write_ahead_log(&self) -> Option<RelPath> {
         let Work::ExecuteSql(_) = &self.work else { return None };
         RelPath::new([self.target.as_bytes(), b".wal"].concat()).ok()
     }
 
-    /// Returns the files that it reads and does not change.
+    /// Returns the paths that the action reads but does not change.
     pub fn read_only(&self) -> impl Iterator<Item = &RelPath> {
         let conditions = self.preconditions.iter().chain(&self.postconditions);
         let query = match &self.work {
@@ -420,7 +424,7 @@ impl Action {
 }
 
 impl Work {
-    /// Returns the `type` of its operation.
+    /// Returns the operation's `type` as written in a plan.
     pub fn operation(&self) -> &'static str {
         let structure = |edit: &StructureEdit| match edit {
             StructureEdit::JsonAddProperty { .. } => "json_add_property",
@@ -447,7 +451,7 @@ impl Work {
         }
     }
 
-    /// Returns the type of an action with this operation.
+    /// Returns the type of action that performs this operation.
     pub fn action_type(&self) -> ActionType {
         match self {
             Self::Create { .. } => ActionType::FileCreate,
@@ -460,7 +464,7 @@ impl Work {
         }
     }
 
-    /// Returns the pipeline that it runs, if it runs one.
+    /// Returns the pipeline if this operation runs one.
     pub fn pipeline(&self) -> Option<&Pipeline> {
         match self {
             Self::RunPipeline(pipeline) => Some(pipeline),
@@ -473,7 +477,7 @@ impl Work {
         }
     }
 
-    /// Returns the whole content that it gives its target, if it sets one.
+    /// Returns the new content of the target if the operation replaces it completely.
     pub fn whole_content(&self) -> Option<&str> {
         match self {
             Self::Create { content, .. }
@@ -490,7 +494,7 @@ impl Work {
 }
 
 impl ActionType {
-    /// All types.
+    /// All action types.
     pub const ALL: [Self; 7] = [
         Self::FileCreate,
         Self::FileModify,
@@ -501,7 +505,7 @@ impl ActionType {
         Self::PipelineRun,
     ];
 
-    /// Returns the word used in a plan.
+    /// Returns the name of the type as written in plans.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::FileCreate => "FILE_CREATE",
@@ -514,7 +518,7 @@ impl ActionType {
         }
     }
 
-    /// Returns the time limit of such an action (seed, 11.1).
+    /// Returns the time limit for actions of this type (seed, 11.1).
     pub fn time_limit(self) -> TimeLimit {
         match self {
             Self::FileCreate | Self::FileModify | Self::FileDelete | Self::FileRename => {
@@ -534,7 +538,7 @@ impl std::fmt::Display for ActionType {
 }
 
 impl ExecutionOrder {
-    /// Returns the word used in a plan.
+    /// Returns the name of the order as written in plans.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Sequential => "sequential",

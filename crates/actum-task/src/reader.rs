@@ -1,7 +1,7 @@
-//! Reads the documents of a task and reports all problems, not only the first.
+//! Reads the documents of a task and reports all of their problems instead of only the first.
 //!
-//! Each value is checked against the form of its member, by the same functions as in the action API. Problems
-//! are collected on the way; a document is built only if no problem was found.
+//! Each value is checked against the schema of its field with the same functions as in the action API. The readers collect problems
+//! as they go, and return a document only if they found no problem.
 
 use std::collections::BTreeSet;
 
@@ -14,28 +14,28 @@ use actum_edit::edit::json_patch::JsonText;
 use super::diagnostics::Mistakes;
 use super::limits::PROBLEMS_MAX;
 
-/// Problems of a part of a document, as far as they are reported.
+/// Problems of a part of a document, up to the maximum number that is reported.
 #[derive(Debug, Default)]
 pub(super) struct Faults {
     list: Vec<Fault>,
     is_cut: bool,
 }
 
-/// Part of a document, or its problems.
+/// Value that was read from a part of a document, or the problems of that part.
 pub(super) type Taken<T> = Result<T, Faults>;
 
-/// Members of one object, and the problems found in them so far.
+/// Fields of a JSON object that is being read, with the problems found so far.
 pub(super) struct Fields<'v> {
     shape: &'static ObjectSchema,
     value: &'v Value<'v>,
-    /// Member that holds the kind of the object.
+    /// Name of the field that selects the kind of the object.
     tag: Option<&'static str>,
-    /// Name and value of the inner object that can hold the same members except the tag.
+    /// Name and value of the nested object in which the same fields can be set, except for the tag.
     nested: Option<(&'static str, &'v Value<'v>)>,
     faults: Faults,
 }
 
-/// Reads a JSON document. `take` also gets the text, since some values keep their spelling.
+/// Parses a JSON document with `take`, which also receives the text because some values must keep their spelling.
 pub(super) fn read<T>(
     document: &[u8],
     bytes_max: usize,
@@ -50,7 +50,7 @@ pub(super) fn read<T>(
     take_all(document, &value, |value| take(text, value))
 }
 
-/// Rejects a document over the size limit before it is parsed.
+/// Rejects a document that exceeds the size limit, before it is parsed.
 pub(super) fn check_size(document: &[u8], bytes_max: usize) -> Result<(), Mistakes> {
     if document.len() <= bytes_max {
         return Ok(());
@@ -59,7 +59,7 @@ pub(super) fn check_size(document: &[u8], bytes_max: usize) -> Result<(), Mistak
     Err(Mistakes::of_one(Diagnostic { place: None, path: JsonPath::default(), problem }))
 }
 
-/// Builds the result of `take`, if neither `value` nor any name in it has a problem.
+/// Builds a document with `take`. Returns all problems if `take` fails or an object in `value` contains a name twice.
 pub(super) fn take_all<'v, T>(
     document: &[u8],
     value: &'v Value<'v>,
@@ -79,7 +79,8 @@ pub(super) fn take_all<'v, T>(
     Err(Mistakes { list: list.into_iter().map(|(_, mistake)| mistake).collect(), is_cut })
 }
 
-/// Finds names that occur twice in one object, at any depth: readers differ in which value they use.
+/// Finds duplicate names in objects at any depth. They are rejected because JSON parsers disagree about which of the values is
+/// used.
 fn check_names(value: &Value<'_>, faults: &mut Faults) {
     if faults.is_full() {
         return;
@@ -109,7 +110,7 @@ fn check_names(value: &Value<'_>, faults: &mut Faults) {
 }
 
 impl Faults {
-    /// Adds other problems up to the limit.
+    /// Adds further problems, up to the limit.
     pub(super) fn add(&mut self, others: Self) {
         self.is_cut |= others.is_cut;
         for fault in others.list {
@@ -137,7 +138,7 @@ impl From<Fault> for Faults {
     }
 }
 
-/// Reads the members of an object with this schema.
+/// Reads the fields of an object that `shape` describes.
 pub(super) fn object<'v>(
     shape: &'static ObjectSchema,
     form: Form,
@@ -146,7 +147,7 @@ pub(super) fn object<'v>(
     of_shape(shape, form, value, None, None)
 }
 
-/// Reads the members of a tagged object, and the word that names its kind.
+/// Reads the fields of a tagged object. Returns them with the value of the tag.
 pub(super) fn tagged<'v>(form: Form, value: &'v Value<'v>) -> Taken<(&'static str, Fields<'v>)> {
     let Form::Tagged(kind) = form else { return Err(reader::not(form, value).into()) };
     of_kind(kind, value)
@@ -196,7 +197,7 @@ fn of_shape<'v>(
 }
 
 impl<'v> Fields<'v> {
-    /// Adds the inner object that can hold the same members.
+    /// Adds the nested object, and reports its unknown fields and those that are also set in the outer object.
     fn nest(&mut self, nested: &'static str, object: &'v Value<'v>) {
         let Content::Object(members) = &object.content else {
             let fault = reader::not(Form::AnyObject, object);
@@ -229,7 +230,7 @@ impl<'v> Fields<'v> {
         Fault::at(member.name_span.start, problem).in_member(&member.name).into()
     }
 
-    /// Reads a required member. Returns `None` after recording a problem.
+    /// Reads a required field with `take`. If the field is missing or invalid, records a problem and returns `None`.
     pub(super) fn required<T, E: Into<Faults>>(
         &mut self,
         name: &'static str,
@@ -243,7 +244,7 @@ impl<'v> Fields<'v> {
         self.optional(name, take)
     }
 
-    /// Reads an optional member. Returns `None` if it is missing, or after recording a problem.
+    /// Reads an optional field with `take`. Returns `None` if the field is missing, or after recording a problem.
     pub(super) fn optional<T, E: Into<Faults>>(
         &mut self,
         name: &'static str,
@@ -263,7 +264,7 @@ impl<'v> Fields<'v> {
         }
     }
 
-    /// Records a problem that a member has because of another member.
+    /// Records a problem with a field that is caused by the value of another field.
     pub(super) fn refuse(&mut self, name: &'static str, problem: Problem) {
         let Some((value, nested)) = self.find(name) else { return };
         let fault = Fault::at(value.span.start, problem).in_member(name);
@@ -273,7 +274,7 @@ impl<'v> Fields<'v> {
         });
     }
 
-    /// Returns `made`, if no member had a problem.
+    /// Returns `made` if no problem was recorded for the object.
     ///
     /// INVARIANT: `made` is `None` only if a problem was recorded.
     pub(super) fn finish<T>(self, made: Option<T>) -> Taken<T> {
@@ -284,7 +285,7 @@ impl<'v> Fields<'v> {
     }
 
     fn form_of(&self, name: &str) -> Form {
-        // No value matches a member without a schema.
+        // A field without a schema gets a form that no value matches.
         self.shape.member(name).map_or(Form::Word(&[]), |member| member.form)
     }
 
@@ -302,12 +303,12 @@ fn member_name<'v>(object: &'v Value<'v>, name: &str) -> Option<&'v Member<'v>> 
     object.members().iter().find(|member| member.name == name)
 }
 
-/// Returns the value of a member, if `object` is an object and has it.
+/// Returns the value of a member, or `None` if `object` is not an object or lacks the member.
 pub(super) fn member_of<'v>(object: &'v Value<'v>, name: &str) -> Option<&'v Value<'v>> {
     member_name(object, name).map(|member| &member.value)
 }
 
-/// Reads each element of a list of objects.
+/// Reads the elements of a list of objects with `take`.
 pub(super) fn objects<'v, T>(
     form: Form,
     value: &'v Value<'v>,
@@ -323,7 +324,7 @@ pub(super) fn objects<'v, T>(
     each(form, value, (least, most), |element| take(object(shape, Form::Object(shape), element)?))
 }
 
-/// Reads each element of a list of tagged objects, with its word.
+/// Reads the elements of a list of tagged objects with `take`, which also receives the value of the tag.
 pub(super) fn tagged_list<'v, T>(
     form: Form,
     value: &'v Value<'v>,
@@ -362,17 +363,17 @@ fn each<'v, T>(
             break;
         }
     }
-    // INVARIANT: an element is left out only if a problem was recorded for it.
+    // INVARIANT: an element is missing from `taken` only if a problem was recorded for it.
     if taken.len() == count { Ok(taken) } else { Err(faults) }
 }
 
-/// Reads a path of the workspace.
+/// Reads a path in the workspace.
 pub(super) fn path(form: Form, value: &Value<'_>) -> Result<RelPath, Fault> {
     let Content::String(text) = &value.content else { return Err(reader::not(form, value)) };
     RelPath::new(text.as_bytes()).map_err(|error| Fault::at(value.span.start, Problem::Path(error)))
 }
 
-/// Reads rules for paths of the workspace.
+/// Reads a list of rules that match paths in the workspace.
 pub(super) fn rules(form: Form, value: &Value<'_>) -> Taken<Vec<PathRule>> {
     let Form::Texts { of, count_max } = form else { return Err(reader::not(form, value).into()) };
     each(form, value, (0, count_max), |element| {
@@ -389,7 +390,7 @@ pub(super) fn digest(form: Form, value: &Value<'_>) -> Result<Digest, Fault> {
     parsed(form, value)
 }
 
-/// Parses a text into another type.
+/// Reads a string and parses it as another type.
 pub(super) fn parsed<T: std::str::FromStr>(form: Form, value: &Value<'_>) -> Result<T, Fault> {
     let text = reader::text(form, value)?;
     let Form::Text(expected) = form else { return Err(reader::not(form, value)) };
@@ -399,16 +400,16 @@ pub(super) fn parsed<T: std::str::FromStr>(form: Form, value: &Value<'_>) -> Res
     })
 }
 
-/// Reads a value with its spelling in `text`, the document.
+/// Reads a JSON value without changing its spelling. `text` is the text of the entire document.
 pub(super) fn json(text: &str, form: Form, value: &Value<'_>) -> Taken<JsonText> {
     if form == Form::JsonObject && value.kind() != Kind::Object {
         return Err(reader::not(form, value).into());
     }
-    // INVARIANT: it fails only if a name occurs twice in it, which `check_names` reports.
+    // INVARIANT: this fails only if an object in the value contains a name twice, which `check_names` reports.
     JsonText::from_value(value, text).map_err(|_| Faults::default())
 }
 
-/// Requires `true`.
+/// Checks that the value is `true`.
 pub(super) fn truth(form: Form, value: &Value<'_>) -> Result<(), Fault> {
     match &value.content {
         Content::Boolean(true) => Ok(()),

@@ -1,7 +1,7 @@
-//! Files that a task leaves: reports, change log, rollback manifest and script, prompt, status lines.
+//! Files that a task writes: reports, change log, rollback manifest and script, executor prompt and status lines.
 //!
-//! Each is a function of facts, ids and times from the caller. The five JSON documents are described once, as
-//! schemas, which both the readers and the published JSON Schemas follow.
+//! Each document is computed only from data, ids and times that the caller passes. The five JSON documents are described by
+//! schemas, from which both their parsers and the published JSON Schemas are derived.
 
 mod change_log;
 mod clean_text;
@@ -57,7 +57,7 @@ pub use task_status::{
 
 use actum_document::Diagnostic;
 
-/// Error of a document that cannot be read, or that could not be read back.
+/// Error for a task document that cannot be read, or that was about to be written but could not be read back.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the document of the task cannot be used: {0}")]
+#[error("the task document is invalid: {0}")]
 pub struct ReportError(#[source] pub Diagnostic);

@@ -7,11 +7,10 @@ use super::config::SYSTEM_CONFIG;
 use super::envelope::TASK_ENVELOPE;
 use super::plan::TASK_PLAN;
 
-/// Returns the JSON Schemas (draft 2020-12) of the task plan, task envelope and system config, in this order.
+/// Returns the JSON Schemas (draft 2020-12) of the task plan, the task envelope and the system config, in this order.
 ///
-/// Some rules cannot be expressed in them: the maximum size of a document, duplicate names, and the exact
-/// characters of a path or a path rule. Neither can they express that a range must not end before it begins,
-/// or that actions must be consistent with each other.
+/// JSON Schema cannot express some of the rules, such as the maximum size of a document, unique names, or the exact characters of
+/// a path or a path rule. It also cannot reject ranges that end before they start, or actions that contradict each other.
 pub fn schemas() -> [SchemaFile; 3] {
     [
         file("task-plan.schema.json", "urn:actum:task-plan:v1", "Task plan", &TASK_PLAN),

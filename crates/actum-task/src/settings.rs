@@ -1,4 +1,4 @@
-//! Settings of a system config that differ from the defaults, shown to an approver.
+//! Lists the settings of a system config that differ from the defaults, so that an approver can review them.
 
 use std::time::Duration;
 
@@ -11,16 +11,16 @@ use super::plan::Constraints;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Setting {
-    /// Name, prefixed with that of its object: `git.commit`.
+    /// Name of the setting, prefixed with the name of its object, such as `git.commit`.
     pub name: String,
-    /// Value in the config.
+    /// Value of the setting in the config.
     pub value: String,
 }
 
 impl SystemConfig {
-    /// Lists the settings that differ from their defaults, starting with the commit of a run.
+    /// Lists the settings that differ from their defaults. `git.commit` is listed first.
     pub fn changed_settings(&self) -> Vec<Setting> {
-        // Destructured, so that no new setting can be forgotten.
+        // Destructuring makes the compiler reject this function until a new setting is handled.
         let Self { constraints, timeouts, limits, manifest_ttl, commit, protected } = self;
         let mut changed = Changed::default();
         changed.add("git.commit", commit, &false, bool::to_string);

@@ -1,7 +1,7 @@
-//! Strict YAML reader that keeps the position of each value and returns values as of JSON.
+//! Strict YAML parser that returns JSON values together with their positions.
 //!
-//! It rejects duplicate names, merge keys, unknown tags, and booleans that only some readers recognise. It
-//! follows aliases within narrow limits.
+//! It rejects duplicate names, merge keys, unknown tags, and booleans that only some parsers recognize. Aliases are followed within
+//! narrow limits.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -14,7 +14,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::options::{AliasLimits, DuplicateKeyPolicy, MergeKeyPolicy};
 use serde_saphyr::{Error, Location, Spanned};
 
-/// Value of a YAML text.
+/// Value in a YAML text, with its byte offset.
 #[derive(Debug)]
 pub(super) struct Node {
     start: usize,
@@ -25,21 +25,21 @@ pub(super) struct Node {
 enum NodeKind {
     Null,
     Boolean(bool),
-    /// Number as JSON spells it.
+    /// Number in JSON notation.
     Number(String),
     String(String),
     Array(Vec<Node>),
     Object(Vec<(Node, Node)>),
 }
 
-/// Maximum reported length of a reader's message, in bytes.
+/// Maximum length of a message of the YAML parser that is reported, in bytes.
 const MESSAGE_BYTES_MAX: usize = 300;
 
 impl Node {
-    /// Reads the only value in `text`.
+    /// Parses `text` as a single YAML document.
     pub(super) fn read(text: &[u8]) -> Result<Self, Diagnostic> {
         let text = std::str::from_utf8(text).map_err(|error| {
-            let message = "YAML is UTF-8, and the byte here is not".to_owned();
+            let message = "the byte at this position is not valid UTF-8".to_owned();
             mistake(Some(Place::new(text, error.valid_up_to())), message)
         })?;
         let options = serde_saphyr::options! {
@@ -59,7 +59,7 @@ impl Node {
         Self { start: start(&spanned.referenced), kind: spanned.value }
     }
 
-    /// Returns the value as JSON.
+    /// Converts the YAML value to a JSON value.
     pub(super) fn value(&self) -> Value<'_> {
         let content = match &self.kind {
             NodeKind::Null => Content::Null,
@@ -79,7 +79,7 @@ impl Node {
         Value { span: self.start..self.start, content }
     }
 
-    /// Returns the name of a member, which in YAML can be any value.
+    /// Returns the name of a mapping member as text, because YAML allows a value of any type as a name.
     fn name(&self) -> String {
         match &self.kind {
             NodeKind::Null => "null".to_owned(),
@@ -99,7 +99,7 @@ fn alias_limits() -> AliasLimits {
     limits
 }
 
-/// Converts an error of the reader into a diagnostic about the text, not about the reader.
+/// Converts an error of the YAML parser to a diagnostic that describes the document instead of the parser.
 fn refused(error: &Error) -> Diagnostic {
     let location = error.location().filter(|location| location.line() > 0);
     let place = location.map(|it| Place { line: it.line(), column: it.column() });
@@ -109,9 +109,9 @@ fn refused(error: &Error) -> Diagnostic {
         return Diagnostic { place, path, problem: Problem::Doubled };
     }
     let message = if let Error::MultipleDocuments { .. } = error {
-        "a second document begins here; one is read".to_owned()
+        "a second document starts here, but only one is allowed".to_owned()
     } else if let Error::MergeKeyNotAllowed { .. } = error {
-        "`<<` is not read; write the fields out".to_owned()
+        "merge keys (`<<`) are not supported; write the fields out".to_owned()
     } else {
         let told = error.to_string();
         let told = told.rsplit_once(" at line ").map_or(&*told, |(told, _)| told);

@@ -1,7 +1,6 @@
-//! Targets of the fuzzer: one function each, which panics if a rule is broken.
+//! Fuzz targets. Each target is a function that panics if its input violates an invariant.
 //!
-//! `cargo xtask fuzz` calls them with inputs it makes up; the test `fuzz_corpus` with every input
-//! that is kept in `fuzz/corpus`.
+//! `cargo xtask fuzz` calls the targets with generated inputs. The test `fuzz_corpus` calls them with all inputs in `fuzz/corpus`.
 
 mod apply_revert;
 mod bytes;
@@ -11,16 +10,16 @@ mod leases;
 mod parsers;
 mod paths;
 
-/// Target of the fuzzer.
+/// Fuzz target.
 #[derive(Clone, Copy)]
 pub struct Target {
-    /// Its name, and that of the directory with its inputs.
+    /// Name of the target, and of the directory in `fuzz/corpus` that contains its inputs.
     pub name: &'static str,
-    /// Runs it.
+    /// Function that runs the target on an input.
     pub run: fn(&[u8]),
 }
 
-/// All targets.
+/// All fuzz targets.
 pub const TARGETS: &[Target] = &[
     Target { name: "apply_revert", run: apply_revert::run },
     Target { name: "codex_patch", run: parsers::codex_patch },
@@ -34,11 +33,11 @@ pub const TARGETS: &[Target] = &[
     Target { name: "search_replace", run: parsers::search_replace },
 ];
 
-/// Runs the target of this name.
+/// Runs the fuzz target `name` on an input.
 ///
 /// # Panics
-/// The target does not exist, or a rule is broken.
+/// Panics if the target does not exist or the input violates an invariant.
 pub fn run(name: &str, input: &[u8]) {
     let target = TARGETS.iter().find(|target| target.name == name);
-    (target.unwrap_or_else(|| panic!("there is no target `{name}`")).run)(input);
+    (target.unwrap_or_else(|| panic!("unknown fuzz target `{name}`")).run)(input);
 }

@@ -1,28 +1,30 @@
-//! Starts a program where the password database names another home directory for its user.
+//! Runs a program with a modified password database, in which its user has a different home directory.
 //!
-//! Some of the operator's policy counts only in the home directory that the system knows, and no variable moves
-//! that. A mount namespace with another `/etc/passwd` does.
+//! Some settings of the operator's policy are read only from the home directory in the password database, which no
+//! environment variable can override. Tests therefore run the program in a mount namespace with its own `/etc/passwd`.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
 
-/// Name of a user that the password database of this machine does not have.
+/// User name for the added entry if the password database of this machine has no entry for the user ID.
 const NAME: &str = "person";
 
-/// User with another home directory.
+/// User whose home directory is replaced.
 #[derive(Debug, Clone, Copy)]
 pub enum User {
-    /// The user who runs the tests.
+    /// The user that runs the tests.
     Own,
-    /// Another user and group, as which the command runs. Only root can become one.
+    /// A different user and group with this ID. The command is run as that user, which requires root.
     Other(u32),
 }
 
-/// Wraps a command in a mount namespace in which the home directory of `user` is `home`, where a file `passwd` is
-/// written. Program, arguments, variables and current directory are kept; streams and variables to be cleared are set
-/// afterwards.
+/// Wraps a command so that it runs in a mount namespace in which the home directory of `user` is `home`. The modified
+/// password database is written to `home/passwd`.
+///
+/// Keeps the program, its arguments, the variables that it sets and the current directory. Standard streams and
+/// variables to be cleared must be set on the returned command.
 pub fn command(command: &Command, user: User, home: &Path) -> Command {
     let own = fs::metadata("/proc/self").expect("this process");
     let (uid, gid) = match user {
@@ -54,7 +56,7 @@ pub fn command(command: &Command, user: User, home: &Path) -> Command {
     within
 }
 
-/// Returns the password database of this machine (passwd(5)) with another home directory of one user.
+/// Returns the password database of this machine (passwd(5)), with the home directory of user `uid` set to `home`.
 fn database_with(uid: u32, gid: u32, home: &Path) -> String {
     let home = home.to_str().expect("the path is text");
     let id = uid.to_string();

@@ -1,6 +1,6 @@
-//! Test tools of the project: a simulated disk that can lose power at every system call.
+//! Test support for actum, centered on a simulated disk that can lose power at every system call.
 //!
-//! The crate is a dev-dependency only. Where a test uses it wrongly it panics, with the path.
+//! This crate is only used as a dev-dependency. It panics with the path in question if a test uses it incorrectly.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

@@ -1,17 +1,17 @@
-//! Hosts that lack system calls, simulated by a seccomp filter on one thread and all processes it starts.
+//! Simulates hosts without certain system calls, using a seccomp filter on a thread and all processes that it starts.
 
 use std::collections::BTreeMap;
 
 use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch};
 
-/// openat2(2), which resolves a path beneath a directory.
+/// Number of the openat2(2) system call, which resolves a path beneath a directory.
 pub const OPENAT2: i64 = libc::SYS_openat2;
-/// unshare(2), which makes namespaces.
+/// Number of the unshare(2) system call, which creates namespaces.
 pub const UNSHARE: i64 = libc::SYS_unshare;
-/// socket(2).
+/// Number of the socket(2) system call.
 pub const SOCKET: i64 = libc::SYS_socket;
 
-/// Runs `body` in a thread where `calls` fail with `error`.
+/// Runs `body` in a new thread in which each system call in `calls` fails with `error`.
 pub fn without<T: Send>(calls: &[i64], error: crate::Errno, body: impl FnOnce() -> T + Send) -> T {
     let rules: BTreeMap<i64, _> = calls.iter().map(|call| (*call, Vec::new())).collect();
     let refuse = SeccompAction::Errno(error.raw_os_error().unsigned_abs());

@@ -1,15 +1,16 @@
-//! [`SimDisk`]: a disk in memory, behind the trait that the engine uses, that can fail, be killed and lose power at
-//! every system call.
+//! In-memory disk, [`SimDisk`], that implements the [`Disk`](actum_workspace::disk::Disk) trait of the engine.
+//! Tests can make it fail, kill the process or lose power at every system call.
 //!
-//! Every call sees the *volatile* view, as the page cache shows it. Below it are cells, each of which becomes durable
-//! by itself. A cell is a name in a directory, a 4,096-byte block of a file, the size of a file, or the attributes of
-//! an inode. Attributes are mode, owner and extended attributes; the times belong to them. Nothing is ordered between
-//! cells: after a power cut each has its last durable value or any later one, as on ext4 without a journal. A rename is
-//! two cells, and half of it may be lost. A new inode has its first attributes and no content.
+//! Every call operates on the *volatile* view, which corresponds to the page cache. The state below it consists of
+//! cells, each of which becomes durable independently of the others. A cell is a name in a directory, a 4,096-byte
+//! block of a file, the size of a file, or the attributes of an inode. The attributes are the mode, the owner, the
+//! extended attributes and the times. There is no ordering between cells: after a power cut, each cell has its last
+//! durable value or any later value, as on ext4 without a journal. A rename changes two cells, so a power cut may lose
+//! half of it. A new inode starts with durable initial attributes and without content.
 //!
-//! Not modelled: permissions, quotas, ACL inheritance, `atime`, and blocks torn inside. Nor are file systems that are
-//! repaired (`fsck`) after a power cut, so a directory may then have two names, and an inode with no name is gone. Nor
-//! are blocks of a deleted file that are given to another one.
+//! The simulation does not model most permission checks, quotas, ACL inheritance, `atime`, or blocks that are only partly
+//! written. It also does not model the repair of a file system (`fsck`) after a power cut: a directory may then have
+//! two names, and an inode without a name is lost. Blocks of a deleted file are never reused for another file.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -34,14 +35,14 @@ mod tree;
 pub use by_path::Node;
 pub use crash::CrashStates;
 
-/// Simulated disk with the computer around it. Clones are the same disk; [`clone_deep`](Self::clone_deep) makes
-/// another.
+/// Simulated disk together with the computer that uses it. Clones share the same disk;
+/// [`clone_deep`](Self::clone_deep) creates an independent copy.
 #[derive(Clone)]
 pub struct SimDisk {
     machine: Rc<RefCell<Machine>>,
 }
 
-/// Open file or directory. Dropping it ends its lock.
+/// Open file or directory of a [`SimDisk`]. Dropping the handle releases its lock.
 pub struct SimHandle {
     machine: Rc<RefCell<Machine>>,
     ino: Ino,
@@ -51,14 +52,14 @@ pub struct SimHandle {
     path: Rc<[u8]>,
 }
 
-/// Mode in which a handle was opened.
+/// Access mode in which a handle was opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Access {
-    /// `O_PATH`.
+    /// Opened with `O_PATH`, which permits neither reading nor writing.
     Path,
-    /// `O_RDONLY`.
+    /// Opened with `O_RDONLY`.
     Read,
-    /// `O_RDWR`.
+    /// Opened with `O_RDWR`.
     ReadWrite,
 }
 
@@ -69,7 +70,7 @@ impl Default for SimDisk {
 }
 
 impl SimDisk {
-    /// Creates an empty disk.
+    /// Creates a disk that contains only an empty root directory.
     pub fn new() -> Self {
         Self::from_machine(Machine::new(Tree::new(), 1))
     }
@@ -78,8 +79,8 @@ impl SimDisk {
         Self { machine: Rc::new(RefCell::new(machine)) }
     }
 
-    /// Makes an independent copy of the disk, with pending changes, in the same epoch. Ignored barriers are copied;
-    /// handles, locks, faults, hooks, counters and trace are not.
+    /// Returns an independent copy of the disk in the same epoch, including changes that are not durable yet. Ignored
+    /// barriers are copied as well, but not handles, locks, faults, hooks, counters or the trace.
     #[must_use]
     pub fn clone_deep(&self) -> Self {
         let machine = self.machine.borrow();
@@ -90,79 +91,82 @@ impl SimDisk {
         Self::from_machine(copy)
     }
 
-    // Record of the calls.
+    // Recorded calls.
 
-    /// Returns the number of calls so far. Every call that can fail counts, until the process is killed; `now` and
-    /// `process` do not, nor do the methods that are not part of the trait.
+    /// Returns the number of system calls made so far. It includes every call that can fail, up to the one that kills
+    /// the process. Infallible calls such as `now` and methods outside the `Disk` trait are not counted.
     pub fn calls(&self) -> usize {
         self.machine.borrow().calls
     }
 
-    /// Returns every call so far, with its error: `rename `a` to `b` Exchange: No such file ...`.
+    /// Returns a line for each call made so far, including its error, such as
+    /// `rename `a` to `b` Exchange: No such file ...`.
     pub fn trace(&self) -> Vec<String> {
         self.machine.borrow().trace.iter().map(ToString::to_string).collect()
     }
 
-    /// Returns the calls that wrote to a file, by their numbers in the trace, and the number of blocks that each
-    /// touched.
+    /// Returns every call that wrote to a file, as its index in the trace and the number of blocks that it touched.
     pub fn writes(&self) -> Vec<(usize, u64)> {
         self.machine.borrow().writes.clone()
     }
 
-    /// Returns the number of syncs for this barrier, whether ignored or not.
+    /// Returns the number of syncs made for a barrier, including syncs that were ignored.
     pub fn syncs(&self, barrier: Barrier) -> usize {
         self.machine.borrow().syncs.get(&barrier).copied().unwrap_or_default()
     }
 
-    // Faults. Calls are counted from the next one, which is 0.
+    // Faults. A call index is relative to the next call, which has index 0.
 
-    /// Ignores a barrier: from now on its syncs succeed and do nothing.
+    /// Makes all further syncs for a barrier succeed without having any effect.
     pub fn ignore(&self, barrier: Barrier) {
         self.machine.borrow_mut().ignored.insert(barrier);
     }
 
-    /// Makes one call fail and do nothing. A sync that fails with `EIO` leaves what it should have written pending but
-    /// clean: a power cut may lose it even after later syncs succeed, until it is written again.
+    /// Makes one call fail without having any effect. If a sync fails with `EIO`, the changes that it should have
+    /// written count as clean. A power cut can then lose them even after a later sync succeeds, unless they are
+    /// written again.
     pub fn fail_at(&self, call_index: usize, errno: Errno) {
         self.machine.borrow_mut().plan(call_index, FaultKind::Fail(errno), 0);
     }
 
-    /// Makes one call fail; if it is a `write_at`, after it wrote the first blocks that it touches.
+    /// Makes one call fail. If the call is a `write_at`, it first writes `written_blocks` of the blocks that it touches.
     pub fn fail_in_write(&self, call_index: usize, errno: Errno, written_blocks: u64) {
         self.machine.borrow_mut().plan(call_index, FaultKind::Fail(errno), written_blocks);
     }
 
-    /// Makes every call from this one on fail that changes something. For `ENOSPC` and `EDQUOT` these are only those
-    /// that need space: `create`, `make_directory`, `link`, a `rename` to a new name, a `write_at` that extends the
-    /// file or fills a hole. For `EROFS` the syncs do not fail.
+    /// Makes every modifying call and every sync fail, starting with the call at this index.
+    ///
+    /// `ENOSPC` and `EDQUOT` affect only calls that need space: `create`, `make_directory`, `link`, a `rename` to a new
+    /// name, and a `write_at` that extends the file or fills a hole. `EROFS` does not affect syncs.
     pub fn fail_from(&self, call_index: usize, errno: Errno) {
         self.machine.borrow_mut().plan_from(call_index, errno);
     }
 
-    /// Sets the space that is reported as free. A write that needs more fails with `ENOSPC`; no write uses any up.
+    /// Sets the reported free space. A single write that needs more space fails with `ENOSPC`, but writes do not reduce
+    /// the free space.
     pub fn set_free_bytes(&self, bytes: u64) {
         self.machine.borrow_mut().free_bytes = bytes;
     }
 
-    /// Kills the process at this call: it and every later one does nothing and fails with an error of kind `Other`,
-    /// "killed".
+    /// Kills the process at this call. This call and every later call have no effect and fail with the error "killed",
+    /// which has the kind `Other`.
     pub fn kill_at(&self, call_index: usize) {
         self.machine.borrow_mut().plan(call_index, FaultKind::Kill, 0);
     }
 
-    /// Kills the process as [`kill_at`](Self::kill_at) does; if the call is a `write_at`, after it wrote the first
-    /// blocks that it touches.
+    /// Kills the process at this call, like [`kill_at`](Self::kill_at). If the call is a `write_at`, it first writes
+    /// `written_blocks` of the blocks that it touches.
     pub fn kill_in_write(&self, call_index: usize, written_blocks: u64) {
         self.machine.borrow_mut().plan(call_index, FaultKind::Kill, written_blocks);
     }
 
-    /// Returns true if the process was killed and has not been revived.
+    /// Returns true if the process was killed and has not been [revived](Self::revive) since.
     pub fn killed(&self) -> bool {
         self.machine.borrow().is_killed
     }
 
-    /// Starts the process again: the disk is unchanged, in the same epoch, and handles and locks of the old process are
-    /// gone (`EBADF`). Lasting faults remain.
+    /// Restarts the process after it was killed. The disk and its epoch are unchanged, but locks are released and old
+    /// handles fail with `EBADF`. Faults of [`fail_from`](Self::fail_from) stay active.
     pub fn revive(&self) {
         let mut machine = self.machine.borrow_mut();
         machine.is_killed = false;
@@ -170,36 +174,39 @@ impl SimDisk {
         machine.locks.clear();
     }
 
-    /// Forgets every planned fault and hook.
+    /// Removes all planned faults and hooks.
     pub fn clear_faults(&self) {
         self.machine.borrow_mut().clear_faults();
     }
 
-    /// Runs `hook` just before a call, so that another program can act in between. It may use every method; calls of
-    /// the trait that it makes are counted after the one that it runs before.
+    /// Runs `hook` immediately before a call, to simulate the interference of another program. The hook may use every
+    /// method of the disk. The calls that it makes get higher numbers than the call that it precedes.
     pub fn before_call(&self, call_index: usize, hook: impl FnOnce(&Self) + 'static) {
         self.machine.borrow_mut().plan_hook(call_index, Box::new(hook));
     }
 
     // Time.
 
-    /// Moves the clock.
+    /// Advances the clock of the disk.
     pub fn advance(&self, milliseconds: u32) {
         self.machine.borrow_mut().tree.clock.0 += i64::from(milliseconds) * TICK;
     }
 
-    /// Returns the clock, which [`Disk::now`](actum_workspace::disk::Disk::now) would move.
+    /// Returns the current time of the disk without advancing it, unlike [`Disk::now`](actum_workspace::disk::Disk::now).
     pub fn clock(&self) -> Time {
         self.machine.borrow().tree.clock
     }
 
-    /// Makes a change of times alone losable like any other, from now on. Without this it is durable together with the
-    /// last change of the other attributes, or at once if no other changed. That reduces the number of crash states.
+    /// Lets a power cut lose changes that affect only the times of an inode, from now on.
+    ///
+    /// By default, such a change becomes durable together with the last change of the other attributes, or immediately
+    /// if no other attribute has changed. The default reduces the number of crash states.
     pub fn vary_times(&self) {
         self.machine.borrow_mut().tree.vary_times = true;
     }
 
-    /// Makes everything durable, as long idling does, except what a failed sync left clean.
+    /// Makes all changes durable, as if the computer had been idle for a long time. Changes whose sync failed with `EIO`
+    /// stay pending.
     pub fn settle(&self) {
         let tree = &mut self.machine.borrow_mut().tree;
         for ino in 0..tree.inodes.len() {
@@ -211,7 +218,7 @@ impl SimDisk {
 }
 
 impl fmt::Debug for SimDisk {
-    /// Shows the tree, for the message of a failing test.
+    /// Formats the tree of the disk for the message of a failed test.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(self.snapshot()).finish()
     }

@@ -1,4 +1,4 @@
-//! Changes that are one run each: apply a change set or operations, or revert a change set.
+//! Convenience methods that make a change in a single run: apply a change set, apply operations, or revert a change set.
 
 use actum_core::RunId;
 use actum_edit::{ChangeSet, Operation};
@@ -7,14 +7,14 @@ use crate::disk::Disk;
 use crate::error::{ErrorKind, Result};
 use crate::workspace::{RunOptions, Workspace};
 
-/// Id of an applied change set: that of its run.
+/// ID of an applied change set, which is the ID of the run that applied it.
 pub type ChangeSetId = RunId;
 
 impl<D: Disk> Workspace<D> {
-    /// Applies a change set: all of it or nothing (FO-1, FO-2).
+    /// Applies a change set atomically: either all of its changes or none (FO-1, FO-2).
     ///
     /// # Errors
-    /// Any [`ErrorKind`]; the error states the condition of the workspace.
+    /// Any [`ErrorKind`]. The error also reports the resulting state of the workspace.
     pub fn apply(&mut self, change_set: &ChangeSet) -> Result<ChangeSetId> {
         let operations =
             change_set.operations().map_err(|source| ErrorKind::ChangeSet { source })?;
@@ -26,18 +26,18 @@ impl<D: Disk> Workspace<D> {
         self.apply_operations(&operations, options)
     }
 
-    /// Reverts a change set, byte for byte, in a run of its own that can itself be undone (FO-5). The limits of
-    /// [`Workspace::with_limits`] do not bind it.
+    /// Reverts a change set byte for byte in a new run, which can itself be undone (FO-5). The limits of
+    /// [`Workspace::with_limits`] do not apply to it.
     ///
     /// # Errors
-    /// `ChangedSince` when a path has changed since; `AlreadyUndone`, `UnknownRun`, and any other
-    /// [`ErrorKind`].
+    /// `ChangedSince` if a path has changed since the change set was applied, `AlreadyUndone`, `UnknownRun`, or any
+    /// other [`ErrorKind`].
     pub fn revert(&mut self, id: ChangeSetId) -> Result<ChangeSetId> {
         let options = RunOptions { label: format!("revert {id}"), ..RunOptions::default() };
         Ok(self.begin_undo(id, options)?.commit()?.run)
     }
 
-    /// Applies operations in one run.
+    /// Applies operations in a single run with the given options.
     ///
     /// # Errors
     /// Any [`ErrorKind`].

@@ -1,4 +1,4 @@
-//! Owner, permission bits and extended attributes of files and directories, and setting them.
+//! Reads and sets the owner, permission bits and extended attributes of files and directories.
 
 use std::cell::Cell;
 use std::io;
@@ -7,46 +7,46 @@ use actum_core::FileMode;
 
 use crate::disk::{Disk, Stat, Xattr};
 
-/// Owner, permission bits and extended attributes.
+/// Owner, permission bits and extended attributes of a file, directory or symbolic link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attributes {
-    /// Permission bits, or [`FileMode::LINK`].
+    /// Permission bits, or [`FileMode::LINK`] for a symbolic link.
     pub mode: FileMode,
-    /// Owner.
+    /// User ID of the owner.
     pub user: u32,
-    /// Group.
+    /// Group ID.
     pub group: u32,
-    /// Extended attributes ordered by name, POSIX ACLs among them.
+    /// Extended attributes including POSIX ACLs, ordered by name.
     pub xattrs: Vec<Xattr>,
 }
 
 impl Attributes {
-    /// Tests if they have more permission bits than `other`, or another owner or group.
+    /// Returns true if these attributes grant permissions that `other` does not grant, or if the owner or group differs.
     pub(crate) fn is_more_open_than(&self, other: &Self) -> bool {
         self.mode.permits_more_than(other.mode)
             || (self.user, self.group) != (other.user, other.group)
     }
 }
 
-/// Extended attributes that a new file has before it is given any.
+/// Presence of extended attributes that new files in a directory inherit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum InheritedXattrs {
-    /// None.
+    /// New files inherit no extended attributes.
     Nothing,
-    /// An ACL of the directory, or labels of a security module.
+    /// New files may inherit the ACL of the directory or labels of a security module.
     Something,
 }
 
-/// Names of attributes that could not be kept, in errors.
+/// Name of the extended attributes in the error for attributes that cannot be preserved.
 const XATTRS: &str = "extended attributes";
 const OWNER: &str = "owner";
-/// Name of the directory itself, if it could not be made.
-pub(crate) const PLACE: &str = "place";
+/// Name of a directory itself in the same error, if the directory could not be created.
+pub(crate) const PLACE: &str = "directory entry";
 
-/// Sets owner, extended attributes and mode of a new file or directory. Returns its inode number.
+/// Sets the owner, extended attributes and mode of a new file or directory, and returns its inode number.
 ///
 /// # Errors
-/// Name of the attribute that could not be kept, and the reason.
+/// Returns the name of the attribute that could not be preserved, and the underlying error.
 pub(crate) fn set_attributes<D: Disk>(
     disk: &D,
     handle: &D::Handle,
@@ -58,12 +58,11 @@ pub(crate) fn set_attributes<D: Disk>(
     Ok(stat.inode)
 }
 
-/// Sets attributes as [`set_attributes`] does, for a new file in a directory whose files all inherit the same
-/// attributes. `inherited` records those of the first file; listing attributes that are known to be empty would cost a
-/// call for each file.
+/// Sets attributes like [`set_attributes`], for one of several new files that inherit the same extended attributes from
+/// their directory. `inherited` remembers whether there are any, which saves a system call for each further file.
 ///
 /// # Errors
-/// Name of the attribute that could not be kept, and the reason.
+/// Returns the name of the attribute that could not be preserved, and the underlying error.
 pub(crate) fn set_new_attributes<D: Disk>(
     disk: &D,
     handle: &D::Handle,
@@ -84,10 +83,10 @@ pub(crate) fn set_new_attributes<D: Disk>(
     Ok(stat.inode)
 }
 
-/// Sets attributes as [`set_attributes`] does, for a file whose facts and extended attributes are known.
+/// Sets attributes like [`set_attributes`], for a file whose metadata and extended attributes are already known.
 ///
 /// # Errors
-/// Name of the attribute that could not be kept, and the reason.
+/// Returns the name of the attribute that could not be preserved, and the underlying error.
 pub(crate) fn set_attributes_beside<D: Disk>(
     disk: &D,
     handle: &D::Handle,
@@ -95,15 +94,15 @@ pub(crate) fn set_attributes_beside<D: Disk>(
     wanted: &Attributes,
     present: &[Xattr],
 ) -> Result<(), (&'static str, io::Error)> {
-    // `None` where a call below may have changed it.
+    // Current mode, or `None` if a call below may have changed it.
     let mut mode = Some(stat.mode);
     if (stat.user, stat.group) != (wanted.user, wanted.group) {
         disk.set_owner(handle, wanted.user, wanted.group).map_err(|error| (OWNER, error))?;
-        mode = None; // changing the owner may clear bits
+        mode = None; // changing the owner may clear mode bits
     }
     for (name, _) in present {
-        // A new file has no other attributes, except an inherited ACL and the labels of a security module, which belong
-        // to the module.
+        // A new file has only two kinds of attributes: an inherited ACL, which is removed, and labels of a security
+        // module, which belong to that module and are kept.
         let inherited = name.starts_with(b"system.posix_acl_");
         if inherited && !wanted.xattrs.iter().any(|(wanted, _)| wanted == name) {
             disk.remove_xattr(handle, name).map_err(|error| (XATTRS, error))?;
@@ -112,13 +111,13 @@ pub(crate) fn set_attributes_beside<D: Disk>(
     for (name, value) in &wanted.xattrs {
         if !present.iter().any(|(n, v)| n == name && v == value) {
             disk.set_xattr(handle, name, value).map_err(|error| (XATTRS, error))?;
-            mode = None; // an ACL shows in the mode
+            mode = None; // setting an ACL can change the mode
         }
     }
-    // A link has no permission bits of its own (symlink(7)).
+    // A symbolic link does not have its own permission bits (symlink(7)).
     if mode != Some(wanted.mode) && !wanted.mode.is_link() {
         disk.set_mode(handle, wanted.mode).map_err(|error| ("mode", error))?;
-        // The kernel may clear set-group-ID without an error (chmod(2)).
+        // The kernel can clear the set-group-ID bit without reporting an error (chmod(2)).
         if wanted.mode.is_set_group_id() {
             let kept = disk.stat(handle).map_err(|error| ("mode", error))?.mode;
             if kept != wanted.mode {
@@ -129,11 +128,11 @@ pub(crate) fn set_attributes_beside<D: Disk>(
     Ok(())
 }
 
-/// Sets attributes as [`set_attributes`] does, for a file that a command made: removes its own extended attributes and
-/// the marks of overlayfs.
+/// Sets attributes like [`set_attributes`], for a file that a command created. Removes unwanted extended attributes of
+/// the file itself and those of overlayfs.
 ///
 /// # Errors
-/// Name of the attribute that could not be kept, and the reason.
+/// Returns the name of the attribute that could not be preserved, and the underlying error.
 pub(crate) fn set_taken_attributes<D: Disk>(
     disk: &D,
     handle: &D::Handle,
@@ -153,7 +152,10 @@ pub(crate) fn set_taken_attributes<D: Disk>(
     set_attributes_beside(disk, handle, stat, wanted, present)
 }
 
-/// Makes a directory of this name in the stage directory, with all its attributes.
+/// Creates a directory with the given name and attributes in the stage directory.
+///
+/// # Errors
+/// Returns the name of the attribute that could not be preserved, and the underlying error.
 pub(crate) fn make_directory<D: Disk>(
     disk: &D,
     stage: &D::Handle,
@@ -162,7 +164,7 @@ pub(crate) fn make_directory<D: Disk>(
 ) -> std::result::Result<(), (&'static str, io::Error)> {
     let made = disk.make_directory(stage, name, attributes.mode);
     match made {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {} // of an earlier try
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {} // left by an earlier attempt
         made => made.map_err(|error| (PLACE, error))?,
     }
     let directory = disk.open_directory(stage, name).map_err(|error| (PLACE, error))?;

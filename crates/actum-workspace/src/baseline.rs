@@ -1,9 +1,9 @@
-//! Baseline: the state of each file of the workspace at the beginning of a turn of an agent's client. A command, or the
-//! user, made a difference at the end of the turn that belongs to no run.
+//! Baselines record the state of every file in the workspace when a turn of an agent's client begins. Any difference at
+//! the end of the turn that no run explains was made by a command or by the user.
 //!
-//! A baseline is one file, `.actum/baseline`. It has the stamp of each file, and the source of its content: a
-//! repository of git, or a copy in `.actum/contents`. Nothing of it is synced: after a power cut it may be gone or
-//! torn, and then counts as missing.
+//! The baseline is stored in the file `.actum/baseline`. It contains the stamp of each file and the source of its
+//! content, which is a Git repository or a copy in `.actum/contents`. The file is not synced. A baseline that a power
+//! cut removed or damaged is treated as missing.
 
 mod codec;
 mod compare;
@@ -29,30 +29,32 @@ pub(crate) use contents::contents_left;
 const FILE: &[u8] = b"baseline";
 const FILE_NEW: &[u8] = b"baseline.new";
 const SEQUENCE: u64 = 1;
-/// Size of the largest baseline file, in bytes: 256 MiB.
+/// Maximum size of a baseline file in bytes (256 MiB).
 const FILE_BYTES_MAX: u64 = 256 << 20;
-/// Number of files and directories of a workspace up to which they are compared.
+/// Maximum number of files and directories in a workspace for which a baseline is taken.
 pub const BASELINE_FILES_MAX: usize = 200_000;
-/// Number of turns that are remembered.
+/// Maximum number of turns recorded in a baseline.
 const TURNS_MAX: usize = 64;
-/// Time, in nanoseconds, after which a turn that did not end counts as one whose client was killed: 6 hours.
+/// Time in nanoseconds after which an open turn is considered abandoned, for example because its client was killed
+/// (6 hours).
 const TURN_MAX: i64 = 6 * 3_600_000_000_000;
 
-/// Id of a blob in a repository of git (SHA-1).
+/// ID of a blob in a Git repository (SHA-1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlobId(pub [u8; 20]);
 
-/// Source of facts about files of a workspace, such as a repository of git.
+/// Source of information about files in a workspace, such as a Git repository.
 pub trait KnownFiles {
-    /// Returns true if all files below a directory are left out, such as caches and build output.
+    /// Returns true if a directory is excluded from baselines with all its files, such as a cache or build output.
     fn leaves_out(&mut self, directory: &RelPath) -> bool;
-    /// Returns the blob that a file with this stamp holds.
+    /// Returns the blob with the content of a file, if one is known for its current metadata.
     fn blob(&mut self, path: &RelPath, stat: &Stat) -> Option<BlobId>;
-    /// Returns the content of a blob.
+    /// Returns the content of a blob, or `None` if it cannot be read.
     fn read(&mut self, blob: BlobId) -> Option<Vec<u8>>;
 }
 
-/// Source without facts: each directory is searched, and each file that is not too large is copied.
+/// Source without any information. A baseline with this source searches every directory, and copies every file that is
+/// not too large.
 pub struct NoKnownFiles;
 
 impl KnownFiles for NoKnownFiles {
@@ -69,42 +71,42 @@ impl KnownFiles for NoKnownFiles {
     }
 }
 
-/// Outcome of taking a baseline at the beginning of a turn.
+/// Outcome of beginning a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TurnStart {
     /// A new baseline was taken.
     Taken,
-    /// A turn is under way, of this session or of another, so its baseline remains.
+    /// Another turn of this or another session is in progress, so its baseline is kept.
     Joined,
-    /// The workspace has too many files to be compared, so no baseline was taken.
+    /// No baseline was taken because the workspace has more than [`BASELINE_FILES_MAX`] files and directories.
     TooManyFiles,
 }
 
-/// Changes of a turn besides its runs.
+/// Changes that were made during a turn but not by a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnEnd {
-    /// Changes that were not reported before.
+    /// Changes that have not been reported before.
     pub new: Vec<Undeclared>,
-    /// Number of changes that were reported before and are not adopted yet.
+    /// Number of changes that were reported earlier and have not been adopted yet.
     pub earlier: usize,
 }
 
-/// Turn of a session: from a prompt until the agent stops.
+/// Turn of a session, which lasts from a prompt until the agent stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turn {
-    /// Digest of the session's name.
+    /// Digest of the name of the session.
     pub session: Digest,
-    /// Digest of the prompt's name, if the client names it.
+    /// Digest of the name of the prompt, if the client provides one.
     pub prompt: Option<Digest>,
-    /// Time at which it began.
+    /// Time at which the turn began.
     pub since: Time,
-    /// Sequence number of the last run before it.
+    /// Sequence number of the last run before the turn.
     pub sequence: u64,
-    /// True if it has not ended.
+    /// True if the turn has not ended yet.
     pub is_open: bool,
 }
 
-/// Facts of a file or directory that are compared without reading it.
+/// Metadata of a file or directory, with which changes are detected without reading its content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Stamp {
     pub(crate) kind: Kind,
@@ -126,8 +128,8 @@ impl From<&Stat> for Stamp {
 }
 
 impl Stamp {
-    /// Returns true if the object differs from `other`. A directory does not differ if names were added or removed in
-    /// it.
+    /// Returns true if the two stamps are of different states of an object. Adding or removing entries of a directory
+    /// does not make it different.
     fn differs(&self, other: &Self) -> bool {
         match (self.kind, other.kind) {
             (Kind::Directory, Kind::Directory) => {
@@ -138,47 +140,49 @@ impl Stamp {
     }
 }
 
-/// Source of the content of a file.
+/// Location of a copy of the content of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// None: the file is too large to be copied, cannot be read, or is a directory or special file.
+    /// No copy exists, because the file is too large or cannot be read, or because the object is not a file or
+    /// symbolic link.
     Nowhere,
-    /// In the repository of git.
+    /// The content is a blob in the Git repository.
     Blob(BlobId),
-    /// In the directory of contents.
+    /// The content is a file in `.actum/contents`, named after this digest.
     Copy(Digest),
 }
 
-/// File or directory of a baseline.
+/// State of a file or directory in a baseline.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Known {
     pub(crate) stamp: Stamp,
     pub(crate) source: Source,
-    /// True if the file could change after it was examined without another stamp.
+    /// True if the file was modified so recently that a further change might not have changed its stamp.
     pub(crate) is_fresh: bool,
 }
 
 /// State of a workspace at the beginning of a turn.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Baseline {
-    /// Sequence number of the last run that it includes.
+    /// Sequence number of the last run whose changes the baseline includes.
     pub(crate) sequence: u64,
-    /// The newest turn of each session.
+    /// Most recent turn of each session.
     pub(crate) turns: Vec<Turn>,
-    /// True if the files are known; they are not if there are too many.
+    /// True if the files were recorded, and false if the workspace had too many.
     pub(crate) is_whole: bool,
     pub(crate) files: BTreeMap<RelPath, Known>,
     /// Directories that were not searched.
     pub(crate) left_out: BTreeSet<RelPath>,
-    /// Undeclared changes that were reported, with their stamps at that time; `None` where the file was gone.
+    /// Undeclared changes that were reported, with the stamp of each path at that time. The stamp is `None` if the path
+    /// did not exist.
     pub(crate) reported: BTreeMap<RelPath, Option<Stamp>>,
 }
 
-/// Earlier states of reported changes, and their stamps when they were reported.
+/// State of each path before its reported change, and its stamp when the change was reported.
 type Reported = BTreeMap<RelPath, (Option<Known>, Option<Stamp>)>;
 
 impl Baseline {
-    /// Returns the directories with reported changes, which the next baseline searches as well.
+    /// Returns a baseline of only the directories above reported changes, so that the next scan searches them as well.
     fn looked_into(&self) -> Self {
         let above = self.reported.keys().flat_map(|path| {
             std::iter::successors(path.parent(), RelPath::parent).collect::<Vec<_>>()
@@ -190,8 +194,9 @@ impl Baseline {
         Self { files: known.collect(), ..Self::default() }
     }
 
-    /// Keeps changes as reported: their earlier states are those of the baseline. A state that other paths no longer allow,
-    /// such as a file below a file, is dropped; then the change counts as the user's.
+    /// Carries reported changes over to this baseline, with the states that their paths had before. A state that
+    /// conflicts with other paths, such as a file below another file, is dropped. The change is then treated as the
+    /// user's own.
     fn keep_reported(&mut self, mut earlier: Reported) {
         loop {
             let conflicting = self.conflicting(&earlier);
@@ -209,7 +214,7 @@ impl Baseline {
         }
     }
 
-    /// Finds the paths whose earlier states cannot be beside the states of the other paths.
+    /// Returns the paths whose earlier states cannot exist together with the states of the other paths.
     fn conflicting(&self, earlier: &Reported) -> BTreeSet<RelPath> {
         let known_at = |path: &RelPath| match earlier.get(path) {
             Some((known, _)) => known.as_ref(),
@@ -231,12 +236,12 @@ impl Baseline {
         conflicting.map(|(path, _)| path.clone()).collect()
     }
 
-    /// Returns true if a turn is under way.
+    /// Returns true if a turn is in progress.
     pub(crate) fn is_open(&self) -> bool {
         self.turns.iter().any(|turn| turn.is_open)
     }
 
-    /// Returns true if a path is unchanged since it was reported.
+    /// Returns true if a path has not changed since its change was reported.
     pub(crate) fn is_as_reported(&self, path: &RelPath, now: Option<&Stamp>) -> bool {
         match (self.reported.get(path), now) {
             (Some(Some(then)), Some(now)) => !then.differs(now),
@@ -247,12 +252,14 @@ impl Baseline {
 }
 
 impl<D: Disk> Workspace<D> {
-    /// Begins a turn of a session: takes a new baseline, unless a turn is under way. Reported undeclared changes that
-    /// are unchanged since remain undeclared; others count as changes of the user. Naming a prompt again in its turn
-    /// begins no new turn.
+    /// Begins a turn of a session, and takes a new baseline unless another turn is in progress.
+    ///
+    /// Undeclared changes that were already reported stay undeclared if their paths have not changed since. All other
+    /// changes are treated as the user's own. If the session already has an open turn for the same prompt, no new turn
+    /// begins.
     ///
     /// # Errors
-    /// `Busy`, `Poisoned`; `Io`, and those of recovery.
+    /// `Busy`, `Poisoned`, `Io`, or an error of recovery.
     pub fn begin_turn(
         &mut self,
         session: Digest,
@@ -283,7 +290,7 @@ impl<D: Disk> Workspace<D> {
             return Ok(TurnStart::Joined);
         }
         let Some(scan) = self.scan(&before.looked_into(), known)? else {
-            // The turn is remembered all the same.
+            // The turn is recorded even without files.
             self.write_baseline(&Baseline { sequence, turns, ..empty })?;
             return Ok(TurnStart::TooManyFiles);
         };
@@ -297,7 +304,7 @@ impl<D: Disk> Workspace<D> {
         });
         baseline.files = files.collect::<Result<Vec<_>>>()?.into_iter().collect();
         for directory in &scan.unreadable {
-            // Its content counts as unchanged while it cannot be listed.
+            // While a directory cannot be listed, its contents are assumed to be unchanged.
             let below = before.files.iter().filter(|(path, _)| path.starts_with(directory));
             let below: Vec<_> = below.map(|(path, file)| (path.clone(), *file)).collect();
             if !below.is_empty() {
@@ -309,7 +316,7 @@ impl<D: Disk> Workspace<D> {
             let mut earlier = Reported::new();
             for change in self.compare(&before, &scan, known)? {
                 let stamp = scan.found.get(&change.path).map(Stamp::from);
-                // A run includes it, or the user changed it after it was reported.
+                // Skip a change that a run includes, or whose path changed again after it was reported.
                 if change.before == Before::Buried
                     || !before.is_as_reported(&change.path, stamp.as_ref())
                 {
@@ -325,10 +332,11 @@ impl<D: Disk> Workspace<D> {
         Ok(TurnStart::Taken)
     }
 
-    /// Ends a turn, and returns the differences from the baseline that no run made; `None` if the turn does not exist.
+    /// Ends the open turn of a session, and returns the differences from the baseline that no run made. Returns `None` if
+    /// the session has no open turn.
     ///
     /// # Errors
-    /// `Busy`, `Poisoned`; `Io`, and those of recovery.
+    /// `Busy`, `Poisoned`, `Io`, or an error of recovery.
     pub fn end_turn(
         &mut self,
         session: Digest,
@@ -356,12 +364,12 @@ impl<D: Disk> Workspace<D> {
         Ok(Some(end))
     }
 
-    /// Returns the sequence number of the last run.
+    /// Returns the sequence number of the last run, or 0 if there are no runs.
     fn last_sequence(&self) -> Result<u64> {
         Ok(self.runs()?.refs().last().map_or(0, |run| run.sequence))
     }
 
-    /// Returns the facts of a file for a baseline.
+    /// Returns the state of a file for a new baseline, copying its content if necessary.
     fn known(
         &self,
         path: &RelPath,
@@ -394,32 +402,32 @@ impl<D: Disk> Workspace<D> {
 
     fn write_baseline(&self, baseline: &Baseline) -> Result<()> {
         let (disk, state) = (&self.disk, &self.home.state);
-        let doing = || "write the baseline `.actum/baseline`".to_owned();
-        self.remove(state, FILE_NEW); // of a process that was killed
+        let doing = || "write the baseline to `.actum/baseline`".to_owned();
+        self.remove(state, FILE_NEW); // left by a process that was killed
         let file = disk.create(state, FILE_NEW, FileMode::PRIVATE).doing(doing)?;
         let written = disk.write_at(&file, &frame(SEQUENCE, &[&baseline.encode()]), 0);
         let written =
             written.and_then(|()| disk.rename(state, FILE_NEW, state, FILE, Rename::Replace));
         if written.is_err() {
-            self.remove(state, FILE_NEW); // frees space on a full disk
+            self.remove(state, FILE_NEW); // free the space, as the disk may be full
         }
         written.doing(doing)
     }
 }
 
 impl<D: Disk> View<D> {
-    /// Returns the remembered turns: the newest of each session of an agent's client, the newest last.
+    /// Returns the most recent turn of each session of an agent's client, ordered from oldest to newest.
     ///
     /// # Errors
-    /// `Io`.
+    /// `Io` if the baseline cannot be read.
     pub fn turns(&self) -> Result<Vec<Turn>> {
         Ok(read(&self.disk, &self.home)?.map_or(Vec::new(), |baseline| baseline.turns))
     }
 }
 
-/// Reads the baseline; a torn one counts as missing.
+/// Reads the baseline. Returns `None` if the file is missing, damaged or only partly written.
 fn read<D: Disk>(disk: &D, home: &Home<D::Handle>) -> Result<Option<Baseline>> {
-    let doing = || "read the baseline `.actum/baseline`".to_owned();
+    let doing = || "read the baseline from `.actum/baseline`".to_owned();
     let file = match disk.open_file(&home.state, FILE) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         opened => opened.doing(doing)?,

@@ -1,15 +1,15 @@
-//! Block delta: the blocks of a large content that differ from another content, in a file of their own.
+//! Block deltas, which store the blocks of a large file that differ between its old and its new content.
 //!
 //! ```text
-//! blocks      of the old content, 4096 bytes each; the last one is filled with zeros where the content ends in it
-//! runs        ascending, a line each: number of the first block in the old content, number of blocks (`37 2\n`)
-//! end         `actum blocks 1 ` and the number of all blocks, in a line
+//! blocks      blocks of the old content, 4096 bytes each; if the content ends within a block, it is padded with zeros
+//! runs        runs of adjacent blocks in ascending order, one line each: first block and block count (`37 2\n`)
+//! end         a line with `actum blocks 1 ` and the total number of blocks
 //! ```
 //!
-//! Outside of these blocks the old content is the new one at the same offsets, so a delta and the size of the old
-//! content give its bytes. Blocks come first and have their full length, so that `dd` can copy them and a shell can
-//! read the rest (`rollback.sh` of a task). The file has no checksum of its own: its reader compares the digest of the
-//! result.
+//! Outside of these blocks, the old content equals the new content at the same offsets. The old content can therefore be
+//! rebuilt from the new content, the delta and the old size. The blocks are stored first and in full length, so that
+//! `dd` can copy them and a shell script can read the rest (the `rollback.sh` of a task). The file does not include a
+//! checksum. Instead, the reader compares the digest of the result.
 
 use std::fmt::Write as _;
 use std::io;
@@ -19,45 +19,48 @@ use actum_core::{Digest, FileMode, Hasher};
 use crate::content::Bytes;
 use crate::disk::Disk;
 
-/// Unit in which contents are compared, in bytes.
+/// Size in bytes of a block, the unit in which contents are compared.
 pub(crate) const BLOCK_BYTES: usize = 4096;
-/// Number of bytes of both contents that are compared at a time, and the length of the longest extent; a multiple of a
-/// block.
+/// Number of bytes of each content that are compared at a time, which is also the maximum length of an extent. A
+/// multiple of [`BLOCK_BYTES`].
 const PIECE_BYTES: usize = 256 << 10;
-/// Size in bytes from which blocks are written to the file, so that none is made for a small content that is all new.
+/// Number of collected bytes after which blocks are written to the file. Because of this threshold, no file is created
+/// for a small content that changed completely.
 const WRITE_BYTES: usize = 4 << 20;
-/// Limit of the runs of blocks in a delta: a shell starts a process for each of them.
+/// Maximum number of runs of blocks in a delta. A shell script starts a process for each run.
 const RUNS_MAX: usize = 1 << 14;
-/// Start of the last line.
+/// Prefix of the last line of a delta.
 const END: &str = "actum blocks 1 ";
-/// Longest line: two numbers of 20 digits.
+/// Maximum length of a line, which has two numbers of up to 20 digits.
 const LINE_BYTES_MAX: usize = 42;
 
-/// Old content that a delta restores.
+/// Old content that a delta can restore.
 pub(crate) struct Old<'a, H> {
     pub(crate) bytes: &'a Bytes<H>,
-    /// In bytes.
+    /// Size of the content in bytes.
     pub(crate) size: u64,
-    /// Digest that the compared bytes must have, if nothing else proves them unchanged.
+    /// Expected digest of the content, or `None` if it is already known to be unchanged.
     pub(crate) digest: Option<Digest>,
 }
 
-/// Delta that was written to a file.
+/// Description of a delta that was written to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockDelta {
-    /// SHA-256 of the file.
+    /// SHA-256 of the delta file.
     pub sha256: Digest,
-    /// Size of the file, in bytes.
+    /// Size of the delta file in bytes.
     pub size: u64,
-    /// Number of blocks of 4096 bytes at its start.
+    /// Number of blocks (4096 bytes each) at the start of the delta file.
     pub blocks: u64,
 }
 
-/// Writes the blocks in which `old` differs from `new` to the new file `name`. Returns `None`, and leaves no file, if
-/// the delta takes more than `bytes_max` bytes or too many runs, or if `old` differs from its description.
+/// Writes the blocks in which `old` differs from `new` to the new file `name`.
+///
+/// Returns `None` without leaving a file if the delta would exceed `bytes_max` bytes or the maximum number of runs, or if
+/// `old` does not match its size or digest.
 ///
 /// # Errors
-/// Errors of the disk. A file that could not be written completely is removed.
+/// Returns errors of the disk. A partly written file is removed.
 pub(crate) fn write<D: Disk>(
     disk: &D,
     (directory, name): (&D::Handle, &[u8]),
@@ -73,13 +76,14 @@ pub(crate) fn write<D: Disk>(
         Ok(false) | Err(_) if writer.file.is_none() => written.map(|_| None),
         Ok(_) => disk.unlink(directory, name).map(|()| None),
         Err(error) => {
-            drop(disk.unlink(directory, name)); // a full disk needs the space that was written
+            drop(disk.unlink(directory, name)); // free the space, as the disk may be full
             Err(error)
         }
     }
 }
 
-/// Passes the differing blocks of `old` to `writer`. Returns `false` where there is no delta.
+/// Passes the differing blocks of `old` to `writer`. Returns false if a limit is exceeded or if `old` does not match its
+/// description.
 fn compare<D: Disk>(
     disk: &D,
     old: &Old<'_, D::Handle>,
@@ -113,7 +117,7 @@ fn compare<D: Disk>(
     Ok(hasher.map(Hasher::finish) == old.digest)
 }
 
-/// Passes the blocks of `before` that differ from those of `after` to the callback, neighbours as one.
+/// Passes the blocks of `before` that differ from `after` to the callback. Adjacent blocks are passed as one piece.
 fn differing(
     before: &[u8],
     after: &[u8],
@@ -136,18 +140,18 @@ fn differing(
     open.map_or(Ok(()), |from| each(from, before.get(from..).unwrap_or_default()))
 }
 
-/// Run of blocks: the number of the first, and their count.
+/// Run of adjacent blocks, given by its first block number and its length in blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Run {
     first: u64,
     count: u64,
 }
 
-/// Writer that collects blocks, and makes the file at the first write.
+/// Writer of a delta. It collects blocks in memory and creates the file at the first write.
 struct Writer<'a, D: Disk> {
     disk: &'a D,
     target: (&'a D::Handle, &'a [u8]),
-    /// The file, and the number of bytes written to it.
+    /// Delta file and the number of bytes written to it, or `None` if it does not exist yet.
     file: Option<(D::Handle, u64)>,
     gathered: Vec<u8>,
     runs: Vec<Run>,
@@ -160,7 +164,8 @@ impl<'a, D: Disk> Writer<'a, D> {
         Self { disk, target, file: None, gathered, runs, hasher }
     }
 
-    /// Adds the bytes from `offset` on. Both are those of whole blocks, except at the end of the old content.
+    /// Adds `bytes` of the old content, starting at `offset`. The range must consist of whole blocks, except at the end
+    /// of the content.
     fn extent(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let blocks = bytes.len().div_ceil(BLOCK_BYTES);
         let (first, count) = (offset / length(BLOCK_BYTES), length(blocks));
@@ -181,12 +186,12 @@ impl<'a, D: Disk> Writer<'a, D> {
         written.saturating_add(length(self.gathered.len()))
     }
 
-    /// Returns the number of blocks.
+    /// Returns the total number of blocks in all runs.
     fn blocks(&self) -> u64 {
         self.runs.iter().fold(0, |sum, run| sum.saturating_add(run.count))
     }
 
-    /// Writes the runs and the end. Returns `false` where all of it takes more than `bytes_max` bytes.
+    /// Writes the list of runs and the last line. Returns false if the delta would exceed `bytes_max` bytes.
     fn finish(&mut self, bytes_max: u64) -> io::Result<bool> {
         let mut lines = String::new();
         for Run { first, count } in &self.runs {
@@ -220,12 +225,13 @@ impl<'a, D: Disk> Writer<'a, D> {
     }
 }
 
-/// Passes the old content, computed from `delta` and `new`, to the callback piece by piece. Returns `false` where the
-/// delta is damaged or is not one of these contents; the pieces passed until then are worthless. The caller compares
-/// the digest in any case.
+/// Rebuilds the old content from `delta` and `new`, and passes it to the callback piece by piece.
+///
+/// Returns false if the delta is damaged or belongs to different contents. The pieces passed so far are then invalid.
+/// The caller must compare the digest of the result in any case.
 ///
 /// # Errors
-/// Errors of the disk.
+/// Returns errors of the disk.
 pub(crate) fn rebuild<D: Disk>(
     disk: &D,
     delta: &D::Handle,
@@ -259,11 +265,13 @@ pub(crate) fn rebuild<D: Disk>(
     }
 }
 
-/// Turns `content`, the new content, into the old content of `size` bytes. Returns `false` where the delta is damaged
-/// or is not one of these contents. The caller compares the digest in any case.
+/// Turns the new content in `content` into the old content of `size` bytes.
+///
+/// Returns false if the delta is damaged or belongs to different contents. The caller must compare the digest of the
+/// result in any case.
 ///
 /// # Errors
-/// Errors of the disk.
+/// Returns errors of the disk.
 pub fn apply<D: Disk>(
     disk: &D,
     delta: &D::Handle,
@@ -287,31 +295,31 @@ pub fn apply<D: Disk>(
     }
 }
 
-/// Next part of a delta.
+/// Result of reading the next extent of a delta.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Next {
-    /// An extent at this offset; its bytes are in [`Extents::bytes`].
+    /// An extent at this offset of the old content. Its bytes are in [`Extents::bytes`].
     Extent(u64),
     End,
     Damaged,
 }
 
-/// Reader of the extents of a delta, in order.
+/// Reader that returns the extents of a delta in ascending order.
 struct Extents<'a, D: Disk> {
     disk: &'a D,
     file: &'a D::Handle,
-    /// Size of the old content, in bytes.
+    /// Size of the old content in bytes.
     size: u64,
-    /// Runs that are not read completely.
+    /// Runs that have not been read completely yet.
     runs: std::iter::Peekable<std::vec::IntoIter<Run>>,
-    /// Bytes of the extent that was read last.
+    /// Bytes of the most recently read extent.
     bytes: Vec<u8>,
-    /// Number of blocks that were read.
+    /// Number of blocks read so far.
     read: u64,
 }
 
 impl<'a, D: Disk> Extents<'a, D> {
-    /// Reads the runs of the delta of an old content of `size` bytes; `None` where they are damaged.
+    /// Reads the list of runs of a delta for an old content of `size` bytes. Returns `None` if the list is damaged.
     fn read(disk: &'a D, file: &'a D::Handle, size: u64) -> io::Result<Option<Self>> {
         let Some(runs) = read_runs(disk, file)? else { return Ok(None) };
         let mut behind = 0;
@@ -327,7 +335,7 @@ impl<'a, D: Disk> Extents<'a, D> {
         Ok(Some(Self { disk, file, size, runs, bytes: Vec::new(), read: 0 }))
     }
 
-    /// Reads the next extent.
+    /// Reads the next extent of the delta into [`Self::bytes`].
     fn next(&mut self) -> io::Result<Next> {
         let Some(run) = self.runs.peek_mut() else { return Ok(Next::End) };
         let count = run.count.min(length(PIECE_BYTES / BLOCK_BYTES));
@@ -345,13 +353,13 @@ impl<'a, D: Disk> Extents<'a, D> {
     }
 }
 
-/// Reads the lines behind the blocks of a delta.
+/// Reads the list of runs that follows the blocks of a delta. Returns `None` if the list is damaged.
 fn read_runs<D: Disk>(disk: &D, file: &D::Handle) -> io::Result<Option<Vec<Run>>> {
     let size = disk.stat(file)?.size;
     let last = size.min(length(LINE_BYTES_MAX));
     let end = read_exactly(disk, file, (size.saturating_sub(last), last))?;
     let Some(end) = end.as_deref().and_then(|end| end.strip_suffix(b"\n")) else { return Ok(None) };
-    // Only a delta without blocks has no line before.
+    // A line break precedes the last line, except in a delta without blocks.
     let start = end.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at.saturating_add(1));
     let end = end.get(start..).and_then(|end| end.strip_prefix(END.as_bytes()));
     let Some(blocks) = end.and_then(number) else { return Ok(None) };
@@ -381,7 +389,7 @@ fn read_runs<D: Disk>(disk: &D, file: &D::Handle) -> io::Result<Option<Vec<Run>>
     Ok((is_end && counted == blocks).then_some(runs))
 }
 
-/// Reads `length` bytes from `offset` on; `None` where the file has fewer.
+/// Reads exactly `length` bytes starting at `offset`. Returns `None` if the file is too short.
 fn read_exactly<D: Disk>(
     disk: &D,
     file: &D::Handle,
@@ -393,7 +401,7 @@ fn read_exactly<D: Disk>(
     Ok((read == length).then_some(bytes))
 }
 
-/// Reads a decimal number.
+/// Parses a decimal number that consists only of digits.
 fn number(digits: &[u8]) -> Option<u64> {
     let is_plain = digits.iter().all(u8::is_ascii_digit);
     std::str::from_utf8(digits).ok().filter(|_| is_plain)?.parse().ok()

@@ -1,14 +1,15 @@
-//! Captures: directories below `.actum/captures` that take the changes of commands, on the file system of the
-//! workspace. A run takes files from there by hard links, so no content is copied or held in memory.
+//! Captures, which are directories below `.actum/captures` that collect the changes of commands. They are on the file
+//! system of the workspace, so a run can hard-link files from a capture instead of copying them or loading them into
+//! memory.
 //!
 //! ```text
-//! captures/ID/lock    held as long as the command runs and its change is made; has a note about the command
-//! captures/ID/plans   ids of the queued plans that need the content
-//! captures/ID/upper/  changes of the command, in the form of overlayfs
+//! captures/ID/lock    locked while the command runs and its changes are applied; contains a note about the command
+//! captures/ID/plans   IDs of the queued plans that need the capture
+//! captures/ID/upper/  changes of the command, in the format of overlayfs
 //! captures/ID/work/   work directory of overlayfs
 //! ```
 //!
-//! A capture is synced only when a plan needs it: without a plan, the capture of a killed process is removed.
+//! A capture is synced only if a plan needs it. Without a plan, the capture of a killed process is removed.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io;
@@ -28,16 +29,17 @@ const DIRECTORY: &[u8] = b"captures";
 const LOCK: &[u8] = b"lock";
 const PLANS: &[u8] = b"plans";
 const UPPER: &[u8] = b"upper";
-/// Size limit of the file with the ids of plans, in bytes. This program never writes a larger one.
+/// Maximum size in bytes of the file with the plan IDs. actum never writes a larger file.
 const PLANS_BYTES_MAX: u64 = 1 << 20;
-/// Size limit of the note about a running command, which has its arguments, in bytes.
+/// Maximum size in bytes of the note about a running command, which includes the arguments of the command.
 const NOTE_BYTES_MAX: u64 = 16 << 20;
-/// Age in nanoseconds from which a capture without a lock is stale: its process would have locked it.
+/// Age in nanoseconds after which a capture without a lock file is stale, because its process would have created the
+/// file by then.
 const UNLOCKED_AGE: i64 = 60_000_000_000;
-/// Depth to which directories are removed. Captured changes are at most 128 deep.
+/// Maximum depth to which directories are removed. Captured changes have a depth of at most 128.
 const DEPTH_MAX: u32 = 256;
 
-/// Directory that takes the changes of one command. A drop removes it, unless a queued plan needs it.
+/// Directory that collects the changes of a single command. It is removed on drop, unless a queued plan needs it.
 pub struct Capture<D: Disk> {
     disk: D,
     captures: D::Handle,
@@ -46,12 +48,12 @@ pub struct Capture<D: Disk> {
 }
 
 impl<D: Disk> Capture<D> {
-    /// Returns its id.
+    /// Returns the ID of the capture.
     pub fn id(&self) -> RunId {
         self.id
     }
 
-    /// Returns the path below the root of the workspace.
+    /// Returns the path of the capture, relative to the root of the workspace.
     pub fn path(&self) -> PathBuf {
         [STATE_DIRECTORY, "captures", &self.id.to_string()].iter().collect()
     }
@@ -62,7 +64,7 @@ impl<D: Disk> Drop for Capture<D> {
         let name = self.id.to_string().into_bytes();
         let plans = self.disk.open_directory(&self.captures, &name);
         let plans = plans.and_then(|capture| self.disk.stat_at(&capture, PLANS));
-        // Leftovers are swept later.
+        // Ignore errors: `sweep_captures` removes anything left behind.
         if !matches!(plans, Ok(Some(_))) {
             remove_below(&self.disk, &self.captures, &name, DEPTH_MAX);
         }
@@ -72,25 +74,25 @@ impl<D: Disk> Drop for Capture<D> {
 /// Capture of a running command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunningCapture {
-    /// Note about the command.
+    /// Note about the command, as passed to [`Workspace::make_capture`].
     pub note: Vec<u8>,
-    /// Paths that the command changed so far, and directories that lead to them.
+    /// Number of paths that the command has changed so far, including their parent directories.
     pub paths: u64,
-    /// Bytes of the files that it left so far.
+    /// Total size in bytes of the files that the command has written so far.
     pub bytes: u64,
 }
 
 impl<D: Disk> Workspace<D> {
-    /// Makes an empty capture with a note about the command. It is locked until it is dropped. The command's view makes
-    /// `upper` and `work` in it.
+    /// Creates an empty capture with a note about the command, and locks it until it is dropped. The sandbox of the
+    /// command later creates `upper` and `work` in the capture.
     ///
     /// # Errors
-    /// `Io`
+    /// `Io` if the capture cannot be created.
     pub fn make_capture(&self, note: &[u8]) -> Result<Capture<D>>
     where
         D: Clone,
     {
-        let doing = || "make a capture".to_owned();
+        let doing = || "create a capture".to_owned();
         let captures = self.made_captures().doing(doing)?;
         loop {
             let id = RunId::from_random(self.disk.random().doing(doing)?);
@@ -99,7 +101,7 @@ impl<D: Disk> Workspace<D> {
             disk.make_directory(&captures, &name, FileMode::PRIVATE_DIRECTORY).doing(doing)?;
             let directory = disk.open_directory(&captures, &name).doing(doing)?;
             let lock = disk.create(&directory, LOCK, FileMode::PRIVATE).doing(doing)?;
-            // Another process that took it for a stale capture holds the lock, and removes it.
+            // If the lock is taken, another process considers the capture stale and is about to remove it.
             if disk.lock(&lock, false).doing(doing)? {
                 disk.write_at(&lock, note, 0).doing(doing)?;
                 let disk = disk.clone();
@@ -116,7 +118,7 @@ impl<D: Disk> Workspace<D> {
         self.disk.open_directory(&self.home.state, DIRECTORY)
     }
 
-    /// Opens the directory of captures; `None` if it is missing.
+    /// Opens the directory `.actum/captures`, or returns `None` if it does not exist.
     fn captures(&self) -> Result<Option<D::Handle>> {
         match self.disk.open_directory(&self.home.state, DIRECTORY) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -124,12 +126,12 @@ impl<D: Disk> Workspace<D> {
         }
     }
 
-    /// Makes the content of a capture durable, and keeps it until the plan is carried out or leaves the queue.
+    /// Makes a capture durable and keeps it until the plan is carried out or removed from the queue.
     ///
     /// # Errors
-    /// `Io`, also if the capture is missing.
+    /// `Io`, including when the capture does not exist.
     pub(crate) fn keep_capture(&self, id: RunId, plan: RunId) -> Result<()> {
-        let doing = || "keep the capture for the queued plan".to_owned();
+        let doing = || "keep the capture for a queued plan".to_owned();
         let disk = &self.disk;
         let captures = self.made_captures().doing(doing)?;
         let capture = disk.open_directory(&captures, id.to_string().as_bytes()).doing(doing)?;
@@ -144,8 +146,8 @@ impl<D: Disk> Workspace<D> {
         disk.sync_all(&capture, Barrier::Lost).doing(doing)
     }
 
-    /// Opens a capture to take files from it, possibly for a queued plan; `None` if it is missing. No other process
-    /// removes it meanwhile.
+    /// Opens a capture to take files from it, optionally for a queued plan. Returns `None` if it does not exist. While it
+    /// is open, no other process removes it.
     pub(crate) fn open_capture(
         &self,
         id: RunId,
@@ -155,7 +157,7 @@ impl<D: Disk> Workspace<D> {
         let open = || -> io::Result<_> {
             let directory = self.disk.open_directory(&captures, id.to_string().as_bytes())?;
             let lock = self.disk.open_own(&directory, LOCK)?;
-            // If it is locked, the process that ran the command holds the lock, and waits for this run.
+            // If the lock is taken, its holder is the process that ran the command, which waits for this run.
             let is_locked = self.disk.lock(&lock, false)?;
             let upper = self.disk.open_directory(&directory, UPPER)?;
             let lock = is_locked.then_some(lock);
@@ -169,7 +171,8 @@ impl<D: Disk> Workspace<D> {
         }
     }
 
-    /// Removes files of a capture that a run took, and the capture, unless a plan needs it. Leftovers are swept later.
+    /// Removes the files that a run took from a capture, and then the capture itself, unless a plan needs it. Anything
+    /// that cannot be removed is left to [`Self::sweep_captures`].
     pub(crate) fn remove_taken(
         &self,
         id: RunId,
@@ -193,11 +196,11 @@ impl<D: Disk> Workspace<D> {
         }
     }
 
-    /// Removes the captures that no process uses, except those that a plan in `open_plans` needs. `open_plans` is
-    /// called only if a capture lists a plan. Returns the number of removed captures.
+    /// Removes all captures that no process uses and that no plan in `open_plans` needs, and returns their number.
+    /// `open_plans` is called only if a capture lists a plan.
     ///
     /// # Errors
-    /// Errors of `open_plans`; `Io` if the captures cannot be listed.
+    /// Errors of `open_plans`, or `Io` if the captures cannot be listed.
     pub fn sweep_captures<E: From<Error>>(
         &self,
         open_plans: impl FnOnce() -> std::result::Result<BTreeSet<RunId>, E>,
@@ -205,7 +208,7 @@ impl<D: Disk> Workspace<D> {
         let Some(captures) = self.captures()? else { return Ok(0) };
         let mut left = Vec::new();
         for capture in self.unused_captures(&captures)? {
-            // If its plans cannot be read, it may be needed.
+            // Keep a capture whose list of plans cannot be read, because a plan may need it.
             if let Ok(plans) = self.plans_of(&capture.directory) {
                 left.push((plans, capture));
             }
@@ -221,16 +224,16 @@ impl<D: Disk> Workspace<D> {
         Ok(left.iter().filter(|left| remove(left)).count())
     }
 
-    /// Lists the captures of commands that run, or whose change is being made.
+    /// Lists the captures of commands that are running or whose changes are being applied.
     ///
     /// # Errors
     /// `Io` if the captures cannot be listed.
     pub fn running_captures(&self) -> Result<Vec<RunningCapture>> {
-        let doing = || "look at the captures".to_owned();
+        let doing = || "list the running captures".to_owned();
         let Some(captures) = self.captures()? else { return Ok(Vec::new()) };
         let mut running = Vec::new();
         for name in self.disk.list(&captures).doing(doing)? {
-            // The command of a capture that is missing or cannot be opened does not run.
+            // A capture that is missing or cannot be opened does not belong to a running command.
             let Ok(directory) = self.disk.open_directory(&captures, &name) else { continue };
             let Ok(lock) = self.disk.open_own(&directory, LOCK) else { continue };
             if !matches!(self.disk.lock(&lock, false), Ok(false)) {
@@ -238,7 +241,7 @@ impl<D: Disk> Workspace<D> {
             }
             let size = self.disk.stat(&lock).doing(doing)?.size;
             if size > NOTE_BYTES_MAX {
-                continue; // of no command
+                continue; // too large for a note of a command
             }
             let note = read_whole(&self.disk, &lock, size).doing(doing)?;
             let mut found = RunningCapture { note, paths: 0, bytes: 0 };
@@ -250,7 +253,8 @@ impl<D: Disk> Workspace<D> {
         Ok(running)
     }
 
-    /// Counts the changes of a command so far. It still runs, so entries that cannot be read are not counted.
+    /// Counts the changes below a directory of a capture. Entries that cannot be read are skipped, because the command is
+    /// still running.
     fn count_below(&self, directory: &D::Handle, depth: u32, found: &mut RunningCapture) {
         for name in self.disk.list(directory).unwrap_or_default() {
             let Ok(Some(stat)) = self.disk.stat_at(directory, &name) else { continue };
@@ -267,8 +271,8 @@ impl<D: Disk> Workspace<D> {
         }
     }
 
-    /// Removes names in captures of files that a run took: the run was published, but its process ended before it
-    /// removed them. A file that has all its names in captures is needed.
+    /// Removes files from captures if a run has already published them but was killed before it removed them. Such a file
+    /// has another hard link outside of its capture. A file without one is kept.
     pub(crate) fn sweep_taken_files(&self) {
         let Ok(Some(captures)) = self.captures() else { return };
         for left in self.unused_captures(&captures).unwrap_or_default() {
@@ -278,16 +282,16 @@ impl<D: Disk> Workspace<D> {
             for (links, names) in names.into_values() {
                 if u64::try_from(names.len()).is_ok_and(|own| own < links) {
                     for (directory, name) in names {
-                        drop(self.disk.unlink(&directory, &name)); // it is found again later
+                        drop(self.disk.unlink(&directory, &name)); // on failure, a later sweep finds it again
                     }
                 }
             }
         }
     }
 
-    /// Finds files with several names in and below a directory: by inode, the number of all names, and those below the
-    /// directory.
-    #[expect(clippy::type_complexity, reason = "it is named once")]
+    /// Finds all files below a directory that have several hard links. For each inode, collects the total number of links
+    /// and the names below the directory.
+    #[expect(clippy::type_complexity, reason = "the type is used only once")]
     fn names_with_others(
         &self,
         directory: Arc<D::Handle>,
@@ -310,9 +314,9 @@ impl<D: Disk> Workspace<D> {
         }
     }
 
-    /// Lists the captures that no process uses, each locked until it is dropped.
+    /// Lists the captures that no process uses. Each of them stays locked until it is dropped.
     fn unused_captures(&self, captures: &D::Handle) -> Result<Vec<Unused<D>>> {
-        let doing = || "look for stale captures".to_owned();
+        let doing = || "list stale captures".to_owned();
         let mut unused = Vec::new();
         for name in self.disk.list(captures).doing(doing)? {
             let Ok(directory) = self.disk.open_directory(captures, &name) else { continue };
@@ -330,7 +334,7 @@ impl<D: Disk> Workspace<D> {
         Ok(unused)
     }
 
-    /// Reads the plans that need a capture.
+    /// Reads the IDs of the plans that need a capture.
     fn plans_of(&self, capture: &D::Handle) -> io::Result<BTreeSet<RunId>> {
         let file = match self.disk.open_file(capture, PLANS) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
@@ -345,16 +349,16 @@ impl<D: Disk> Workspace<D> {
     }
 }
 
-/// Capture that a transaction takes files from.
+/// Capture that is open so that a transaction can take files from it.
 pub(crate) struct OpenedCapture<H> {
-    /// Directory with its files.
+    /// Directory with the captured files.
     pub(crate) upper: Arc<OpenedDirectory<H>>,
-    /// True if another plan needs it as well: then its files remain.
+    /// True if another plan also needs the capture, so its files must not be removed.
     pub(crate) is_shared: bool,
     _lock: Option<H>,
 }
 
-/// Capture that no process uses.
+/// Capture that no process uses. If it has a lock file, the file is locked by this process.
 struct Unused<D: Disk> {
     name: Vec<u8>,
     directory: D::Handle,
@@ -365,8 +369,8 @@ fn is_old(changed: Time, now: Time) -> bool {
     now.0.saturating_sub(changed.0) > UNLOCKED_AGE
 }
 
-/// Removes a name and everything below it, the lock of a capture last. Directories that a command closed get access
-/// first.
+/// Removes a name and everything below it, and returns true on success. The lock file of a capture is removed last. If a
+/// command has removed the permissions of a directory, they are restored first.
 fn remove_below<D: Disk>(disk: &D, directory: &D::Handle, name: &[u8], depth: u32) -> bool {
     if disk.unlink(directory, name).is_ok() || disk.remove_directory(directory, name).is_ok() {
         return true;

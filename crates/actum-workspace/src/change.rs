@@ -1,6 +1,7 @@
-//! Effects of a run on each path, as they are reported.
+//! Reported effects of a run on each path.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter;
 
 use actum_core::path_name::PathName;
 use actum_core::{Digest, FileMode, FileState, RelPath};
@@ -11,79 +12,97 @@ use crate::attributes::Attributes;
 /// Effect of a run on one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Change {
-    /// The path; the new one of a renamed file.
+    /// Affected path. For a renamed file, this is the new path.
     pub path: RelPath,
     /// Kind of the effect.
     pub kind: ChangeKind,
-    /// By how much the content changes.
+    /// Amount of changed content.
     pub extent: Extent,
-    /// The permission bits of a file or directory that exists before and after, where they change.
+    /// Old and new permission bits, if the object exists before and after the run and the bits differ.
     pub modes: Option<Modes>,
 }
 
-/// Kind of effect on a path.
+/// Kind of the effect of a run on a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ChangeKind {
-    /// A file appears.
+    /// A file is created.
     Created,
-    /// A file's bytes change.
+    /// The content of a file changes.
     Modified,
-    /// A file comes from another path; its bytes may change as well.
+    /// A file is renamed to this path. Its content may change as well.
     Renamed {
-        /// Path of the file before.
+        /// Path of the file before the run.
         from: RelPath,
     },
     /// Only the permission bits of a file or directory change.
     Mode,
-    /// Only owner or extended attributes of a file or directory change, perhaps with its permission bits.
+    /// The owner or extended attributes of a file or directory change, possibly with its permission bits, but not the
+    /// content.
     Attributes,
-    /// A file disappears.
+    /// A file is deleted.
     Deleted,
-    /// A directory appears.
+    /// A directory is created.
     DirectoryCreated,
-    /// An empty directory disappears.
+    /// An empty directory is removed.
     DirectoryRemoved,
 }
 
-/// Size of a change of content.
+/// Amount by which the content of a file changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// Lines are added and removed.
+    /// Number of lines added and removed in a text file.
     Lines(Lines),
-    /// The content is binary on one side at least, and has no lines.
+    /// Sizes of a file that is binary before or after the change, so that its lines cannot be counted.
     Bytes {
-        /// The size before, in bytes; 0 where no file existed.
+        /// Size in bytes before the change, or 0 if the file did not exist.
         before: u64,
-        /// The size after.
+        /// Size in bytes after the change, or 0 if the file no longer exists.
         after: u64,
     },
 }
 
-/// Number of added and removed lines.
+/// Numbers of added and removed lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Lines {
-    /// Lines added.
+    /// Number of added lines.
     pub added: u64,
-    /// Lines removed.
+    /// Number of removed lines.
     pub removed: u64,
 }
 
 /// Permission bits before and after a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Modes {
-    /// The bits before.
+    /// Permission bits before the change.
     pub before: FileMode,
-    /// The bits after.
+    /// Permission bits after the change.
     pub after: FileMode,
 }
 
-/// Returns the recorded facts of a file.
+/// Returns the state of a file in the form in which receipts record it.
 pub(crate) fn facts(digest: Digest, size: u64, attributes: &Attributes) -> FileState {
     FileState { sha256: digest, size, mode: attributes.mode }
 }
 
+impl Change {
+    /// Returns every path that the change affects: two for a renamed file, otherwise one.
+    pub fn paths(&self) -> impl Iterator<Item = &RelPath> {
+        let old = match &self.kind {
+            ChangeKind::Renamed { from } => Some(from),
+            ChangeKind::Created
+            | ChangeKind::Modified
+            | ChangeKind::Mode
+            | ChangeKind::Attributes
+            | ChangeKind::Deleted
+            | ChangeKind::DirectoryCreated
+            | ChangeKind::DirectoryRemoved => None,
+        };
+        iter::once(&self.path).chain(old)
+    }
+}
+
 impl ChangeKind {
-    /// Returns true if the effect is on a file, and not on a directory.
+    /// Returns false for the creation or removal of a directory, and true for all other effects.
     pub fn is_of_file(&self) -> bool {
         match self {
             Self::Created
@@ -98,10 +117,10 @@ impl ChangeKind {
 }
 
 impl Extent {
-    /// Unchanged content.
+    /// Extent of an effect that does not change any content.
     pub(crate) const NOTHING: Self = Self::Lines(Lines { added: 0, removed: 0 });
 
-    /// Returns the lines; none where the content is binary.
+    /// Returns the numbers of added and removed lines, which are 0 for binary content.
     pub fn lines(self) -> Lines {
         match self {
             Self::Lines(lines) => lines,
@@ -122,13 +141,13 @@ impl Lines {
         }
     }
 
-    /// Returns the lines of the inverse change.
+    /// Returns the line counts of the inverse change.
     pub(crate) fn reversed(self) -> Self {
         Self { added: self.removed, removed: self.added }
     }
 }
 
-/// Object at a path on one side of a change.
+/// Object at a path before or after a change.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Held<'a> {
     Nothing,
@@ -137,7 +156,7 @@ pub(crate) enum Held<'a> {
 }
 
 impl Change {
-    /// Converts the effect for a record that outlives the workspace.
+    /// Converts the effect to the format of receipts, which can outlive the workspace.
     pub(crate) fn effect(&self, before: Option<FileState>, after: Option<FileState>) -> PathEffect {
         let from = match &self.kind {
             ChangeKind::Renamed { from } => Some(PathName(from.clone())),
@@ -171,8 +190,8 @@ impl Change {
         }
     }
 
-    /// Returns all reported effects on a path, in order. Where a file replaces a directory, or the other way round,
-    /// both are reported.
+    /// Returns all reported effects on a path in order. If a file replaces a directory or vice versa, the removal and the
+    /// creation are separate effects.
     pub(crate) fn all(
         path: &RelPath,
         from: Option<&RelPath>,
@@ -192,8 +211,8 @@ impl Change {
         first.into_iter().chain(Self::new(path, from, sides, extent)).chain(last)
     }
 
-    /// Returns the effect on a path, if it changed. `from` is the old path of a renamed file, and `before` the object
-    /// that was there.
+    /// Returns the effect on a path, or `None` if nothing changed. For a renamed file, `from` is its old path and `before`
+    /// is the object at that path.
     fn new(
         path: &RelPath,
         from: Option<&RelPath>,
@@ -230,22 +249,22 @@ impl Change {
     }
 }
 
-/// Moved files that a run reports as renamed. A file that replaced another one is reported as its effect on that one,
-/// unless the other is reported as renamed itself.
+/// Moved files that a run reports as renamed. If a moved file replaces another file, it is reported as a modification of
+/// that file instead, unless the replaced file is itself reported as renamed.
 pub(crate) struct Renames<K> {
     from: BTreeMap<K, K>,
     gone: BTreeSet<K>,
 }
 
 impl<K: Copy + Ord> Renames<K> {
-    /// Computes the renames from the old path of each moved file, keyed by its new path.
+    /// Computes the reported renames. `moves` maps the new path of each moved file to its old path.
     pub(crate) fn new(moves: &BTreeMap<K, K>, was_file: impl Fn(K) -> bool) -> Self {
         let mut renames = Self { from: BTreeMap::new(), gone: BTreeSet::new() };
         for free in moves.keys().copied().filter(|to| !was_file(*to)) {
             let mut to = free;
             while let Some(from) = moves.get(&to).copied() {
                 if !renames.gone.insert(from) {
-                    break; // moved twice, which no sound record says
+                    break; // two moves from the same path, which only an invalid record contains
                 }
                 renames.from.insert(to, from);
                 to = from;
@@ -254,7 +273,7 @@ impl<K: Copy + Ord> Renames<K> {
         renames
     }
 
-    /// Returns the old key of a file that is reported as renamed to `to`.
+    /// Returns the old path of the file that is reported as renamed to `to`.
     pub(crate) fn from(&self, to: K) -> Option<K> {
         self.from.get(&to).copied()
     }
@@ -264,7 +283,7 @@ impl<K: Copy + Ord> Renames<K> {
         self.gone.contains(&from)
     }
 
-    /// Returns the key whose old object is compared with the current object at `key`.
+    /// Returns the path whose old object is compared with the current object at `key`, if there is one.
     pub(crate) fn before(&self, key: K) -> Option<K> {
         self.from(key).or_else(|| (!self.is_gone(key)).then_some(key))
     }
@@ -286,7 +305,7 @@ mod tests {
         assert_eq!(renames(&[('a', 'b')], "a"), [('a', 'b')]);
         assert_eq!(renames(&[('a', 'b')], "ab"), []);
         assert_eq!(renames(&[('a', 'b'), ('c', 'a')], "ac"), [('c', 'a'), ('a', 'b')]);
-        assert_eq!(renames(&[('a', 'b'), ('b', 'a')], "ab"), [], "they change places");
-        assert_eq!(renames(&[('a', 'b'), ('a', 'c')], "a"), [('a', 'b')], "no sound record");
+        assert_eq!(renames(&[('a', 'b'), ('b', 'a')], "ab"), [], "the files are swapped");
+        assert_eq!(renames(&[('a', 'b'), ('a', 'c')], "a"), [('a', 'b')], "an invalid record");
     }
 }

@@ -1,4 +1,4 @@
-//! Contents of files: in memory while they are small, otherwise in files.
+//! Contents of files, which are kept in memory if they are small and in temporary files otherwise.
 
 use std::io;
 use std::sync::Arc;
@@ -9,34 +9,34 @@ use actum_core::{Digest, FileMode, Hasher, RunId};
 use crate::disk::Disk;
 use crate::file_by_path::FileByPath;
 
-/// Size of the largest content, in bytes, that is held in memory and recorded in the journal.
+/// Maximum size in bytes of a content that is kept in memory and recorded in the journal.
 pub const INLINE_BYTES_MAX: usize = 1 << 20;
-/// Size in bytes up to which pieces are collected before they are written.
+/// Size in bytes below which pieces are collected instead of being written individually.
 const GATHER: usize = 64 << 10;
 
-/// Available bytes of a file.
+/// Content of a file that is available for reading.
 pub(crate) enum Bytes<H> {
     Memory(Arc<Vec<u8>>),
-    /// A file.
+    /// The content of an open file.
     File(Arc<H>, Source),
-    /// A file that is opened for each reading.
+    /// The content of a file that is opened again for each read.
     ByPath(Arc<FileByPath<H>>),
 }
 
-/// Bytes of a file that can be read at once.
+/// Content of a file that can be read without opening the file again.
 pub(crate) enum Opened<H> {
     Memory(Arc<Vec<u8>>),
     File(Arc<H>),
 }
 
-/// Name under which a transaction can publish an available file.
+/// Name of an available file, which a transaction can use to publish it without copying.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// None: its bytes can only be copied.
+    /// The file has no usable name, so its content must be copied.
     Unnamed,
-    /// Its name in the stage directory.
+    /// The file has this name in the stage directory.
     Staged(Vec<u8>),
-    /// The kept pre-image of an entry of a past run.
+    /// The file is the kept pre-image of an entry of a past run.
     Kept(RunId, u32),
 }
 
@@ -44,17 +44,17 @@ pub(crate) enum Source {
 pub(crate) struct Written<H> {
     pub(crate) digest: Digest,
     pub(crate) size: u64,
-    /// Number of its lines; `None` where it is binary.
+    /// Number of lines, or `None` if the content is binary.
     pub(crate) lines: Option<u64>,
-    /// Blocks that can hold text, where they were looked for.
+    /// Blocks of the content that can contain text, if they were determined.
     pub(crate) text_blocks: Option<Arc<TextBlocks>>,
     pub(crate) store: Store<H>,
 }
 
-/// Storage of written content.
+/// Location of content that has been written.
 pub(crate) enum Store<H> {
     Memory(Vec<u8>),
-    /// In a file of this name in the stage directory.
+    /// The content is in a file with this name in the stage directory.
     Staged(Vec<u8>, H),
 }
 
@@ -69,10 +69,10 @@ impl<H> Clone for Bytes<H> {
 }
 
 impl<H> Bytes<H> {
-    /// Returns the number of bytes.
+    /// Returns the size of the content in bytes.
     ///
     /// # Errors
-    /// Errors of the disk.
+    /// Returns errors of the disk.
     pub(crate) fn size<D: Disk<Handle = H>>(&self, disk: &D) -> io::Result<u64> {
         match self {
             Self::File(file, _) => Ok(disk.stat(file)?.size),
@@ -81,10 +81,10 @@ impl<H> Bytes<H> {
         }
     }
 
-    /// Opens a file that is opened for each reading; other bytes are returned unchanged.
+    /// Returns the content in a form that can be read repeatedly, opening the file if necessary.
     ///
     /// # Errors
-    /// Errors of the disk.
+    /// Returns errors of the disk.
     pub(crate) fn opened<D: Disk<Handle = H>>(&self, disk: &D) -> io::Result<Opened<H>> {
         Ok(match self {
             Self::Memory(bytes) => Opened::Memory(Arc::clone(bytes)),
@@ -93,10 +93,10 @@ impl<H> Bytes<H> {
         })
     }
 
-    /// Reads at most as many bytes as `buffer` holds, from `offset` on; fewer only at the end.
+    /// Reads bytes into `buffer`, starting at `offset`. Returns fewer bytes than fit only at the end of the content.
     ///
     /// # Errors
-    /// Errors of the disk.
+    /// Returns errors of the disk.
     pub(crate) fn read_at<D: Disk<Handle = H>>(
         &self,
         disk: &D,
@@ -128,7 +128,7 @@ impl<H> Store<H> {
     }
 }
 
-/// Sink that accepts content piece by piece and hashes it. An error is reported at the end.
+/// Sink that receives and hashes content piece by piece. The first error is reported by [`Sink::finish`].
 pub(crate) struct Sink<'a, D: Disk> {
     disk: &'a D,
     stage: &'a D::Handle,
@@ -136,14 +136,14 @@ pub(crate) struct Sink<'a, D: Disk> {
     hasher: Hasher,
     lines: LineCounter,
     size: u64,
-    /// All content while no file exists; then the part that is not yet written to it.
+    /// All content as long as there is no file, and afterwards the part that has not been written to the file yet.
     gathered: Vec<u8>,
     file: Option<(D::Handle, u64)>,
     failed: Option<io::Error>,
 }
 
 impl<'a, D: Disk> Sink<'a, D> {
-    /// Creates a sink that uses the name `name` in `stage` if it needs a file.
+    /// Creates a sink. If the content becomes too large for memory, the sink creates the file `name` in `stage`.
     pub(crate) fn new(disk: &'a D, stage: &'a D::Handle, name: Vec<u8>) -> Self {
         let (hasher, lines) = (Hasher::new(), LineCounter::default());
         let (gathered, file, failed) = (Vec::new(), None, None);
@@ -169,7 +169,7 @@ impl<'a, D: Disk> Sink<'a, D> {
             let create = || self.disk.create(self.stage, &self.name, FileMode::PRIVATE);
             let file = match create() {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                    self.disk.unlink(self.stage, &self.name)?; // of an earlier try
+                    self.disk.unlink(self.stage, &self.name)?; // left by an earlier attempt
                     create()?
                 }
                 created => created?,
@@ -198,8 +198,10 @@ impl<'a, D: Disk> Sink<'a, D> {
         Ok(())
     }
 
+    /// Completes the content and returns its digest, size, line count and location.
+    ///
     /// # Errors
-    /// The first error of any write.
+    /// Returns the first error of any write.
     pub(crate) fn finish(mut self) -> io::Result<Written<D::Handle>> {
         if let Some(error) = self.failed.take() {
             return Err(error);

@@ -1,4 +1,4 @@
-//! Digest of a large file, computed in a second thread while the file is read.
+//! Computes the digest of a large file in a second thread while the first thread reads the file.
 
 use std::io;
 use std::sync::mpsc::{channel, sync_channel};
@@ -8,16 +8,18 @@ use actum_core::{Digest, Hasher};
 
 use crate::disk::Disk;
 
-/// Size in bytes of the buffer that a content is read into.
+/// Size in bytes of the buffers into which content is read.
 pub(crate) const PIECE_BYTES: usize = 256 << 10;
-/// Size in bytes from which starting a second thread is worthwhile.
+/// Minimum size in bytes of a content for which a second thread is worthwhile.
 const THREAD_BYTES_MIN: u64 = 4 << 20;
 
-/// Reads a content with `next` and returns its digest. `next` fills a buffer of [`PIECE_BYTES`] bytes and returns their
-/// number, 0 at the end. The digest of a large content is computed in a second thread.
+/// Reads a content with `next` and returns its digest.
+///
+/// `next` reads into a buffer of [`PIECE_BYTES`] bytes and returns the number of bytes read, or 0 at the end. If `size` is
+/// large, the digest is computed in a second thread.
 ///
 /// # Errors
-/// Errors of `next`.
+/// Returns errors of `next`.
 pub(crate) fn digest_while_reading<E>(
     size: u64,
     mut next: impl FnMut(&mut [u8]) -> Result<usize, E>,
@@ -32,7 +34,7 @@ pub(crate) fn digest_while_reading<E>(
             let mut hasher = Hasher::new();
             for (buffer, count) in taken {
                 hasher.update(buffer.get(..count).unwrap_or_default());
-                drop(give_back.send(buffer)); // the receiver ends with the last piece
+                drop(give_back.send(buffer)); // fails after the last piece, when the receiver is gone
             }
             hasher.finish()
         };
@@ -54,25 +56,25 @@ pub(crate) fn digest_while_reading<E>(
     })
 }
 
-/// Returns the digest of a file. Memory does not grow with the file.
+/// Returns the digest of a file. Memory use does not depend on the size of the file.
 ///
 /// # Errors
-/// Errors of the disk.
+/// Returns errors of the disk.
 pub fn digest_of_file<D: Disk>(disk: &D, file: &D::Handle) -> io::Result<Digest> {
     digest_of_pieces(disk, file, disk.stat(file)?.size, |_, _| Ok(()))
 }
 
-/// Copies the content of a file into an empty one, and returns the digest of the copied bytes. Memory does not grow
-/// with the file.
+/// Copies the content of a file to an empty file, and returns the digest of the copied bytes. Memory use does not depend
+/// on the size of the file.
 ///
 /// # Errors
-/// Errors of the disk.
+/// Returns errors of the disk.
 pub fn copy_file<D: Disk>(disk: &D, from: &D::Handle, to: &D::Handle) -> io::Result<Digest> {
     digest_of_pieces(disk, from, disk.stat(from)?.size, |piece, at| disk.write_at(to, piece, at))
 }
 
-/// Passes the content of a file of about `size` bytes to the callback, with the offset of each piece, and returns its
-/// digest.
+/// Passes the content of a file to the callback in pieces with their offsets, and returns the digest of the content.
+/// `size` is the approximate size of the file in bytes.
 pub(crate) fn digest_of_pieces<D: Disk>(
     disk: &D,
     file: &D::Handle,

@@ -1,4 +1,4 @@
-//! Errors of this crate, and the state of the workspace after each.
+//! Errors of this crate, each of which also reports the state in which it left the workspace.
 
 use std::io;
 
@@ -8,32 +8,32 @@ use actum_edit::nearest_match::NearestMatch;
 use actum_edit::{EditError, HunkError, change_set::ChangeSetError};
 use actum_record::keyring::{KEYRING_FILE, KEYS_DIRECTORY};
 
-/// Error with the state in which it left the workspace.
+/// Error of an operation, together with the resulting state of the workspace.
 #[derive(Debug)]
 pub struct Error {
     /// Kind of the error.
     pub kind: ErrorKind,
-    /// State of the workspace after it.
+    /// State of the workspace after the error.
     pub state: State,
-    /// Other refusals of the same change, each at paths of its own.
+    /// Further problems with the same change, which affect other paths.
     pub also: Vec<ErrorKind>,
 }
 
 /// State of the workspace after an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum State {
-    /// No target was touched.
+    /// No file of the workspace was touched.
     Unchanged,
-    /// No target was touched, but runs were removed from the history.
+    /// No file of the workspace was touched, but runs were removed from the history.
     Forgotten {
-        /// Number of runs removed.
+        /// Number of runs that were removed.
         runs: u32,
     },
-    /// Some targets had been touched; all are restored.
+    /// Some files were modified, and all of them have been restored.
     Restored,
-    /// The change is visible, but may not survive a power cut.
+    /// The change is visible, but a power cut may still undo it.
     Published,
-    /// The user must act: something is neither as before nor as after.
+    /// Some files are in neither their old nor their new state, and the user must resolve this.
     NeedsAttention,
 }
 
@@ -42,15 +42,15 @@ impl std::fmt::Display for State {
         f.write_str(match self {
             Self::Unchanged => "nothing was changed",
             Self::Forgotten { runs: 1 } => {
-                "1 run was removed from the history before that, and no file was changed"
+                "1 run had already been removed from the history, but no file was changed"
             }
             Self::Forgotten { runs } => {
                 return write!(
                     f,
-                    "{runs} runs were removed from the history before that, and no file was changed"
+                    "{runs} runs had already been removed from the history, but no file was changed"
                 );
             }
-            Self::Restored => "the workspace was restored and is as before",
+            Self::Restored => "the workspace was restored to its previous state",
             Self::Published => {
                 "the change is visible but may not survive a power cut; run `actum recover`"
             }
@@ -78,14 +78,14 @@ impl From<ErrorKind> for Error {
 }
 
 impl Error {
-    /// Returns the message without any content of a file, for records that outlive the workspace.
+    /// Returns the error message without quoting the content of any file, for records that outlive the workspace.
     pub fn without_content(&self) -> String {
         format!("{}; {}", self.kind.without_content(), self.state)
     }
 }
 
 impl ErrorKind {
-    /// Returns the message without any content of a file.
+    /// Returns the error message without quoting the content of any file.
     pub fn without_content(&self) -> String {
         if let Self::Hunk { path, source, .. } = self {
             return format!("cannot patch `{path}`: {}", source.without_content());
@@ -97,16 +97,16 @@ impl ErrorKind {
     }
 }
 
-/// Permission of a message to quote the content of a file.
+/// Permission for an error message to quote the content of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quoting {
-    /// The message may quote it.
+    /// The message may quote the content.
     Allowed,
-    /// The message may not quote it: the file may hold credentials.
+    /// The message must not quote the content, because the file may contain credentials.
     Withheld,
 }
 
-/// Object other than a file that a path refers to.
+/// Kind of an object that is not a regular file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NotAFile {
     /// A directory.
@@ -127,12 +127,12 @@ impl std::fmt::Display for NotAFile {
     }
 }
 
-/// Operation on a past run.
+/// Attempted operation on a past run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Attempt {
-    /// The run is undone.
+    /// Undoing the run.
     Undo(RunId),
-    /// The run was undone, and is redone.
+    /// Redoing the run after it was undone.
     Redo(RunId),
 }
 
@@ -145,16 +145,16 @@ impl std::fmt::Display for Attempt {
     }
 }
 
-/// Effect for which a file or directory must exist.
+/// Operation that requires a file or directory to exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NeededFor {
-    /// Its content or its permission bits change.
+    /// Changing the content or permission bits of the object.
     Change,
-    /// The object is removed.
+    /// Deleting the object.
     Delete,
-    /// The object is moved.
+    /// Renaming the object.
     Rename,
-    /// The object is copied.
+    /// Copying the object.
     Copy,
 }
 
@@ -169,44 +169,47 @@ impl std::fmt::Display for NeededFor {
     }
 }
 
-/// Path whose state differs from what a past run left.
+/// Path whose current state differs from the state in which a past run left it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathConflict {
-    /// The path.
+    /// Path that differs.
     pub path: RelPath,
     /// Kind of the difference.
     pub difference: Difference,
-    /// The newest later run that changed it, if a run did.
+    /// Most recent later run that changed the path, if there is one.
     pub by: Option<RunId>,
 }
 
-/// Kind of difference between a path and what a run left.
+/// Difference between the current state of a path and the state in which a run left it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Difference {
-    /// A file has other content.
+    /// The file has different content.
     Content,
-    /// A file has other content, but what the run put there is still in it.
+    /// The file has different content, but the parts that the run changed are still the same.
     Elsewhere,
-    /// A file has other content, and does not hold the lines of the run with their context exactly once.
+    /// The file has different content, and the lines that the run changed do not occur exactly once with their context.
     Around,
-    /// A file has another mode or owner, or other attributes.
+    /// The file has a different mode, owner or extended attributes.
     Attributes,
-    /// A file is missing.
+    /// The file is missing.
     Gone,
-    /// A file exists where the run left none.
+    /// A file exists at a path where the run left none.
     FileThere,
-    /// A directory exists where the run left none.
+    /// A directory exists at a path where the run left none.
     DirectoryThere,
     /// The object at the path is not a file.
     NotAFile(NotAFile),
-    /// The operating system denies access to it.
+    /// The operating system denies access to the path.
     Unreadable,
 }
 
 impl std::fmt::Display for PathConflict {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "`{}` has changed since ({})", self.path, self.difference)?;
-        self.by.map_or(Ok(()), |run| write!(f, " by run {run}"))
+        let Self { path, difference, by } = self;
+        match by {
+            Some(run) => write!(f, "`{path}` was later changed by run {run} ({difference})"),
+            None => write!(f, "`{path}` has changed since ({difference})"),
+        }
     }
 }
 
@@ -215,27 +218,27 @@ impl std::fmt::Display for Difference {
         match self {
             Self::Content => f.write_str("its content is different"),
             Self::Elsewhere => {
-                f.write_str("its content is different, elsewhere than the run changed it")
+                f.write_str("its content is different, but not where the run changed it")
             }
             Self::Around => f.write_str(
-                "its content is different, and does not hold the lines of the run with their context exactly once",
+                "its content is different, and the lines of the run do not occur in it exactly once with their context",
             ),
-            Self::Attributes => f.write_str("its mode, owner or attributes are different"),
-            Self::Gone => f.write_str("it does not exist any more"),
-            Self::FileThere => f.write_str("a file is there now"),
-            Self::DirectoryThere => f.write_str("a directory is there now"),
-            Self::NotAFile(found) => write!(f, "it is {found} now"),
+            Self::Attributes => f.write_str("its mode, owner or extended attributes are different"),
+            Self::Gone => f.write_str("it no longer exists"),
+            Self::FileThere => f.write_str("a file now exists at this path"),
+            Self::DirectoryThere => f.write_str("a directory now exists at this path"),
+            Self::NotAFile(found) => write!(f, "it is now {found}"),
             Self::Unreadable => f.write_str("it cannot be read"),
         }
     }
 }
 
-/// Private place that contains a path.
+/// Private location that contains a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PrivatePlace {
-    /// Place of keys, credentials or policies that the caller names.
+    /// A location of keys, credentials or policies that the caller specified.
     Named(RelPath),
-    /// Home of ledgers and keys.
+    /// A home directory of ledgers and keys.
     Home(RelPath),
 }
 
@@ -243,7 +246,7 @@ impl std::fmt::Display for PrivatePlace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Named(place) => {
-                write!(f, "`{place}` is a place of keys, credentials or the operator's policy")
+                write!(f, "`{place}` contains keys, credentials or the operator's policy")
             }
             Self::Home(home) => write!(
                 f,
@@ -253,35 +256,35 @@ impl std::fmt::Display for PrivatePlace {
     }
 }
 
-/// Kind of an error.
+/// Cause of an error.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the fields are named in each message")]
 pub enum ErrorKind {
-    /// The change set contradicts itself.
+    /// The change set is inconsistent.
     #[error("the change set cannot be used: {source}")]
     ChangeSet { source: ChangeSetError },
-    /// The path is not a path of the workspace.
+    /// The path is not a valid workspace path.
     #[error(transparent)]
     Path { source: PathError },
-    /// The path is outside what the run may touch (FO-3).
+    /// The path is outside the scope of the run (FO-3).
     #[error("outside the scope: {source}")]
     Scope { source: ScopeError },
-    /// The run would change more than it may (FO-4).
+    /// The change exceeds the budget of the run (FO-4).
     #[error("over the budget: {status}")]
     Budget { status: BudgetStatus },
-    /// The hunks do not apply. `near` is the nearest match of the one that does not.
+    /// The hunks of a patch do not apply. `near` is the nearest match of the failing hunk.
     #[error("cannot patch `{path}`: {}", hunk_text(source, near.as_ref(), *quoting))]
     Hunk { path: RelPath, source: HunkError, near: Option<NearestMatch>, quoting: Quoting },
-    /// The edit matches nowhere or more than once, or was made for another content.
+    /// The edit does not match exactly once, or was made for different content.
     #[error("cannot edit `{path}`: {}", edit_text(source, *quoting))]
     Edit { path: RelPath, source: EditError, quoting: Quoting },
-    /// The file is too large to be edited in memory, or would be after the edit.
+    /// The file is too large to be edited in memory, either before or after the edit.
     #[error(
-        "cannot edit `{path}`: it has {bytes} bytes, or would have, and files are edited in memory \
-         up to {max}"
+        "cannot edit `{path}`: its size of {bytes} bytes, before or after the edit, exceeds the limit of \
+         {max} bytes"
     )]
     TooLargeToSearch { path: RelPath, bytes: u64, max: u64 },
-    /// The content is not the expected one (FO-6).
+    /// The file does not have the expected content (FO-6).
     #[error(
         "cannot {needed_for} `{path}`: expected SHA-256 {expected}, found {}",
         found_text(found.as_ref())
@@ -290,153 +293,151 @@ pub enum ErrorKind {
     /// A required file is missing.
     #[error("cannot {needed_for} `{path}`: it does not exist")]
     Missing { path: RelPath, needed_for: NeededFor },
-    /// The path of a new file is occupied.
-    #[error("cannot create `{path}`: something is there already")]
+    /// The path of a new file already exists.
+    #[error("cannot create `{path}`: it already exists")]
     Exists { path: RelPath },
     /// The path is not a regular file.
-    #[error("cannot change `{path}`: it is {found}; only regular files are changed")]
+    #[error("cannot change `{path}`: it is {found}; only regular files can be changed")]
     NotAFile { path: RelPath, found: NotAFile },
-    /// No symbolic link can have this target (symlink(2)).
+    /// The target is not valid for a symbolic link (symlink(2)).
     #[error(
-        "cannot make the link `{path}`: its target has {bytes} bytes; 1 to 4095 are possible, and no NUL"
+        "cannot create the symbolic link `{path}`: its target is {bytes} bytes long, but must be 1 to 4095 bytes without NUL"
     )]
     LinkTarget { path: RelPath, bytes: usize },
     /// A component of the path is not a directory of the workspace.
-    #[error("cannot reach `{path}`: `{component}` on the way is {found}")]
+    #[error("cannot reach `{path}`: `{component}` is {found}")]
     Component { path: RelPath, component: RelPath, found: NotAFile },
     /// A component of the path is a regular file.
-    #[error("cannot reach `{path}`: `{component}` on the way is a file")]
+    #[error("cannot reach `{path}`: `{component}` is a file, not a directory")]
     UnderAFile { path: RelPath, component: RelPath },
-    /// The path leads into ledgers and keys, credentials or an operator's policy.
-    #[error("cannot use `{path}`: {place}, so no change leads there")]
+    /// The path is in a private location, which contains ledgers, keys, credentials or an operator's policy.
+    #[error("cannot use `{path}`: {place}, so changes there are not allowed")]
     Private { path: RelPath, place: PrivatePlace },
-    /// The path lies on another file system.
-    #[error("cannot reach `{path}`: another file system is mounted on the way")]
+    /// The path is on a different file system from the workspace.
+    #[error("cannot reach `{path}`: it is on a different file system from the workspace")]
     OtherFileSystem { path: RelPath },
-    /// The limits forbid breaking a hard link.
-    #[error(
-        "cannot change `{path}`: the file has {links} names (hard links), and this run may not break them"
-    )]
+    /// The file has several hard links, and the limits of the run forbid breaking them.
+    #[error("cannot change `{path}`: it has {links} hard links, and this run may not break them")]
     HardLink { path: RelPath, links: u64 },
-    /// Owner, mode or attributes cannot be carried over.
-    #[error("cannot change `{path}`: its {what} cannot be kept: {source}")]
+    /// The owner, mode or extended attributes of a file cannot be preserved.
+    #[error("cannot change `{path}`: its {what} cannot be preserved: {source}")]
     Attributes { path: RelPath, what: &'static str, source: io::Error },
-    /// Another process changed a file while the run was under way.
-    #[error("`{path}` was changed by someone else while the change was under way ({detail})")]
+    /// Another process changed a file during the run.
+    #[error("`{path}` was changed by another process during this run ({detail})")]
     Conflict { path: RelPath, detail: &'static str },
-    /// The path is blocked: a recovery could not restore it, and the user must resolve it.
-    #[error("`{path}` has been waiting for a person since run {run}")]
+    /// The path is blocked because a recovery could not restore it. The user must resolve it first.
+    #[error("`{path}` has been blocked since run {run} and must be resolved first")]
     Blocked { path: RelPath, run: RunId },
-    /// The path is not blocked.
+    /// The path to be resolved is not blocked.
     #[error("`{path}` is not blocked")]
     NotBlocked { path: RelPath },
-    /// Paths that changed after `run`, which was to be undone or redone: all of them, ordered by path.
+    /// Paths have changed since the run that should be undone or redone. `conflicts` lists all of them, ordered by path.
     #[error("cannot {attempt}: {}", conflicts_text(conflicts))]
     ChangedSince { attempt: Attempt, run: RunId, conflicts: Vec<PathConflict> },
-    /// The files already are as before the run, or as before its undo.
-    #[error("cannot {attempt}: its files already are as they were {}", before_text(*attempt))]
+    /// The files already are in the state before the run or before its undo.
+    #[error("cannot {attempt}: its files are already as they were {}", before_text(*attempt))]
     AsBefore { attempt: Attempt },
-    /// The run is undone already, or redone already.
-    #[error("cannot {attempt}: run {by} has {} it already", done_text(*attempt))]
+    /// The run has already been undone or redone.
+    #[error("cannot {attempt}: run {by} has already {} it", done_text(*attempt))]
     AlreadyUndone { attempt: Attempt, by: RunId },
-    /// No change is in effect.
+    /// There is no run in effect that could be undone.
     #[error("there is no run to undo: {}", among(*runs, "no change is in effect"))]
     NoRunToUndo { runs: usize },
-    /// No undo is in effect.
+    /// There is no undo in effect that could be reverted.
     #[error("there is no run to redo: {}", among(*runs, "no undo is in effect"))]
     NoRunToRedo { runs: usize },
-    /// The run to redo was not undone.
-    #[error("run {run} is in effect, so there is nothing to redo")]
+    /// The run to be redone is in effect.
+    #[error("cannot redo run {run}: it is already in effect")]
     InEffect { run: RunId },
-    /// The run changed nothing that could be undone.
+    /// The run or its undo did not succeed, so there is nothing to undo or redo.
     #[error("cannot {attempt}: {}", nothing_text(*attempt))]
     NothingToUndo { attempt: Attempt },
-    /// No run has this id.
+    /// No run in the workspace has this ID.
     #[error("there is no run `{run}` in this workspace")]
     UnknownRun { run: RunId },
-    /// The runs of a range are in the wrong order.
+    /// The first run of a range is newer than the last one.
     #[error("run {from} is newer than run {to}")]
     RunsReversed { from: RunId, to: RunId },
-    /// The bytes that undo needs are missing or not as recorded.
-    #[error("cannot {attempt}: the saved content of `{path}` is damaged or gone")]
+    /// The saved bytes that an undo needs are missing or do not match their digest.
+    #[error("cannot {attempt}: the saved content of `{path}` is damaged or missing")]
     LostImage { attempt: Attempt, path: RelPath },
-    /// Another process holds the workspace.
+    /// Another process holds the lock of the workspace.
     #[error("the workspace is in use{}", holder_text(holder.as_deref()))]
     Busy { holder: Option<String> },
-    /// The journal cannot be trusted.
+    /// The journal is damaged, so its contents cannot be trusted.
     #[error(
-        "the journal is damaged at byte {offset} ({what}); it is left as it is, and no run is \
-         accepted"
+        "the journal is damaged at byte {offset} ({what}); it was left unchanged, and no run \
+         can start"
     )]
     Damaged { offset: u64, what: &'static str },
-    /// Runs were made, but their journal is missing.
-    #[error("the journal `.actum/journal` is missing, but runs were made")]
+    /// The journal is missing although the workspace has runs.
+    #[error("the journal `.actum/journal` is missing, although this workspace has runs")]
     JournalMissing,
-    /// Only a damaged journal is set aside.
-    #[error("the journal is sound and is not set aside")]
+    /// The journal is not damaged. Only a damaged journal can be set aside.
+    #[error("the journal is not damaged, so it cannot be set aside")]
     JournalSound,
-    /// The journal was written by a newer program.
+    /// The state directory was written by a newer version of actum.
     #[error(
-        "the state in `.actum` has format {found}, and this program knows {known}; use a newer actum"
+        "the state in `.actum` has format {found}, but this version of actum supports {known}; use a newer version"
     )]
     NewerFormat { found: u32, known: u32 },
-    /// A history file cannot be trusted.
+    /// The history file of a run is damaged.
     #[error("the record of run {run} in the history is damaged")]
     DamagedHistory { run: RunId },
-    /// `.actum` is not what it should be.
+    /// The state directory `.actum` cannot be used.
     #[error("the state directory `.actum` cannot be used: {what}")]
     State { what: String },
-    /// The directory is not a workspace.
+    /// The directory is not a workspace, because it has no `.actum` directory.
     #[error("there is no workspace here: `.actum` does not exist")]
     NotAWorkspace,
-    /// No record states what the files held before another program changed them.
+    /// There is no snapshot of the files from before another program changed them.
     #[error(
-        "cannot adopt what another program changed: no snapshot says what the files held before"
+        "cannot adopt changes of another program: no snapshot has the earlier content of the files"
     )]
     NoSnapshot,
-    /// The files that another program will change are larger than a snapshot can hold.
+    /// The files that another program is about to change exceed the size limit of a snapshot.
     #[error(
-        "cannot take a snapshot of what the files hold: they have {bytes} bytes, and at most {max} are kept"
+        "cannot take a snapshot of the files: their total size of {bytes} bytes exceeds the limit of {max} bytes"
     )]
     SnapshotTooLarge { bytes: u64, max: u64 },
-    /// The change does not fit into one run.
+    /// The record of the change exceeds the size limit of a run.
     #[error(
-        "the change is too large for one run: its record needs {bytes} bytes, at most {max} are possible"
+        "the change is too large for one run: its record needs {bytes} bytes, but the limit is {max}"
     )]
     TooLarge { bytes: u64, max: u64 },
-    /// A sync or a roll back failed on this handle.
+    /// An earlier sync or rollback failed, so this handle accepts no more runs.
     #[error(
-        "an earlier write could not be made durable, so this handle takes no more runs; open the workspace again"
+        "an earlier write could not be made durable, so this handle accepts no more runs; reopen the workspace"
     )]
     Poisoned,
-    /// The operating system refused the call.
+    /// A system call failed.
     #[error("cannot {action}: {source}")]
     Io { action: String, source: io::Error },
 }
 
-/// Returns the reason why none of `runs` runs can be undone or redone.
+/// Returns the reason why no run can be undone or redone: there are no runs at all, or `none` applies.
 fn among(runs: usize, none: &'static str) -> &'static str {
     if runs == 0 { "there are no runs yet" } else { none }
 }
 
 fn before_text(attempt: Attempt) -> &'static str {
     match attempt {
-        Attempt::Undo(_) => "before it",
-        Attempt::Redo(_) => "before it was undone",
+        Attempt::Undo(_) => "before the run",
+        Attempt::Redo(_) => "before the undo",
     }
 }
 
 fn nothing_text(attempt: Attempt) -> &'static str {
     match attempt {
-        Attempt::Undo(_) => "it did not succeed, so there is nothing of it to undo",
-        Attempt::Redo(_) => "its undo did not succeed, so there is nothing to bring back",
+        Attempt::Undo(_) => "it did not succeed, so there is nothing to undo",
+        Attempt::Redo(_) => "its undo did not succeed, so there is nothing to redo",
     }
 }
 
 fn done_text(attempt: Attempt) -> &'static str {
     match attempt {
         Attempt::Undo(_) => "undone",
-        Attempt::Redo(_) => "brought back",
+        Attempt::Redo(_) => "redone",
     }
 }
 
@@ -461,9 +462,9 @@ fn edit_text(source: &EditError, quoting: Quoting) -> String {
     }
 }
 
-const WITHHELD: &str = "its content is not shown, since the file may hold credentials";
+const WITHHELD: &str = "its content is not shown because the file may contain credentials";
 
-/// Number of conflicts that a message names.
+/// Maximum number of conflicts listed in a message.
 const CONFLICTS_SHOWN_MAX: usize = 5;
 
 fn conflicts_text(conflicts: &[PathConflict]) -> String {
@@ -479,10 +480,10 @@ fn holder_text(holder: Option<&str>) -> String {
     holder.map_or_else(String::new, |holder| format!(" by {}", Quoted(holder.as_bytes())))
 }
 
-/// Result of this crate.
+/// Result type of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// Adds the attempted action to an error of the operating system.
+/// Extension of [`io::Result`] that adds the attempted action to an error.
 pub(crate) trait ResultExt<T> {
     fn doing(self, action: impl FnOnce() -> String) -> Result<T>;
 }
@@ -494,20 +495,20 @@ impl<T> ResultExt<T> for io::Result<T> {
 }
 
 impl ErrorKind {
-    /// Returns the error for a file that must exist to be changed.
+    /// Creates the error for a missing file that should be changed.
     pub(crate) fn missing(path: &RelPath) -> Self {
         Self::Missing { path: path.clone(), needed_for: NeededFor::Change }
     }
 }
 
 impl Error {
-    /// Returns true if a component of a path is not a directory.
+    /// Returns true if a path cannot be reached because one of its parents is not a directory.
     pub(crate) fn is_in_the_way(&self) -> bool {
         matches!(self.kind, ErrorKind::UnderAFile { .. } | ErrorKind::Component { .. })
     }
 
-    /// Returns the reason why the operating system does not let a path be changed. Only if a retry would not help:
-    /// missing rights, a mount at the path or around it, a broken disk.
+    /// Returns the reason why the operating system permanently refuses to change a path: missing permissions, a mount
+    /// point or a failing disk. Returns `None` for errors that a retry might resolve.
     pub(crate) fn refusal(&self) -> Option<String> {
         if let ErrorKind::OtherFileSystem { .. } = &self.kind {
             return Some(self.kind.to_string());
@@ -527,13 +528,13 @@ impl Error {
         (is_refusal || is_broken).then(|| source.to_string())
     }
 
-    /// Returns true if a write found no space.
+    /// Returns true if a write failed because the disk or the quota is full.
     pub fn is_disk_full(&self) -> bool {
         let ErrorKind::Io { source, .. } = &self.kind else { return false };
         matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
     }
 
-    /// Turns the error of an undo into that of a redo of `run`.
+    /// Turns an error of an undo into the equivalent error of redoing `run`.
     pub(crate) fn of_redo(mut self, run: RunId) -> Self {
         if let ErrorKind::ChangedSince { attempt, .. }
         | ErrorKind::AsBefore { attempt }
@@ -546,7 +547,7 @@ impl Error {
         self
     }
 
-    /// Replaces the effect for which the file is needed.
+    /// Sets the operation that required the missing or unexpected file.
     pub(crate) fn needed_for(mut self, effect: NeededFor) -> Self {
         if let ErrorKind::Missing { needed_for, .. } | ErrorKind::Expected { needed_for, .. } =
             &mut self.kind
@@ -556,7 +557,7 @@ impl Error {
         self
     }
 
-    /// Replaces the state of the workspace in the error.
+    /// Sets the state of the workspace after the error.
     pub(crate) fn leaving(self, state: State) -> Self {
         Self { state, ..self }
     }

@@ -1,7 +1,7 @@
-//! Examination of a workspace and of the file system below it: are they fit for use?
+//! Checks whether a workspace and its file system are suitable for actum.
 //!
-//! Each ability is actually tried, on files made for it in the stage directory, which are removed again. No file of the
-//! user is touched, and nothing is recovered.
+//! Each required feature of the file system is actually tried, on temporary files in the stage directory. The
+//! examination does not touch any file of the user and does not perform a recovery.
 
 use std::io;
 use std::path::Path;
@@ -13,14 +13,14 @@ use crate::error::Error;
 use crate::history::view::View;
 use crate::home::{Home, IfMissing};
 
-/// Finding about one examined subject.
+/// Result of examining one subject, such as the journal or hard links.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Finding {
-    /// Subject of the examination.
+    /// Name of the examined subject.
     pub what: &'static str,
-    /// Verdict on it.
+    /// Verdict on the subject.
     pub verdict: Verdict,
-    /// Result of the examination.
+    /// Explanation of the verdict.
     pub detail: String,
 }
 
@@ -29,27 +29,27 @@ pub struct Finding {
 pub enum Verdict {
     /// No problem was found.
     Good,
-    /// Some changes will be refused, or something is pending.
+    /// Some changes will be rejected, or something must be recovered or resolved first.
     Limited,
-    /// Nothing can be changed until the problem is fixed.
+    /// No changes are possible until the problem is fixed.
     Bad,
 }
 
-/// Number of files that a process may open, below which large changes can fail.
+/// Minimum number of files that a process should be able to open. With a lower limit, large changes can fail.
 const HANDLES_WANTED: usize = 256;
 
-/// Examines the workspace at `root`.
+/// Examines the workspace at `root` on the real file system.
 pub fn examine(root: &Path) -> Vec<Finding> {
     examine_on(&LinuxDisk, root)
 }
 
-/// Examines the workspace on another disk, as [`examine`] does.
+/// Examines the workspace at `root` like [`examine`], but on the given disk.
 pub(crate) fn examine_on<D: Disk + Clone>(disk: &D, root: &Path) -> Vec<Finding> {
     let home = match Home::open(disk, root, IfMissing::Tolerate) {
         Ok(home) => home,
         Err(error) => return vec![bad("workspace", &error)],
     };
-    let mut findings = vec![good("workspace", "its state directory is sound".to_owned())];
+    let mut findings = vec![good("workspace", "the state directory is valid".to_owned())];
     findings.extend(records(disk, root));
     findings.extend(abilities(disk, &home));
     findings.push(match disk.handles_max() {
@@ -57,39 +57,42 @@ pub(crate) fn examine_on<D: Disk + Clone>(disk: &D, root: &Path) -> Vec<Finding>
             what: "open files",
             verdict: Verdict::Limited,
             detail: format!(
-                "this process may open {max}; large changes want {HANDLES_WANTED} (`ulimit -n`)"
+                "this process may open only {max} files; large changes need {HANDLES_WANTED} (see `ulimit -n`)"
             ),
         },
-        max => good("open files", format!("this process may open {max}")),
+        max => good("open files", format!("this process may open {max} files")),
     });
     findings.push(match disk.identity() {
-        (0, _) => good("owner", "root can keep the owner of every file".to_owned()),
+        (0, _) => good("owner", "root can preserve the owner of every file".to_owned()),
         (user, _) => good(
             "owner",
-            format!("user {user} can change files of their own; those of others are refused"),
+            format!("user {user} can change their own files; changes to files of other users are rejected"),
         ),
     });
     findings
 }
 
-/// Examines the journal: can it be read, and is anything pending?
+/// Checks whether the journal can be read, and reports pending recoveries and blocked paths.
 fn records<D: Disk + Clone>(disk: &D, root: &Path) -> Vec<Finding> {
     let status = View::open_on(disk.clone(), root).and_then(|view| view.status());
     let status = match status {
         Ok(status) => status,
         Err(error) => return vec![bad("journal", &error)],
     };
-    let mut findings = vec![good("journal", "it can be read".to_owned())];
+    let mut findings = vec![good("journal", "the journal can be read".to_owned())];
     if status.recovery_due {
         let detail = match status.unfinished {
-            Some(run) => format!("run {run} has begun and not ended; `actum recover`"),
-            None => "a power cut or a restart is to be checked for; `actum recover`".to_owned(),
+            Some(run) => format!("run {run} is unfinished; run `actum recover`"),
+            None => {
+                "the workspace must be checked after a restart or power cut; run `actum recover`"
+                    .to_owned()
+            }
         };
         findings.push(Finding { what: "recovery", verdict: Verdict::Limited, detail });
     }
     if let Some(path) = status.blocked.keys().next() {
         let detail = format!(
-            "{} wait for a person, `{path}` among them; `actum status`",
+            "{} must be resolved, including `{path}`; run `actum status`",
             status.blocked.len()
         );
         findings.push(Finding { what: "blocked paths", verdict: Verdict::Limited, detail });
@@ -97,16 +100,16 @@ fn records<D: Disk + Clone>(disk: &D, root: &Path) -> Vec<Finding> {
     findings
 }
 
-/// Tests the abilities of the file system.
+/// Tests the required features of the file system.
 fn abilities<D: Disk>(disk: &D, home: &Home<D::Handle>) -> Vec<Finding> {
     let stage = &home.stage;
-    // The names are unique, since another examination or a collection may be running.
+    // The names must be unique because another examination or a garbage collection may run at the same time.
     let mark = disk.random().unwrap_or_else(|_| u64::from(disk.process()));
     let names = ["a", "b", "c"].map(|name| format!("examined-{mark:x}.{name}").into_bytes());
     let [a, b, c] = &names;
     let clean = || {
         for name in &names {
-            // A missing file need not be removed.
+            // Ignore errors, because some of the files may not exist.
             drop(disk.unlink(stage, name));
         }
     };
@@ -122,20 +125,25 @@ fn abilities<D: Disk>(disk: &D, home: &Home<D::Handle>) -> Vec<Finding> {
     let marked = disk.set_xattr(&file, b"user.actum", b"1");
     clean();
     vec![
-        tried("writing", written, Verdict::Bad, "files can be made and written"),
-        tried("durability", synced, Verdict::Bad, "fdatasync is accepted"),
-        tried("exchange", exchanged, Verdict::Bad, "files can be exchanged (RENAME_EXCHANGE)"),
+        tried("writing", written, Verdict::Bad, "files can be created and written"),
+        tried("durability", synced, Verdict::Bad, "fdatasync succeeds"),
+        tried(
+            "exchange",
+            exchanged,
+            Verdict::Bad,
+            "files can be swapped atomically (RENAME_EXCHANGE)",
+        ),
         tried(
             "hard links",
             linked,
             Verdict::Limited,
-            "files can have a second name, as renames and large files need",
+            "hard links can be created, which renames and large files need",
         ),
         tried(
             "extended attributes",
             marked,
             Verdict::Limited,
-            "they can be set, so they can be kept",
+            "extended attributes can be set, so they can be preserved",
         ),
     ]
 }

@@ -1,4 +1,5 @@
-//! Files that are opened for each reading: a run of 100,000 files holds neither their contents nor as many handles.
+//! Files that are identified by a directory and a path, and opened only to be read. A run over 100,000 files therefore
+//! neither holds all their contents in memory nor keeps all of them open.
 
 use std::io;
 use std::sync::Arc;
@@ -8,10 +9,9 @@ use actum_core::RelPath;
 use crate::disk::{Disk, Stat, Xattr};
 use crate::tree::{Parents, Tree};
 
-/// Directory below which files are opened.
+/// Open directory below which files are looked up, with a cache of the subdirectories opened so far.
 pub(crate) struct OpenedDirectory<H> {
     handle: H,
-    /// Directories in it that were opened.
     parents: Parents<H>,
 }
 
@@ -25,20 +25,20 @@ impl<H> OpenedDirectory<H> {
     }
 }
 
-/// File that is opened by its path.
+/// File that is opened by its path each time it is read.
 pub(crate) struct FileByPath<H> {
     pub(crate) directory: Arc<OpenedDirectory<H>>,
     pub(crate) path: RelPath,
-    /// Its facts when its digest was computed.
+    /// Metadata of the file at the time its digest was computed.
     pub(crate) stat: Stat,
     pub(crate) xattrs: Vec<Xattr>,
 }
 
 impl<H> FileByPath<H> {
-    /// Opens it for reading.
+    /// Opens the file for reading.
     ///
     /// # Errors
-    /// An error if another file is there now; errors of the disk.
+    /// Fails if the path now refers to a different inode, or if the disk reports an error.
     pub(crate) fn open<D: Disk<Handle = H>>(&self, disk: &D) -> io::Result<H> {
         let root = &self.directory.handle;
         let file = match self.path.parent() {
@@ -47,7 +47,7 @@ impl<H> FileByPath<H> {
         };
         match disk.stat(&file)?.inode == self.stat.inode {
             true => Ok(file),
-            false => Err(io::Error::other("another file took its place")),
+            false => Err(io::Error::other("the file was replaced by a different one")),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Garbage collection: history beyond the limits, and displaced files.
+//! Garbage collection, which removes history beyond the limits and files that earlier runs displaced.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,27 +13,27 @@ use crate::journal::ended::EndedRun;
 use crate::journal::record::{Body, Intent, Outcome, Side, blocks_name, keep_name};
 use crate::workspace::Workspace;
 
-/// Limits of the history that a collection keeps.
+/// Limits that decide which history a garbage collection keeps.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GcOptions {
-    /// Number of runs that remain at most.
+    /// Maximum number of runs to keep.
     pub runs_max: usize,
-    /// Number of bytes of history and kept images that remain at most.
+    /// Maximum size of the history and the kept images, in bytes.
     pub bytes_max: u64,
-    /// Runs that remain regardless of the limits.
+    /// Runs that are kept even if they exceed the limits.
     pub protected: BTreeSet<RunId>,
-    /// Number of the newest runs that remain.
+    /// Number of newest runs that are kept even if they exceed the limits.
     pub retained_runs: u64,
-    /// Time from which on runs remain.
+    /// Time from which on runs are kept even if they exceed the limits. A run is compared by its start time.
     pub retained_since: Option<Time>,
-    /// The only runs that may be removed; all where it is `None`.
+    /// Runs that may be removed, or `None` if any run may be removed.
     pub only: Option<BTreeSet<RunId>>,
-    /// Reports what would be removed, and removes nothing.
+    /// True if the collection only reports the runs that it would remove, without removing anything.
     pub dry_run: bool,
 }
 
 impl Default for GcOptions {
-    /// Allows 10,000 runs and 1 GiB.
+    /// Returns options that keep up to 10,000 runs and 1 GiB.
     fn default() -> Self {
         Self {
             runs_max: 10_000,
@@ -47,46 +47,48 @@ impl Default for GcOptions {
     }
 }
 
-/// Result of a collection.
+/// Result of a garbage collection.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct GcReport {
-    /// Runs that can no longer be undone, oldest first.
+    /// Runs that were removed, or would be in a dry run, oldest first. They can no longer be undone.
     pub removed_runs: Vec<RunId>,
-    /// Runs beyond the limits that remain because the retention keeps them, oldest first.
+    /// Runs that exceed the limits but were kept, oldest first. Either the retention settings protect them, or another
+    /// run needs their images.
     pub retained_runs: Vec<RunId>,
-    /// Number of runs that remain.
+    /// Number of runs that are left after the collection.
     pub kept_runs: usize,
-    /// Number of bytes of history and kept images that were freed.
+    /// Size of the history and the kept images that were removed, in bytes.
     pub freed_bytes: u64,
-    /// Number of bytes of history and kept images that remain.
+    /// Size of the history and the kept images that are left, in bytes.
     pub kept_bytes: u64,
     /// Number of displaced and orphaned files that were removed.
     pub removed_files: usize,
 }
 
-/// Result of transferring images to other runs that miss them.
+/// Result of handing the images of a run over to other runs that lack them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Transfer {
     Done,
-    /// The run has the only way to restore bytes that another one misses.
+    /// The run must be kept, because bytes that another run lacks can only be rebuilt from it.
     Needed,
 }
 
-/// Run that a collection considers.
+/// Run that is considered for removal, with its size and its start time.
 struct Weighed<'r> {
     run: RunId,
     bytes: u64,
     time: Option<Time>,
-    /// Its file in the history; `None` if it is only in the journal.
+    /// History file of the run, or `None` if the run is still only in the journal.
     file: Option<&'r RunRef>,
 }
 
 impl<D: Disk> Workspace<D> {
-    /// Removes displaced files and the oldest history beyond the limits. Protected and retained runs remain. A dry run
-    /// removes nothing and needs no space, but recovers first like any other.
+    /// Removes displaced files, and the oldest runs until the history is within the limits. Protected and retained runs
+    /// are kept. A dry run removes nothing and needs no disk space, but like any other collection, it first recovers an
+    /// interrupted run.
     ///
     /// # Errors
-    /// `Busy` when another process holds the workspace; `Io`.
+    /// `Busy` if another process holds the workspace; `Io`.
     pub fn gc(&mut self, options: &GcOptions) -> Result<GcReport> {
         let _lock = self.lock(false, "gc")?;
         let mut report = GcReport::default();
@@ -105,7 +107,7 @@ impl<D: Disk> Workspace<D> {
         if !options.dry_run {
             let removed = self.home.remove_unfinished_copy(&self.disk);
             removed.doing(|| "remove an unfinished copy of a file in `.actum`".to_owned())?;
-            // First remove what frees space on a full disk, then make the checkpoint, which needs some.
+            // First remove files to free some space, because the disk may be full and a checkpoint needs space.
             report.removed_files += self.sweep_forgotten()?;
             self.prune(options, report)?;
             report.removed_files += self.sweep_keep(None)?;
@@ -119,8 +121,8 @@ impl<D: Disk> Workspace<D> {
         Ok(())
     }
 
-    /// Removes the oldest history beyond the limits. Runs that are still in the journal are reported only by a dry run:
-    /// otherwise a checkpoint has moved them into the history.
+    /// Removes the oldest runs until the history is within the limits. Only a dry run reports runs that are still in
+    /// the journal as removed. A real collection skips them until a checkpoint has moved them into the history.
     fn prune(&self, options: &GcOptions, report: &mut GcReport) -> Result<()> {
         let runs = history::list(&self.disk, &self.home.history)?;
         let mut found = Vec::with_capacity(runs.len() + self.tail.len());
@@ -151,7 +153,7 @@ impl<D: Disk> Workspace<D> {
                 continue;
             }
             let is_young = options.retained_since.zip(time).is_some_and(|(since, at)| at >= since);
-            // No newer run is removed instead of a retained one.
+            // A retained run is also subtracted here, so that no newer run is removed in its place.
             left_runs -= 1;
             left_bytes -= bytes;
             if index >= retained_from || is_young {
@@ -177,13 +179,13 @@ impl<D: Disk> Workspace<D> {
         Ok(())
     }
 
-    /// Finds the kept images that the undo of a run needs and that are missing, by digest. On a full disk an undo
-    /// publishes the kept files themselves, and a later redo keeps the same bytes under its own name.
+    /// Returns the kept images that undoing a run requires but that are missing, grouped by digest. On a full disk, an
+    /// undo publishes the kept files themselves, and a later redo keeps the same bytes under a name of its own.
     fn missing_images(&self, runs: &[RunRef]) -> Result<BTreeMap<Digest, Vec<Vec<u8>>>> {
         let mut missing: BTreeMap<Digest, Vec<Vec<u8>>> = BTreeMap::new();
         for run in runs.iter().filter(|run| run.outcome == Outcome::Committed) {
             let Ok((intent, _)) = history::read(&self.disk, &self.home.history, run) else {
-                continue; // damaged: `actum show` reports it
+                continue; // `actum show` reports the damaged record
             };
             for (name, digest) in kept_images(&intent) {
                 if self.kept_size(&name)?.is_none() {
@@ -194,8 +196,9 @@ impl<D: Disk> Workspace<D> {
         Ok(missing)
     }
 
-    /// Links kept images of a run that will be removed, so that runs which miss these bytes have them. A run whose
-    /// blocks lead to such bytes must remain.
+    /// Saves the kept images of a run that is about to be removed if other runs lack the same bytes: links them to the
+    /// names that those runs expect. If such bytes can only be rebuilt from the run's block deltas, nothing is linked
+    /// and the run must be kept.
     fn transfer_images(
         &self,
         run: &RunRef,
@@ -210,7 +213,7 @@ impl<D: Disk> Workspace<D> {
             return Ok(Transfer::Needed);
         }
         for (name, digest) in kept_images(&intent) {
-            // The removed run no longer needs anything.
+            // The run is about to be removed, so its own missing images no longer matter.
             missing.values_mut().for_each(|names| names.retain(|to| *to != name));
             if self.kept_size(&name)?.is_none() {
                 continue;
@@ -218,28 +221,29 @@ impl<D: Disk> Workspace<D> {
             for to in missing.remove(&digest).unwrap_or_default() {
                 let keep = &self.home.keep;
                 let linked = self.disk.link(keep, &name, keep, &to);
-                linked.doing(|| "keep an image that another run needs".to_owned())?;
+                linked.doing(|| "link an image that another run needs".to_owned())?;
             }
         }
         Ok(Transfer::Done)
     }
 
-    /// Returns the size of a kept image, if it exists.
+    /// Returns the size of a kept image, or `None` if it does not exist.
     fn kept_size(&self, name: &[u8]) -> Result<Option<u64>> {
         let stat = self.disk.stat_at(&self.home.keep, name);
-        Ok(stat.doing(|| "look at a kept image".to_owned())?.map(|stat| stat.size))
+        Ok(stat.doing(|| "check the size of a kept image".to_owned())?.map(|stat| stat.size))
     }
 
-    /// Returns the bytes that a run in the history takes, with its kept images, and its time if it can be read.
+    /// Returns the size of a run in the history, including its kept images, and its start time if its record is
+    /// readable.
     fn weight(&self, run: &RunRef) -> Result<(u64, Option<Time>)> {
         let bytes = history::size(&self.disk, &self.home.history, run)?;
         let Ok((intent, _)) = history::read(&self.disk, &self.home.history, run) else {
-            return Ok((bytes, None)); // damaged: `actum show` reports it
+            return Ok((bytes, None)); // `actum show` reports the damaged record
         };
         Ok((bytes.saturating_add(self.kept_bytes(&intent)?), Some(intent.time)))
     }
 
-    /// Returns the bytes of the images and block deltas that are kept for a run.
+    /// Returns the total size of the images and block deltas that are kept for a run.
     fn kept_bytes(&self, intent: &Intent) -> Result<u64> {
         let mut bytes: u64 = 0;
         let images = kept_images(intent).into_iter().map(|(name, _)| name);
@@ -249,8 +253,8 @@ impl<D: Disk> Workspace<D> {
         Ok(bytes)
     }
 
-    /// Removes whole images that runs in the history no longer need, which a kill after a checkpoint left. After a
-    /// checkpoint no run is in the journal.
+    /// Removes whole images that runs in the history no longer need. A process that is killed right after a checkpoint
+    /// leaves such images behind. The caller has just made a checkpoint, so the journal contains no runs.
     fn sweep_superfluous(&self) -> Result<usize> {
         let kept = self.disk.list(&self.home.keep).doing(|| "list kept images".to_owned())?;
         let kept: BTreeSet<_> = kept.into_iter().collect();
@@ -263,7 +267,7 @@ impl<D: Disk> Workspace<D> {
                 continue;
             }
             let Ok((intent, _)) = history::read(&self.disk, &self.home.history, &run) else {
-                continue; // damaged: `actum show` reports it
+                continue; // `actum show` reports the damaged record
             };
             superfluous.extend(names.iter().filter(|name| name.ends_with(b".post")).copied());
             for index in block_deltas_at(&intent) {
@@ -276,7 +280,8 @@ impl<D: Disk> Workspace<D> {
         Ok(removed.count())
     }
 
-    /// Removes the displaced files of runs that the journal has forgotten. After a checkpoint these are all runs.
+    /// Removes displaced files of all runs that are no longer in the journal. After a checkpoint, no run is in the
+    /// journal.
     fn sweep_forgotten(&self) -> Result<usize> {
         let names = self.disk.list(&self.home.stage).doing(|| "list staged files".to_owned())?;
         let told: BTreeSet<_> =
@@ -288,7 +293,7 @@ impl<D: Disk> Workspace<D> {
     }
 }
 
-/// Returns the names and digests of the images before a run that are kept beside its record.
+/// Returns the name and digest of each pre-image of a run that is stored in the keep directory.
 fn kept_images(intent: &Intent) -> Vec<(Vec<u8>, Digest)> {
     let mut images = Vec::new();
     for (index, entry) in intent.entries.iter().enumerate() {
@@ -299,13 +304,13 @@ fn kept_images(intent: &Intent) -> Vec<(Vec<u8>, Digest)> {
     images
 }
 
-/// Returns the indices of the entries that have a block delta.
+/// Returns the indices of the run's entries that have a block delta.
 fn block_deltas_at(intent: &Intent) -> impl Iterator<Item = usize> {
     let entries = intent.entries.iter().enumerate();
     entries.filter(|(_, entry)| entry.back == Some(Back::Blocks)).map(|(index, _)| index)
 }
 
-/// Returns the names of the block deltas of a run.
+/// Returns the names of a run's block deltas in the keep directory.
 fn block_deltas(intent: &Intent) -> impl Iterator<Item = Vec<u8>> {
     block_deltas_at(intent).map(|index| blocks_name(intent.run, index))
 }

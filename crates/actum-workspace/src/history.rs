@@ -1,9 +1,9 @@
-//! Past runs, one file each: what was changed, and the inverse splices or whole images that undo
-//! needs. Large images and block deltas are beside them, in the keep directory.
+//! Past runs, stored as one file per run. The file records what the run changed, with the inverse splices or whole
+//! images that an undo needs. Large images and block deltas are separate files in the keep directory.
 //!
-//! The name of a file has the sequence number and the id of its run, the run it undid, and its outcome. So a listing
-//! shows the order and what was undone without opening a file. The file holds the run's two records framed as in the
-//! journal.
+//! The file name contains the sequence number and id of the run, the run that it undid, and its outcome. A directory
+//! listing therefore shows the order of the runs and which of them were undone, without any file being opened. The file
+//! contains the two records of the run, framed as in the journal.
 
 pub(crate) mod checkpoint;
 pub(crate) mod contents;
@@ -21,17 +21,17 @@ use crate::error::{ErrorKind, Result, ResultExt};
 use crate::journal::record::{End, Intent, Outcome, Record, RunKind};
 use crate::journal::sector::{Framed, frame, unframe};
 
-/// Largest file that the history reads, in bytes.
+/// Maximum size of a history file that is read, in bytes.
 const FILE_BYTES_MAX: u64 = 1 << 30;
 
-/// Facts in the name of a history file.
+/// Facts about a past run, as encoded in the name of its history file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RunRef {
-    /// The place of the run in the order of runs.
+    /// Sequence number of the run; newer runs have higher numbers.
     pub sequence: u64,
-    /// The run.
+    /// Id of the run.
     pub run: RunId,
-    /// Reason for the run.
+    /// Kind of the run: a change, or the undo of another run.
     pub kind: RunKind,
     /// Outcome of the run.
     pub outcome: Outcome,
@@ -82,7 +82,7 @@ pub(crate) fn list<D: Disk>(disk: &D, directory: &D::Handle) -> Result<Vec<RunRe
     Ok(runs)
 }
 
-/// Writes a run; durable only after the next sync of the file system.
+/// Writes the history file of a run. The file becomes durable only with the next sync of the file system.
 pub(crate) fn write<D: Disk>(
     disk: &D,
     directory: &D::Handle,
@@ -91,20 +91,20 @@ pub(crate) fn write<D: Disk>(
     end: &End,
 ) -> Result<()> {
     let name = RunRef::new(sequence, intent, end).name();
-    let doing = || format!("write run {} into the history", intent.run);
+    let doing = || format!("write run {} to the history", intent.run);
     if disk.stat_at(directory, &name).doing(doing)?.is_some() {
-        disk.unlink(directory, &name).doing(doing)?; // of an earlier try, maybe cut off
+        disk.unlink(directory, &name).doing(doing)?; // left by an earlier attempt
     }
     let framed = framed(sequence, intent, end);
     let file = disk.create(directory, &name, FileMode::PRIVATE).doing(doing)?;
     let written = disk.write_at(&file, &framed, 0);
     if written.is_err() {
-        drop(disk.unlink(directory, &name)); // a full disk needs the space that was written
+        drop(disk.unlink(directory, &name)); // free the space again in case the disk is full
     }
     written.doing(doing)
 }
 
-/// Encodes the file of a run in the history.
+/// Encodes the content of a run's history file.
 fn framed(sequence: u64, intent: &Intent, end: &End) -> Vec<u8> {
     let (encoded, bodies) = intent.encode();
     let head = Record::head(&encoded);
@@ -116,12 +116,12 @@ fn framed(sequence: u64, intent: &Intent, end: &End) -> Vec<u8> {
     framed
 }
 
-/// Returns the size that the file of a run will have.
+/// Returns the size in bytes that the history file of a run will have.
 pub(crate) fn size_once_written(sequence: u64, intent: &Intent, end: &End) -> u64 {
     u64::try_from(framed(sequence, intent, end).len()).unwrap_or(u64::MAX)
 }
 
-/// Reads a run.
+/// Reads the two records of a run from its history file. Fails with `DamagedHistory` if the file is not valid.
 pub(crate) fn read<D: Disk>(
     disk: &D,
     directory: &D::Handle,
@@ -152,17 +152,19 @@ pub(crate) fn read<D: Disk>(
     }
 }
 
-/// Removes a run from the history.
+/// Removes the history file of a run.
 pub(crate) fn remove<D: Disk>(disk: &D, directory: &D::Handle, run: &RunRef) -> Result<()> {
     let doing = || format!("remove run {} from the history", run.run);
-    // A power cut may have made a directory of what was a file.
+    // A power cut can turn the file into a directory.
     disk.unlink(directory, &run.name())
         .or_else(|error| disk.remove_directory(directory, &run.name()).map_err(|_| error))
         .doing(doing)
 }
 
-/// Returns the number of bytes that a run takes in the history.
+/// Returns the size of a run's history file in bytes, or 0 if the file does not exist.
 pub(crate) fn size<D: Disk>(disk: &D, directory: &D::Handle, run: &RunRef) -> Result<u64> {
     let stat = disk.stat_at(directory, &run.name());
-    Ok(stat.doing(|| "look at the history".to_owned())?.map_or(0, |stat| stat.size))
+    Ok(stat
+        .doing(|| "check the size of a run in the history".to_owned())?
+        .map_or(0, |stat| stat.size))
 }

@@ -1,23 +1,23 @@
 //! The state directory `.actum` in the root of a workspace.
 //!
 //! ```text
-//! .actum/.gitignore   `*`: git never shows what is here
-//! .actum/lock         one writer at a time; says who holds it
-//! .actum/journal      intents and ends of runs not yet in the history
-//! .actum/durable-end  the last record that is known to be durable, so that it is not synced twice
-//! .actum/rebuilding   while recovery changes the tree: when it began, and its last step
-//! .actum/swept        when the stage directory was last swept, and what was displaced since
-//! .actum/stage/       new inodes before they are published, displaced ones after
-//! .actum/keep/        second names of images too large for the journal, and block deltas
-//! .actum/snapshots/   what files held before another program changes them, until that is adopted
-//! .actum/baseline     the state of all files at the beginning of a turn of an agent
-//! .actum/contents/    copies of files, named after their digests, for what the baseline and the newest runs left
-//! .actum/captures/    changes of commands, until a run takes them
-//! .actum/recorded/    for each ledger the entry that recorded the last run there
-//! .actum/adoption     a request to bind the workspace to another ledger, while it waits
-//! .actum/history/     one file for each past run: what undo needs
-//! .actum/lost/        what recovery could not restore or had no record of, and damaged journals
-//! .actum/blocked      blocked paths, until the user resolves them
+//! .actum/.gitignore   contains `*`, so that git ignores the directory
+//! .actum/lock         lock for one writer at a time; names the process that holds it
+//! .actum/journal      intents and ends of runs that are not in the history yet
+//! .actum/durable-end  number of the last record known to be durable, so that it is not synced again
+//! .actum/rebuilding   periods in which recoveries changed the tree: start and last step of each
+//! .actum/swept        time of the last sweep of the stage directory, and the amount displaced since
+//! .actum/stage/       new inodes before they are published, and displaced inodes afterwards
+//! .actum/keep/        second names of images that are too large for the journal, and block deltas
+//! .actum/snapshots/   contents of files before another program changes them, until that is adopted
+//! .actum/baseline     state of all files at the beginning of an agent's turn
+//! .actum/contents/    copies of files left by the baseline and the newest runs, named after digests
+//! .actum/captures/    changes made by commands, until a run takes them over
+//! .actum/recorded/    for each ledger, the entry that recorded the last run there
+//! .actum/adoption     pending request to bind the workspace to another ledger
+//! .actum/history/     one file for each past run, with the data that an undo needs
+//! .actum/lost/        content that recovery could not restore or found unrecorded, damaged journals
+//! .actum/blocked      paths that no run may change until the user resolves them
 //! ```
 
 mod blocked;
@@ -42,16 +42,17 @@ pub const STATE_DIRECTORY: &str = ".actum";
 const JOURNAL: &[u8] = b"journal";
 const JOURNAL_NEW: &[u8] = b"journal.new";
 const LOCK: &[u8] = b"lock";
-/// Size of the holder's note in the lock, in bytes.
+/// Size of the note in the lock file that names the holder of the lock, in bytes.
 const NOTE: usize = 200;
-/// In nanoseconds.
+/// Number of nanoseconds in a second.
 const SECOND: i64 = 1_000_000_000;
 const DURABLE_END: &[u8] = b"durable-end";
 pub(crate) const RECORDED: &[u8] = b"recorded";
 pub(crate) const PRIVATE: FileMode = FileMode::PRIVATE;
 const PRIVATE_DIRECTORY: FileMode = FileMode::PRIVATE_DIRECTORY;
 
-/// Open handles on the root and the state directory: the authority of a workspace.
+/// Open handles to the root of a workspace and its state directories. Holding them is the authority to access the
+/// workspace.
 pub(crate) struct Home<H> {
     pub(crate) root: H,
     pub(crate) state: H,
@@ -61,7 +62,7 @@ pub(crate) struct Home<H> {
     pub(crate) lost: H,
 }
 
-/// Lock of a workspace; it ends when this is dropped.
+/// Lock of a workspace, which is released when this value is dropped.
 pub(crate) struct Lock<D: Disk>(D::Handle);
 
 impl<D: Disk> Drop for Lock<D> {
@@ -70,41 +71,41 @@ impl<D: Disk> Drop for Lock<D> {
     }
 }
 
-/// Result of taking the lock of a workspace for reading.
+/// Result of trying to take the lock of a workspace for reading.
 pub(crate) enum ToRead<D: Disk> {
-    /// No process holds the workspace while this is held.
+    /// The lock was taken, so no other process can hold the workspace until it is dropped.
     Held(Lock<D>),
-    /// The lock file is missing, so no process holds it.
+    /// The lock file does not exist, so no process holds the lock.
     Missing,
     /// Another process holds the lock.
     Busy,
 }
 
-/// File that the name of the journal refers to.
+/// Result of comparing the file at `.actum/journal` with the journal that is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Named {
-    /// The open journal, and whether its modification time is a whole second, as on a file system without finer
-    /// timestamps.
+    /// The file is the open journal. `has_coarse_timestamps` is true if its modification time is a whole second, which
+    /// suggests a file system without finer timestamps.
     Open { has_coarse_timestamps: bool },
-    /// Another file: the open journal was set aside.
+    /// The file is not the open journal, which was set aside.
     Another,
-    /// A file with other hard links, through which a copy of the workspace writes to it.
+    /// The file has other hard links, through which a copy of the workspace can write to it.
     Shared,
 }
 
 /// Handling of a missing state directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IfMissing {
-    /// The directory must exist.
+    /// The state directory and its journal must exist.
     Refuse,
-    /// The directory is made.
+    /// The state directory is created if it is missing.
     Create,
-    /// The directory must exist, but its journal may be missing.
+    /// The state directory must exist, but its journal may be missing.
     Tolerate,
 }
 
 impl<H> Home<H> {
-    /// Opens the workspace at `path`.
+    /// Opens the workspace at `path`. Creates a missing state directory if `if_missing` allows it.
     pub(crate) fn open<D: Disk<Handle = H>>(
         disk: &D,
         path: &Path,
@@ -117,15 +118,16 @@ impl<H> Home<H> {
             Ok(state) => state,
             Err(error) => Self::open_missing(disk, &root, if_missing, error)?,
         };
-        let owner = disk.stat(&state).doing(|| "look at `.actum`".to_owned())?.user;
+        let owner = disk.stat(&state).doing(|| "check the owner of `.actum`".to_owned())?.user;
         if owner != disk.identity().0 {
             return Err(unusable(
-                "it belongs to another user, whose records would be believed; run actum as that \
-                 user",
+                "it belongs to another user, whose records would be trusted; run actum as that user",
             ));
         }
-        let complete =
-            disk.stat_at(&state, JOURNAL).doing(|| "look for the journal".to_owned())?.is_some();
+        let complete = disk
+            .stat_at(&state, JOURNAL)
+            .doing(|| "check whether the journal exists".to_owned())?
+            .is_some();
         if !complete {
             match if_missing {
                 IfMissing::Refuse => return Err(Self::without_journal(disk, &state)),
@@ -136,7 +138,7 @@ impl<H> Home<H> {
         let open = |name: &str| {
             let doing = || format!("open the state directory `.actum/{name}`");
             match disk.open_directory(&state, name.as_bytes()) {
-                // Copies and backups often leave empty directories out.
+                // Copies and backups often omit empty directories.
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                     let made = disk.make_directory(&state, name.as_bytes(), PRIVATE_DIRECTORY);
                     made.doing(doing)?;
@@ -155,7 +157,7 @@ impl<H> Home<H> {
         })
     }
 
-    /// Makes and opens the state directory, or returns the reason why it could not be opened.
+    /// Creates and opens the missing state directory, or returns the reason why it could not be opened.
     fn open_missing<D: Disk<Handle = H>>(
         disk: &D,
         root: &H,
@@ -164,11 +166,11 @@ impl<H> Home<H> {
     ) -> Result<H> {
         let doing = || "open the state directory `.actum`".to_owned();
         let found = disk.stat_at(root, STATE_DIRECTORY.as_bytes());
-        match found.doing(|| "look for `.actum`".to_owned())?.map(|stat| stat.kind) {
+        match found.doing(|| "check whether `.actum` exists".to_owned())?.map(|stat| stat.kind) {
             Some(Kind::Directory) if error.kind() != std::io::ErrorKind::NotFound => {
                 return Err(error).doing(doing);
             }
-            Some(Kind::Directory) => {} // another process made it just now
+            Some(Kind::Directory) => {} // another process has just created it
             Some(Kind::File | Kind::Symlink | Kind::Special) => {
                 return Err(unusable("it is not a directory"));
             }
@@ -176,24 +178,24 @@ impl<H> Home<H> {
             None => {
                 match disk.make_directory(root, STATE_DIRECTORY.as_bytes(), PRIVATE_DIRECTORY) {
                     Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-                    made => made.doing(|| "make the state directory `.actum`".to_owned())?,
+                    made => made.doing(|| "create the state directory `.actum`".to_owned())?,
                 }
             }
         }
         disk.open_directory(root, STATE_DIRECTORY.as_bytes()).doing(doing)
     }
 
-    /// Returns the error for a missing journal: it was removed, or was never made.
+    /// Returns the error for a missing journal, which was either removed or never created.
     fn without_journal<D: Disk<Handle = H>>(disk: &D, state: &H) -> Error {
         match Self::runs_were_made(disk, state) {
             Ok(true) => ErrorKind::JournalMissing.into(),
-            Ok(false) => unusable("it is only half made; `actum init` completes it"),
+            Ok(false) => unusable("it is incomplete; run `actum init` to complete it"),
             Err(error) => error,
         }
     }
 
     fn runs_were_made<D: Disk<Handle = H>>(disk: &D, state: &H) -> Result<bool> {
-        let doing = || "look for earlier runs".to_owned();
+        let doing = || "check for earlier runs".to_owned();
         if disk.stat_at(state, DURABLE_END).doing(doing)?.is_some() {
             return Ok(true);
         }
@@ -210,8 +212,8 @@ impl<H> Home<H> {
         Ok(false)
     }
 
-    /// Makes what is missing in the state directory. The journal comes last, so its presence proves that everything
-    /// exists.
+    /// Creates the missing parts of the state directory. The journal is created last, so its presence proves that
+    /// everything else exists.
     fn make<D: Disk<Handle = H>>(disk: &D, root: &H, state: &H) -> Result<()> {
         let doing = || "set up the state directory `.actum`".to_owned();
         let exists = |name: &[u8]| disk.stat_at(state, name).map(|stat| stat.is_some());
@@ -226,7 +228,7 @@ impl<H> Home<H> {
         write(LOCK, b"").doing(doing)?;
         let lock = Self::take_lock(disk, state, true, "setting up")?;
         if exists(JOURNAL).doing(doing)? {
-            return Ok(()); // another process was faster
+            return Ok(()); // another process has completed the setup
         }
         for name in ["stage", "keep", "history", "lost"] {
             match disk.make_directory(state, name.as_bytes(), PRIVATE_DIRECTORY) {
@@ -245,7 +247,7 @@ impl<H> Home<H> {
         Ok(())
     }
 
-    /// Refuses a file system that lacks what the protocol depends on.
+    /// Returns an error if the file system does not support an operation that actum depends on.
     fn probe<D: Disk<Handle = H>>(disk: &D, state: &H) -> Result<()> {
         let names: [&[u8]; 2] = [b"probe.a", b"probe.b"];
         let clean = || {
@@ -263,30 +265,30 @@ impl<H> Home<H> {
             .and_then(|_| disk.create(state, b, PRIVATE))
             .and_then(|_| disk.rename(state, a, state, b, Rename::Exchange))
             .doing(|| {
-                "exchange two files (RENAME_EXCHANGE), which every change needs; this file \
-                 system or kernel does not offer it"
+                "exchange two files (RENAME_EXCHANGE), which every change requires; this file \
+                 system or kernel does not support it"
                     .to_owned()
             });
         clean().doing(|| "set up the state directory `.actum`".to_owned())?;
         tried
     }
 
-    /// Opens the journal.
+    /// Opens the journal for reading and writing.
     pub(crate) fn journal<D: Disk<Handle = H>>(&self, disk: &D) -> Result<Journal<H>> {
         let file = disk.open_own(&self.state, JOURNAL).doing(|| "open the journal".to_owned())?;
         Journal::open(disk, file)
     }
 
-    /// Opens the journal read-only.
+    /// Opens the journal for reading only.
     pub(crate) fn journal_to_read<D: Disk<Handle = H>>(&self, disk: &D) -> Result<Journal<H>> {
         let file = disk.open_file(&self.state, JOURNAL).doing(|| "open the journal".to_owned())?;
         Journal::open(disk, file)
     }
 
-    /// Takes the workspace lock.
+    /// Takes the workspace lock. If another process holds it, waits for it if `wait` is true.
     ///
     /// # Errors
-    /// `Busy`, naming the holder, when another process has it and `wait` is not set.
+    /// `Busy`, naming the holder, if another process holds the lock and `wait` is false.
     pub(crate) fn lock<D>(&self, disk: &D, wait: bool, why: &str) -> Result<Lock<D>>
     where
         D: Disk<Handle = H>,
@@ -294,12 +296,13 @@ impl<H> Home<H> {
         Self::take_lock(disk, &self.state, wait, why)
     }
 
-    /// Takes the lock for a moment, without a note. This also works where nothing may be written.
+    /// Tries to take the workspace lock briefly, without waiting and without leaving a note. This also works if nothing
+    /// in the workspace may be written.
     pub(crate) fn lock_to_read<D>(&self, disk: &D) -> Result<ToRead<D>>
     where
         D: Disk<Handle = H>,
     {
-        let doing = || "look at the workspace lock `.actum/lock`".to_owned();
+        let doing = || "check the workspace lock `.actum/lock`".to_owned();
         let file = match disk.open_file(&self.state, LOCK) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 return Ok(ToRead::Missing);
@@ -312,8 +315,8 @@ impl<H> Home<H> {
         })
     }
 
-    /// Returns the sequence number of the last end that is known to be durable in this epoch. It is a note in memory: a
-    /// process that is killed between writing an end and noting it leaves the old one.
+    /// Returns the sequence number of the last end record known to be durable in this epoch. The number is stored
+    /// without a sync. A process that is killed between writing an end and storing its number leaves the old number.
     pub(crate) fn durable_end<D: Disk<Handle = H>>(&self, disk: &D) -> Option<u64> {
         let file = disk.open_file(&self.state, DURABLE_END).ok()?;
         let mut note = [0; 8];
@@ -321,7 +324,8 @@ impl<H> Home<H> {
         (read == note.len()).then(|| u64::from_le_bytes(note))
     }
 
-    /// Records that the end `sequence` is durable. Where that fails, the next process makes it durable once more.
+    /// Stores the sequence number of an end record that is durable. If this fails, the next process makes that record
+    /// durable again.
     pub(crate) fn note_durable_end<D: Disk<Handle = H>>(&self, disk: &D, sequence: u64) {
         let noted = disk
             .open_own(&self.state, DURABLE_END)
@@ -334,7 +338,7 @@ impl<H> Home<H> {
     where
         D: Disk<Handle = H>,
     {
-        let doing = || "take the workspace lock `.actum/lock`".to_owned();
+        let doing = || "acquire the workspace lock `.actum/lock`".to_owned();
         loop {
             let file = match disk.open_own(state, LOCK) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -352,13 +356,13 @@ impl<H> Home<H> {
                 let holder = Some(note.trim().to_owned()).filter(|note| !note.is_empty());
                 return Err(ErrorKind::Busy { holder }.into());
             }
-            // If another process replaced the file while this one waited, the lock is worthless.
+            // If another process has replaced the lock file in the meantime, this lock protects nothing.
             let held = disk.stat(&file).doing(doing)?.inode;
             let named = disk.stat_at(state, LOCK).doing(doing)?.map(|stat| stat.inode);
             if named == Some(held) {
-                // The note helps other processes to wait; a full disk must not prevent an undo. It has one size,
-                // because truncating a file to zero frees its block, which can take milliseconds.
-                // An undo has no label before it knows its run.
+                // The note lets other processes name the holder of the lock. Errors are ignored, because a full disk
+                // must not prevent an undo. The note has a fixed size, because truncating a file to zero frees its
+                // block, which can take milliseconds. `why` is empty for an undo that does not know its run yet.
                 let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
                 let note = format!("process {}{why}", disk.process()).into_bytes();
                 let mut padded = vec![b' '; NOTE];
@@ -372,36 +376,35 @@ impl<H> Home<H> {
     }
 
     fn make_journal<D: Disk<Handle = H>>(disk: &D, root: &H, state: &H, first: u64) -> Result<()> {
-        let doing = || "make a new journal".to_owned();
+        let doing = || "create a new journal".to_owned();
         if disk.stat_at(state, JOURNAL_NEW).doing(doing)?.is_some() {
-            disk.unlink(state, JOURNAL_NEW).doing(doing)?; // of an earlier try, maybe cut off
+            disk.unlink(state, JOURNAL_NEW).doing(doing)?; // left by an earlier attempt
         }
-        let epoch =
-            disk.epoch(root).doing(|| "find out which boot and mount this is".to_owned())?;
+        let epoch = disk.epoch(root).doing(|| "determine the current boot and mount".to_owned())?;
         let journal = disk.create(state, JOURNAL_NEW, PRIVATE).doing(doing)?;
         let written = Journal::write_new(disk, &journal, epoch, first);
         if written.is_err() {
-            drop(disk.unlink(state, JOURNAL_NEW)); // frees space on a full disk
+            drop(disk.unlink(state, JOURNAL_NEW)); // free the space again in case the disk is full
         }
         written.doing(doing)?;
         disk.rename(state, JOURNAL_NEW, state, JOURNAL, Rename::NoReplace).doing(doing)?;
         disk.sync(state, Barrier::Birth).doing(doing)
     }
 
-    /// Compares the open `journal` with the one that the workspace has.
+    /// Checks whether the name of the journal still refers to the open `journal`.
     ///
     /// # Errors
-    /// `JournalMissing`; `State` where `.actum` was exchanged; `Io`.
+    /// `JournalMissing` if no file has that name; `State` if `.actum` was replaced; `Io`.
     pub(crate) fn compare_journal<D: Disk<Handle = H>>(
         &self,
         disk: &D,
         journal: &Journal<H>,
     ) -> Result<Named> {
-        let doing = || "look at the state directory `.actum`".to_owned();
+        let doing = || "check the state directory `.actum`".to_owned();
         let identity = |stat: Stat| (stat.device, stat.inode);
         let named = disk.stat_at(&self.root, STATE_DIRECTORY.as_bytes()).doing(doing)?;
         if named.map(identity) != Some(identity(disk.stat(&self.state).doing(doing)?)) {
-            return Err(unusable("it was moved or exchanged while it was in use; try again"));
+            return Err(unusable("it was moved or replaced while in use; try again"));
         }
         let held = disk.stat(journal.file()).doing(doing)?;
         match disk.stat_at(&self.state, JOURNAL).doing(doing)? {
@@ -414,7 +417,7 @@ impl<H> Home<H> {
         }
     }
 
-    /// Opens the file of a journal that cannot be trusted, if it exists.
+    /// Opens the journal file without reading its head, or returns `None` if it does not exist.
     pub(crate) fn damaged_journal<D: Disk<Handle = H>>(&self, disk: &D) -> Result<Option<H>> {
         match disk.open_file(&self.state, JOURNAL) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
@@ -422,8 +425,8 @@ impl<H> Home<H> {
         }
     }
 
-    /// Moves the journal to `name` in the lost directory, if it exists, and starts a new one whose records come after
-    /// `newest`. Returns true if it existed. The lock is held.
+    /// Moves the journal, if it exists, to `name` in the lost directory. Then starts a new one, whose sequence numbers
+    /// come after `newest`. Returns true if there was an old journal. The caller must hold the lock.
     pub(crate) fn set_aside_journal<D: Disk<Handle = H>>(
         &self,
         disk: &D,
@@ -437,7 +440,7 @@ impl<H> Home<H> {
             disk.sync(&self.lost, Barrier::Lost).doing(doing)?;
             disk.unlink(&self.state, JOURNAL).doing(doing)?;
         }
-        // The number is far enough ahead that no sector of the old journal can pass for one of the new.
+        // The gap is so large that no sector of the old journal can be mistaken for one of the new journal.
         Self::make_journal(disk, &self.root, &self.state, newest.saturating_add(1 << 20))?;
         Ok(is_there)
     }
@@ -447,7 +450,7 @@ fn unusable(what: &str) -> Error {
     ErrorKind::State { what: what.to_owned() }.into()
 }
 
-/// Replaces a small file of actum's own atomically: after a crash it is the old one or the new one.
+/// Replaces a small file of actum's own atomically, so that after a crash it has either the old or the new content.
 pub(crate) fn replace_file<D: Disk>(
     disk: &D,
     directory: &D::Handle,

@@ -1,9 +1,9 @@
-//! Identity of a workspace, independent of its path: a name in `.actum/id`, with the inode of `.actum` and the time
-//! when that was made.
+//! Identity of a workspace, which does not depend on its path: an id in `.actum/id`, stored with the inode of `.actum`
+//! and the time at which that inode was created.
 //!
-//! A workspace that was moved keeps its name. A copy has another `.actum`, and gets a name of its own: records
-//! elsewhere about the runs of the original do not hold for the copy. A copy of a whole disk cannot be distinguished
-//! from the original.
+//! A workspace that is moved keeps its id. A copy has a different inode for `.actum`, so it gets an id of its own, and
+//! records about the runs of the original do not apply to it. A copy of an entire disk cannot be distinguished from the
+//! original.
 
 use actum_core::{FileMode, RunId};
 use actum_record::ledger::WorkspaceId;
@@ -17,17 +17,17 @@ use crate::workspace::Workspace;
 
 const ID: &[u8] = b"id";
 const ID_NEW: &[u8] = b"id.new";
-/// Limit that the size of the file never reaches, in bytes.
+/// Size of the buffer for reading the id file in bytes, which is larger than any valid file.
 const ID_BYTES_MAX: usize = 80;
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Returns the name of the workspace. It is made, and durable, before it is first returned.
+    /// Returns the id of the workspace. If there is no id yet, creates one and makes it durable first.
     ///
     /// # Errors
-    /// `Io`; `State` if the file that holds it was changed.
+    /// `Io`; `State` if the id file was modified.
     pub fn workspace_id(&self) -> Result<WorkspaceId> {
         let (disk, home) = (&self.workspace.disk, &self.workspace.home);
-        let doing = || "name the workspace (`.actum/id`)".to_owned();
+        let doing = || "assign an id to the workspace (`.actum/id`)".to_owned();
         let own = Mark::of(disk, home).doing(doing)?;
         match read(disk, home)? {
             Some((id, mark)) if mark == own => Ok(id),
@@ -41,42 +41,41 @@ impl<D: Disk> Transaction<'_, D> {
 }
 
 impl<D: Disk> View<D> {
-    /// Returns the name of the workspace, if it has one.
+    /// Returns the id of the workspace, if it has one.
     ///
     /// # Errors
-    /// `Io`.
+    /// `Io`; `State` if the id file was modified.
     pub fn workspace_id(&self) -> Result<Option<WorkspaceId>> {
         own_id(&self.disk, &self.home)
     }
 }
 
 impl<D: Disk> Workspace<D> {
-    /// Returns the name of the workspace, if it has one. A transaction makes one if it is missing.
+    /// Returns the id of the workspace, if it has one. A transaction creates the id when it first needs it.
     ///
     /// # Errors
-    /// `Io`.
+    /// `Io`; `State` if the id file was modified.
     pub fn id(&self) -> Result<Option<WorkspaceId>> {
         own_id(&self.disk, &self.home)
     }
 
-    /// Returns a unique id for an object that belongs to runs here and is not a run itself.
+    /// Returns a new unique id for an object that belongs to runs of this workspace but is not a run itself.
     ///
     /// # Errors
     /// `Io`.
     pub fn new_id(&self) -> Result<RunId> {
-        let random = self.disk.random().doing(|| "make up an id".to_owned())?;
+        let random = self.disk.random().doing(|| "generate an id".to_owned())?;
         Ok(RunId::from_random(random))
     }
 }
 
 fn own_id<D: Disk>(disk: &D, home: &Home<D::Handle>) -> Result<Option<WorkspaceId>> {
-    let own =
-        Mark::of(disk, home).doing(|| "read the name of the workspace (`.actum/id`)".to_owned())?;
+    let own = Mark::of(disk, home).doing(|| "read the workspace id (`.actum/id`)".to_owned())?;
     Ok(read(disk, home)?.filter(|(_, mark)| *mark == own).map(|(id, _)| id))
 }
 
-/// Mark that no copy of `.actum` shares with it: its inode, and the time at which that was made, where the file system
-/// knows it.
+/// Properties of `.actum` that no copy of it shares: its inode number and, if the file system records it, the time at
+/// which it was created.
 #[derive(PartialEq, Eq)]
 struct Mark(String);
 
@@ -88,10 +87,10 @@ impl Mark {
     }
 }
 
-/// Reads the name in the file, and the mark for which it was made. It is never half written, so an unreadable one was
-/// changed by another process. A new name in its place would turn earlier requests into new ones.
+/// Reads the id and the mark for which it was created. The file is always written atomically, so an unreadable one was
+/// changed by another process. That is an error, because with a new id, earlier requests would look like new ones.
 fn read<D: Disk>(disk: &D, home: &Home<D::Handle>) -> Result<Option<(WorkspaceId, Mark)>> {
-    let doing = || "read the name of the workspace (`.actum/id`)".to_owned();
+    let doing = || "read the workspace id (`.actum/id`)".to_owned();
     let file = match disk.open_file(&home.state, ID) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         opened => opened.doing(doing)?,
@@ -102,8 +101,8 @@ fn read<D: Disk>(disk: &D, home: &Home<D::Handle>) -> Result<Option<(WorkspaceId
     let parts = text.and_then(|text| text.strip_suffix('\n')?.split_once(' '));
     let named = parts.and_then(|(id, mark)| Some((id.parse().ok()?, Mark(mark.to_owned()))));
     named.map(Some).ok_or_else(|| {
-        let what = "its file `id`, the name by which ledgers know the workspace, was changed; bring \
-                    it back, or remove it to have a new workspace to them";
+        let what = "its file `id`, which identifies the workspace in ledgers, was modified; restore \
+                    it, or remove it so that ledgers treat this as a new workspace";
         ErrorKind::State { what: what.to_owned() }.into()
     })
 }
@@ -115,7 +114,7 @@ fn write<D: Disk>(
     own: &Mark,
 ) -> std::io::Result<()> {
     if disk.stat_at(&home.state, ID_NEW)?.is_some() {
-        disk.unlink(&home.state, ID_NEW)?; // of an earlier try, maybe cut off
+        disk.unlink(&home.state, ID_NEW)?; // left by an earlier attempt
     }
     let file = disk.create(&home.state, ID_NEW, FileMode::PRIVATE)?;
     disk.write_at(&file, format!("{id} {}\n", own.0).as_bytes(), 0)?;

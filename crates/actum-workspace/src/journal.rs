@@ -1,7 +1,8 @@
-//! The journal: preallocated, zero-written, two copies of its head, records one after the other.
+//! The journal: a preallocated, zero-filled file that starts with two copies of its head, followed by records one after
+//! the other.
 //!
-//! A record is appended with one write and one `fdatasync` that changes no metadata. The space of records is used again
-//! only after their runs are in the history and the head records it.
+//! A record is appended with one write and one `fdatasync` that changes no metadata. The space of records is only
+//! reused after their runs are in the history and the head states that.
 
 pub(crate) mod back;
 pub(crate) mod codec;
@@ -19,66 +20,68 @@ use crate::journal::codec::{Decoder, Encoder};
 use crate::journal::record::Record;
 use crate::journal::sector::{Framed, PAGE, SECTOR, Sight, frame, framed_length, look, unframe};
 
-/// Format that this program reads and writes.
+/// Newest version of the journal format that this program can read, and the version that it writes.
 pub(crate) const FORMAT: u32 = 6;
-/// Size of the largest journal in bytes.
+/// Maximum size of the journal in bytes.
 pub(crate) const CAPACITY_MAX: u64 = 256 << 20;
-/// Offset of the first record, behind the two copies of the head.
+/// Offset of the first record, after the two copies of the head.
 const RECORDS: u64 = 2 * PAGE as u64;
-/// Size of an end record, which is reserved behind every INTENT.
+/// Size of an end record in bytes; this much space is reserved after every INTENT record.
 const END_LENGTH: u64 = PAGE as u64;
 const MAGIC: [u8; 16] = *b"actum journal\0\0\0";
 
-/// Content of the head.
+/// Head of the journal, which states its size and its first record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Head {
-    /// Counts the writes of the head; the parity chooses the copy.
+    /// Number of times that the head was written; its parity selects the copy that is overwritten.
     generation: u64,
-    /// Number of bytes of the file that are zero-written and durable.
+    /// Number of bytes of the file that are durably zero-filled and may be used.
     capacity: u64,
-    /// The sequence number of the first record that is not forgotten.
+    /// Sequence number of the first record that is not forgotten.
     first: u64,
-    /// The epoch in which this head was written.
+    /// Epoch in which the head was written.
     epoch: Epoch,
-    /// The format of the program that wrote it.
+    /// Format version of the program that wrote the head.
     format: u32,
 }
 
-/// Record and its position.
+/// Record with its sequence number.
 pub(crate) struct Located {
     pub(crate) sequence: u64,
     pub(crate) record: Record,
 }
 
-/// Extent of the check behind the last record.
+/// Extent of the check of the space after the last record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Scan {
-    /// The last record ended as it should, in this epoch.
+    /// The space is only checked if the last record is torn or its run has no end. The journal was last written in this
+    /// epoch, so no write can be lost.
     Tail,
-    /// Something may have been cut off: every sector must be zero, old, or part of a torn write.
+    /// The space is always checked, because a write may have been cut off. Every sector must be zero, old, or part of a
+    /// torn write.
     Everything,
 }
 
 impl Scan {
-    /// Returns the check for a journal whose head was written in `written`.
+    /// Returns the check required for a journal whose head was written in the epoch `written`.
     pub(crate) fn new(written: Epoch, now: Epoch) -> Self {
         if written == now { Self::Tail } else { Self::Everything }
     }
 }
 
-/// Open journal.
+/// Open journal, with the position of the next record.
 pub(crate) struct Journal<H> {
     file: H,
     head: Head,
-    /// Offset of the next record.
+    /// Offset of the next record in the file.
     offset: u64,
-    /// Its sequence number.
+    /// Sequence number of the next record.
     sequence: u64,
 }
 
 impl<H> Journal<H> {
-    /// Writes a new journal to the empty `file` and makes it durable; its name is the caller's.
-    /// Its first record gets the sequence number `first`.
+    /// Writes a new journal to the empty `file` and makes its content durable. The caller must make the name of the
+    /// file durable. The first record will get the sequence number `first`.
     pub(crate) fn write_new<D: Disk<Handle = H>>(
         disk: &D,
         file: &H,
@@ -100,22 +103,21 @@ impl<H> Journal<H> {
         Ok(Self { file, head, offset: RECORDS, sequence: head.first })
     }
 
-    /// Returns the open file.
     pub(crate) fn file(&self) -> &H {
         &self.file
     }
 
-    /// Returns the epoch in which the head was written.
+    /// Returns the epoch in which the head of the journal was written.
     pub(crate) fn epoch(&self) -> Epoch {
         self.head.epoch
     }
 
-    /// Returns true if a program that knows an older format wrote the head.
+    /// Returns true if the head was written by a program that only knows an older format.
     pub(crate) fn is_of_older_format(&self) -> bool {
         self.head.format < FORMAT
     }
 
-    /// Returns the number of bytes of records that are not forgotten.
+    /// Returns the size in bytes of all records that are not forgotten.
     pub(crate) fn tail_bytes(&self) -> u64 {
         self.offset - RECORDS
     }
@@ -125,12 +127,12 @@ impl<H> Journal<H> {
         self.head.first
     }
 
-    /// Returns the sequence number of the next record.
+    /// Returns the sequence number that the next record will get.
     pub(crate) fn next_sequence(&self) -> u64 {
         self.sequence
     }
 
-    /// Returns true if another process has written since this handle last read the journal.
+    /// Returns true if another process has written to the journal since this handle last read it.
     pub(crate) fn is_stale<D: Disk<Handle = H>>(&self, disk: &D) -> Result<bool> {
         if Head::read(disk, &self.file)? != self.head {
             return Ok(true);
@@ -141,15 +143,16 @@ impl<H> Journal<H> {
         let mut sector = [0; SECTOR];
         let read = disk.read_at(&self.file, &mut sector, self.offset);
         if read.doing(|| "read the journal".to_owned())? < SECTOR {
-            return Err(damaged(self.offset, "the file is cut off"));
+            return Err(damaged(self.offset, "the file is truncated"));
         }
         Ok(look(&sector, self.sequence, 0) != Sight::Old)
     }
 
-    /// Passes each record that is not forgotten to `each`, in order. Returns true if a torn one follows them.
+    /// Passes each record that is not forgotten to `each`, in order. Returns true if a torn record follows the last
+    /// one.
     ///
     /// # Errors
-    /// `Damaged` when anything is neither a record, nor a torn one at the end, nor old.
+    /// `Damaged` if the journal contains anything other than valid records, a torn record at the end, and old sectors.
     pub(crate) fn scan<D: Disk<Handle = H>>(
         &mut self,
         disk: &D,
@@ -173,10 +176,10 @@ impl<H> Journal<H> {
                     .filter(|&length| length < room)
                     .map(framed_length)
                     .filter(|&length| length <= room - at)
-                    .ok_or_else(|| damaged_at(at, "a record of impossible length"))?,
+                    .ok_or_else(|| damaged_at(at, "a record has an impossible length"))?,
                 Sight::Old => break,
-                Sight::Later(_) => return Err(damaged_at(at, "a record out of order")),
-                Sight::Damaged => return Err(damaged_at(at, "a sector with a wrong checksum")),
+                Sight::Later(_) => return Err(damaged_at(at, "a record is out of order")),
+                Sight::Damaged => return Err(damaged_at(at, "a sector has a wrong checksum")),
             };
             match unframe(reader.get(at, length, room)?, sequence, &mut bytes) {
                 Framed::Whole(length) => {
@@ -191,7 +194,7 @@ impl<H> Journal<H> {
                     break;
                 }
                 Framed::Damaged(within) => {
-                    return Err(damaged_at(at + within, "a sector with a wrong checksum"));
+                    return Err(damaged_at(at + within, "a sector has a wrong checksum"));
                 }
             }
         }
@@ -203,24 +206,28 @@ impl<H> Journal<H> {
                     Sight::Old => {}
                     Sight::Expected(_) => torn = true,
                     Sight::Later(found) if found == sequence => torn = true,
-                    Sight::Later(_) => return Err(damaged_at(at, "a record after a missing one")),
-                    Sight::Damaged => return Err(damaged_at(at, "a sector with a wrong checksum")),
+                    Sight::Later(_) => {
+                        return Err(damaged_at(at, "a record follows a missing one"));
+                    }
+                    Sight::Damaged => return Err(damaged_at(at, "a sector has a wrong checksum")),
                 }
             }
         }
         self.offset = RECORDS + u64::try_from(at).unwrap_or(0);
-        // A torn record's number is not used again; otherwise its sectors could be taken for those of the next record.
+        // The number of a torn record is not reused, because its sectors could be mistaken for those of the next
+        // record.
         self.sequence = sequence + u64::from(torn);
         Ok(torn)
     }
 
-    /// Writes the records that were just read once more and makes them durable. They may be in memory only: after a
-    /// failed sync the kernel can consider their pages written. Otherwise a record behind them could outlive them.
+    /// Rewrites the records that were just read, and makes them durable. They may exist only in memory, because the
+    /// kernel can consider pages written even though syncing them failed. Without the rewrite, a later record could
+    /// survive a power cut while these do not.
     pub(crate) fn rewrite_tail<D: Disk<Handle = H>>(&self, disk: &D) -> io::Result<()> {
         self.rewrite(disk, RECORDS)
     }
 
-    /// Rewrites the record that ends a run, which is the last of the tail, in the same way.
+    /// Rewrites only the end record of the last run, for the same reason as [`Journal::rewrite_tail`].
     pub(crate) fn rewrite_end<D: Disk<Handle = H>>(&self, disk: &D) -> io::Result<()> {
         self.rewrite(disk, self.offset.saturating_sub(END_LENGTH).max(RECORDS))
     }
@@ -237,7 +244,7 @@ impl<H> Journal<H> {
         disk.sync_data(&self.file, Barrier::Reread)
     }
 
-    /// Returns true if a record of `length` bytes fits behind the tail, with an end record after it.
+    /// Returns true if a record of `length` bytes and an end record fit after the tail.
     pub(crate) fn has_room(&self, length: usize) -> bool {
         self.needed(length, self.offset) <= self.head.capacity
     }
@@ -247,8 +254,8 @@ impl<H> Journal<H> {
         offset.saturating_add(framed).saturating_add(END_LENGTH)
     }
 
-    /// Grows the file until a record of `length` bytes fits behind the tail. The new size is durable before the head
-    /// states it; the head becomes durable with the record.
+    /// Grows the file until a record of `length` bytes fits after the tail. The new space is durable before the head
+    /// states the new size. The head becomes durable together with the record.
     pub(crate) fn grow<D: Disk<Handle = H>>(&mut self, disk: &D, length: usize) -> Result<()> {
         let needed = self.needed(length, self.offset);
         if needed > CAPACITY_MAX {
@@ -260,12 +267,12 @@ impl<H> Journal<H> {
         zero(disk, &self.file, self.head.capacity, capacity)
             .and_then(|()| disk.sync_data(&self.file, Barrier::Growth))
             .and_then(|()| head.write(disk, &self.file))
-            .doing(|| format!("let the journal grow to {capacity} bytes"))?;
+            .doing(|| format!("grow the journal to {capacity} bytes"))?;
         self.head = head;
         Ok(())
     }
 
-    /// Appends a record; it is not durable before [`Journal::sync`].
+    /// Appends a record and returns its sequence number. The record only becomes durable with [`Journal::sync`].
     pub(crate) fn append<D: Disk<Handle = H>>(
         &mut self,
         disk: &D,
@@ -278,12 +285,12 @@ impl<H> Journal<H> {
         Ok(self.sequence - 1)
     }
 
-    /// Makes appended records durable.
+    /// Makes all appended records durable.
     pub(crate) fn sync<D: Disk<Handle = H>>(&self, disk: &D, barrier: Barrier) -> io::Result<()> {
         disk.sync_data(&self.file, barrier)
     }
 
-    /// Forgets all records, so that their space is used again.
+    /// Forgets all records, so that their space can be reused.
     pub(crate) fn forget<D: Disk<Handle = H>>(&mut self, disk: &D, epoch: Epoch) -> io::Result<()> {
         let (generation, first) = (self.head.generation + 1, self.sequence);
         let head = Head { generation, first, epoch, format: FORMAT, ..self.head };
@@ -314,17 +321,17 @@ fn zero<D: Disk>(disk: &D, file: &D::Handle, from: u64, to: u64) -> io::Result<(
     Ok(())
 }
 
-/// Reads the records from front to back, and buffers little more than the current record.
+/// Reads the records from front to back, and buffers little more than the current one.
 struct Reader<'a, D: Disk> {
     disk: &'a D,
     file: &'a D::Handle,
-    /// Offset of `bytes`, counted from the first record.
+    /// Offset of the first buffered byte, relative to the first record.
     start: usize,
     bytes: Vec<u8>,
 }
 
 impl<D: Disk> Reader<'_, D> {
-    /// Returns the bytes from `at` on; bytes before it are not requested again.
+    /// Returns `length` bytes from the offset `at`. Later calls must not request bytes before `at`.
     fn get(&mut self, at: usize, length: usize, room: usize) -> Result<&[u8]> {
         const STEP: usize = 64 << 10;
         let behind = at.saturating_sub(self.start).min(self.bytes.len());
@@ -343,7 +350,7 @@ impl<D: Disk> Reader<'_, D> {
             let wanted = rest.len();
             let read = self.disk.read_at(self.file, rest, offset);
             if read.doing(|| "read the journal".to_owned())? < wanted {
-                return Err(damaged_at(have, "the file is cut off"));
+                return Err(damaged_at(have, "the file is truncated"));
             }
         }
         let from = at.saturating_sub(self.start);
@@ -367,7 +374,7 @@ impl Head {
         let mut heads = [0; 2 * PAGE];
         let read = disk.read_at(file, &mut heads, 0);
         if read.doing(|| "read the journal's head".to_owned())? < heads.len() {
-            return Err(damaged(0, "the file is cut off"));
+            return Err(damaged(0, "the file is truncated"));
         }
         let (copies, _) = heads.as_chunks::<PAGE>();
         let mut newest: Option<Self> = None;
@@ -378,16 +385,16 @@ impl Head {
                 newest = Some(head);
             }
         }
-        let head = newest.ok_or_else(|| damaged(0, "it has no head"))?;
-        let size = disk.stat(file).doing(|| "look at the journal".to_owned())?.size;
+        let head = newest.ok_or_else(|| damaged(0, "the head is missing"))?;
+        let size = disk.stat(file).doing(|| "check the size of the journal".to_owned())?.size;
         if size < head.capacity {
-            return Err(damaged(size, "the file is cut off"));
+            return Err(damaged(size, "the file is truncated"));
         }
         Ok(head)
     }
 
     fn decode(copy: &[u8; PAGE], offset: u64) -> Result<Self> {
-        let wrong = || damaged(offset, "a sector of its head with a wrong checksum");
+        let wrong = || damaged(offset, "a sector of the head has a wrong checksum");
         let [_, _, _, _, _, _, _, _, g0, g1, g2, g3, g4, g5, g6, g7, ..] = *copy;
         let generation = u64::from_le_bytes([g0, g1, g2, g3, g4, g5, g6, g7]);
         let mut payload = None;
@@ -422,7 +429,7 @@ impl Head {
             || head.capacity > CAPACITY_MAX
             || head.capacity % PAGE as u64 != 0
         {
-            return Err(damaged(offset, "a head with an impossible size"));
+            return Err(damaged(offset, "the head states an impossible size"));
         }
         Ok(head)
     }

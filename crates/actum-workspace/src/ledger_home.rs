@@ -1,6 +1,7 @@
-//! Homes of ledgers and keys, recognised by their content.
+//! Detection of homes of ledgers and keys by their content.
 //!
-//! The caller of a program chooses its environment, so the home in use proves nothing about the places of others.
+//! The caller of a program controls its environment, so the home that is in use proves nothing about where other homes
+//! are.
 
 use std::io;
 use std::io::ErrorKind::{CrossesDevices, NotFound, PermissionDenied};
@@ -10,19 +11,20 @@ use actum_record::keyring::{KEYRING_BEGINNING_BYTES, KEYRING_FILE, KEYS_DIRECTOR
 
 use crate::disk::{Disk, Kind, LinuxDisk, Stat};
 
-/// Permission bits of the group and of all others.
+/// Permission bits of the group and of all other users.
 const OTHERS: u32 = 0o077;
 
-/// Returns true if a directory is a home of ledgers and keys of this user: its `keys` is closed to others, and holds a
-/// keyring. An unreadable one does not count.
+/// Returns true if a directory is a home of ledgers and keys that belongs to this user. Such a home has a directory
+/// `keys` that is closed to other users and contains a keyring. An unreadable directory is not considered a home.
 pub fn is_ledger_home(directory: &Path) -> bool {
     let disk = LinuxDisk;
-    // Few directories have such an entry, so most are not opened.
+    // Most directories contain no `keys`, and this check avoids opening them.
     let is_there = directory.join(KEYS_DIRECTORY).symlink_metadata().is_ok();
     is_there && disk.open_root(directory).and_then(|it| holds_keys(&disk, &it)).unwrap_or(false)
 }
 
-/// Returns true if a directory has a `keys` of this user that is closed to others and holds a keyring.
+/// Returns true if a directory contains a directory `keys` that belongs to this user, is closed to other users and
+/// contains a keyring.
 pub(crate) fn holds_keys<D: Disk>(disk: &D, directory: &D::Handle) -> io::Result<bool> {
     let name = KEYS_DIRECTORY.as_bytes();
     let is_closed = |found: Stat| {
@@ -34,7 +36,8 @@ pub(crate) fn holds_keys<D: Disk>(disk: &D, directory: &D::Handle) -> io::Result
     }
     let keys = match disk.open_directory(directory, name) {
         Err(error) if matches!(error.kind(), NotFound | PermissionDenied) => return Ok(false),
-        // It cannot be read from here, and nothing else keeps changes away from the ledgers beside it.
+        // The keys are on another file system and cannot be read from here. Assume a home, because nothing else would
+        // protect the ledgers next to them from changes.
         Err(error) if error.kind() == CrossesDevices => return Ok(true),
         opened => opened?,
     };

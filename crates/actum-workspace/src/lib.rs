@@ -1,5 +1,5 @@
-//! Transactional directory: a change to many files is applied all or nothing, is durable once it is acknowledged, and
-//! can be undone.
+//! A transactional directory, in which a change to many files is applied completely or not at all, is durable once
+//! it is acknowledged, and can be undone.
 //!
 //! ```no_run
 //! use actum_edit::{ChangeSet, Hunk, Patch};
@@ -24,8 +24,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! `ARCHITECTURE.md` describes the protocol. [`Workspace::apply`] makes a change in one call, a [`Transaction`] step by
-//! step.
+//! `ARCHITECTURE.md` describes the protocol. [`Workspace::apply`] applies a change in one call, and a [`Transaction`]
+//! applies one step by step.
 
 mod apply;
 mod attributes;

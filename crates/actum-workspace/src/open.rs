@@ -1,4 +1,4 @@
-//! Opening a workspace.
+//! Opens a workspace and recovers it if necessary.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,28 +10,27 @@ use crate::home::{Home, IfMissing};
 use crate::workspace::{Limits, Workspace};
 
 impl Workspace<LinuxDisk> {
-    /// Opens the workspace at `root`, makes its state directory if it is missing, and recovers what an earlier process
-    /// left unfinished.
+    /// Opens the workspace at `root`. Creates its state directory if it is missing, and recovers what an earlier
+    /// process left unfinished.
     ///
     /// # Errors
-    /// `Damaged` or `NewerFormat` when the journal cannot be trusted, `State` or `Io` when the
-    /// directory cannot be used. A workspace that is in use is opened; the first run waits or
-    /// fails.
+    /// `Damaged` or `NewerFormat` if the journal cannot be trusted; `State` or `Io` if the directory cannot be used. A
+    /// workspace that another process is using can still be opened, but its first run waits or fails.
     pub fn open(root: impl AsRef<Path>) -> Result<Self> {
         Self::open_on(LinuxDisk, root.as_ref())
     }
 
-    /// Opens the workspace at `root` if it exists.
+    /// Opens the workspace at `root` without creating one.
     ///
     /// # Errors
-    /// Same errors as [`Workspace::open`], and `NotAWorkspace`.
+    /// Same errors as [`Workspace::open`], and `NotAWorkspace` if there is no workspace at `root`.
     pub fn open_existing(root: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(LinuxDisk, root.as_ref(), IfMissing::Refuse)
     }
 }
 
 impl<D: Disk> Workspace<D> {
-    /// Opens the workspace on another disk, as [`Workspace::open`] does.
+    /// Opens a workspace on another [`Disk`], like [`Workspace::open`].
     ///
     /// # Errors
     /// Same errors as [`Workspace::open`].
@@ -43,7 +42,7 @@ impl<D: Disk> Workspace<D> {
         let home = Home::open(&disk, root, if_missing)?;
         let journal = home.journal(&disk)?;
         let epoch =
-            disk.epoch(&home.root).doing(|| "find out which boot and mount this is".to_owned())?;
+            disk.epoch(&home.root).doing(|| "determine the current boot and mount".to_owned())?;
         let mut workspace = Self {
             identity: disk.identity(),
             umask: disk.umask(),

@@ -1,4 +1,4 @@
-//! Objects at a path before and after a change, with their bytes, for display.
+//! States and contents of paths before and after a change, for display.
 
 use std::sync::Arc;
 
@@ -7,72 +7,72 @@ use actum_core::{Digest, FileMode, RelPath};
 use crate::change::Renames;
 use crate::journal::back::Splices;
 
-/// Largest file whose content is loaded for display, in bytes: 16 MiB.
+/// Maximum size of a file whose content is loaded for display, in bytes: 16 MiB.
 pub const CONTENT_BYTES_MAX: u64 = 16 << 20;
 
-/// Path before and after a change.
+/// State of a path before and after a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathChange {
-    /// The path.
+    /// Path that the change affects.
     pub path: RelPath,
-    /// The path that the file had before, where it is reported as renamed.
+    /// Path of the file before the change, if it is reported as renamed.
     pub renamed_from: Option<RelPath>,
-    /// Object before the change.
+    /// State before the change.
     pub before: State,
-    /// Object after the change.
+    /// State after the change.
     pub after: State,
-    /// Recorded excerpts, where the content can no longer be found.
+    /// Recorded excerpts of the change, if the complete content can no longer be found.
     pub excerpts: Vec<Excerpt>,
 }
 
-/// Piece of a file that a run replaced: whole lines with some around them.
+/// Part of a file that a run replaced: whole lines, with some context lines around them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Excerpt {
-    /// The bytes before.
+    /// Bytes of the excerpt before the run.
     pub before: Vec<u8>,
-    /// The bytes after.
+    /// Bytes of the excerpt after the run.
     pub after: Vec<u8>,
-    /// The numbers of its first line before and after, if they are known.
+    /// Numbers of the first line of the excerpt before and after the run, if they are known.
     pub lines: Option<(u64, u64)>,
 }
 
-/// Object at a path at one moment.
+/// State of a path at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum State {
-    /// Nothing.
+    /// Nothing exists at the path.
     Absent,
-    /// A directory.
+    /// A directory exists at the path.
     Directory {
-        /// Its permission bits.
+        /// Permission bits of the directory.
         mode: FileMode,
     },
-    /// A regular file.
+    /// A regular file exists at the path.
     File {
-        /// Its permission bits.
+        /// Permission bits of the file.
         mode: FileMode,
-        /// Its size in bytes.
+        /// Size of the file in bytes.
         size: u64,
-        /// The SHA-256 of its bytes.
+        /// SHA-256 of the content.
         digest: Digest,
-        /// Its bytes.
+        /// Content of the file, if it is available.
         content: Content,
     },
 }
 
-/// Bytes of a file, as far as they are available.
+/// Content of a file, if it is available.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Content {
-    /// The bytes.
+    /// The bytes of the file.
     Known(Arc<Vec<u8>>),
-    /// There are more than [`CONTENT_BYTES_MAX`], all contents of the change are more than 64 MiB, or they follow from
-    /// a content of more than 64 MiB.
+    /// The content is too large. It exceeds [`CONTENT_BYTES_MAX`], all contents of the change exceed 64 MiB together,
+    /// or it can only be rebuilt from a content over 64 MiB.
     TooLarge,
-    /// Something other than a run changed them, and they cannot be found again.
+    /// Something other than a run changed the file, and the content can no longer be found.
     Unknown,
 }
 
 impl PathChange {
-    /// Returns the inverse changes.
+    /// Returns the inverse of `changes`, in which the states before and after each change are swapped.
     pub fn reversed(changes: Vec<Self>) -> Vec<Self> {
         let from =
             changes.iter().filter_map(|change| Some((change.renamed_from.as_ref()?, change)));
@@ -100,10 +100,11 @@ impl Excerpt {
         Self { before: after, after: before, lines }
     }
 
-    /// Returns the excerpts that `back`, the way back from the bytes after a run, shows.
+    /// Returns the replaced parts of a file as excerpts. `back` contains the splices from the bytes after a run to
+    /// those before it.
     pub(crate) fn all(back: &Splices) -> Vec<Self> {
         let newlines = |bytes: &[u8]| memchr::memchr_iter(b'\n', bytes).count() as u64;
-        let mut grown = 0u64; // by how many lines, wrapping: it may have shrunk
+        let mut grown = 0u64; // in lines; wraps around if the file shrinks
         let excerpts = back.splices.iter().enumerate().map(|(index, splice)| {
             let lines = back.lines.get(index).map(|after| (after.wrapping_sub(grown), *after));
             grown = grown.wrapping_add(newlines(&splice.old)).wrapping_sub(newlines(&splice.new));
@@ -114,12 +115,12 @@ impl Excerpt {
 }
 
 impl State {
-    /// Returns true if the bytes of a file cannot be found again.
+    /// Returns true if this is a file whose content can no longer be found.
     pub(crate) fn is_unknown(&self) -> bool {
         matches!(self, Self::File { content: Content::Unknown, .. })
     }
 
-    /// Returns true if both are equal, apart from the availability of the bytes.
+    /// Returns true if two states are equal, even if the content is only available in one of them.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Absent, Self::Absent) => true,

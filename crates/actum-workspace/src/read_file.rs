@@ -1,4 +1,4 @@
-//! Reading a current file of a workspace by the path resolution of runs.
+//! Reads the current files of a workspace, resolving paths in the same way as runs.
 
 use std::io;
 use std::path::Path;
@@ -8,11 +8,12 @@ use actum_core::RelPath;
 use crate::disk::{Disk, LinuxDisk};
 use crate::tree::{Found, Tree, read_whole};
 
-/// Reads the file at `path` below `root`, at most `bytes_max` bytes; `None` if it is missing. Nothing else is opened,
-/// and no symbolic link or other file system is crossed.
+/// Reads the file at `path` below `root`, or returns `None` if it does not exist. Only regular files are opened. The
+/// path is never resolved through a symbolic link or into another file system.
 ///
 /// # Errors
-/// An error if it is no regular file, cannot be reached, or is larger (`FileTooLarge`); errors of reading.
+/// Fails if the object at the path is not a regular file, cannot be reached or cannot be read. If the file has more
+/// than `bytes_max` bytes, the error is `FileTooLarge`.
 pub fn read_file(root: &Path, path: &RelPath, bytes_max: u64) -> io::Result<Option<Vec<u8>>> {
     let disk = LinuxDisk;
     let root = disk.open_root(root)?;
@@ -37,7 +38,7 @@ mod tests {
 
     /// Issue 27
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "the test makes files")]
+    #[expect(clippy::disallowed_methods, reason = "the test creates files")]
     fn only_regular_files_below_the_root_are_read() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();

@@ -1,4 +1,5 @@
-//! Locking and recovery: reads what other processes wrote, and rolls back what a killed one left unfinished.
+//! Locks a workspace and recovers it: reads what other processes wrote, and rolls back what a killed process left
+//! unfinished.
 
 pub(crate) mod rebuild;
 pub(crate) mod set_aside;
@@ -19,7 +20,7 @@ use crate::tree::Tree;
 use crate::workspace::Workspace;
 
 impl<D: Disk> Workspace<D> {
-    /// Takes the lock, and reads what other handles and processes wrote.
+    /// Takes the workspace lock, and reads what other handles and processes have written.
     pub(crate) fn lock(&mut self, wait: bool, why: &str) -> Result<Lock<D>> {
         if self.poisoned {
             return Err(ErrorKind::Poisoned.into());
@@ -29,8 +30,8 @@ impl<D: Disk> Workspace<D> {
         Ok(lock)
     }
 
-    /// Reads what other processes have written. Recovers where it is unfinished, or was written before the file system
-    /// may have lost something. The lock is held.
+    /// Reads what other processes have written to the journal. Performs a recovery if a run is unfinished, or if the
+    /// file system may have lost writes. The caller must hold the lock.
     pub(crate) fn catch_up(&mut self) -> Result<()> {
         let named = self.home.compare_journal(&self.disk, &self.journal)?;
         if named == Named::Shared {
@@ -60,7 +61,7 @@ impl<D: Disk> Workspace<D> {
             if let Some(last) = last
                 && self.home.durable_end(&self.disk) != Some(last.last)
             {
-                // The record of an adopted run is longer than one of an end.
+                // An adopted run has no end record, and its only record is longer than one.
                 let rewritten = match last.last == last.sequence {
                     true => self.journal.rewrite_tail(&self.disk),
                     false => self.journal.rewrite_end(&self.disk),
@@ -73,7 +74,7 @@ impl<D: Disk> Workspace<D> {
         Ok(())
     }
 
-    /// Returns the runs in the journal, and whether a torn record follows them.
+    /// Reads the runs in the journal. Also returns true if a torn record follows them.
     fn read_runs(&mut self) -> Result<(Vec<LoggedRun>, bool)> {
         let scan = Scan::new(self.journal.epoch(), self.epoch);
         let reader = match scan {
@@ -87,7 +88,7 @@ impl<D: Disk> Workspace<D> {
         let attention = |error: crate::error::Error| error.leaving(State::NeedsAttention);
         self.journal
             .rewrite_tail(&self.disk)
-            .doing(|| "write the journal once more before recovery".to_owned())
+            .doing(|| "rewrite the journal before the recovery".to_owned())
             .map_err(attention)?;
         let mut report = Recovery::default();
         let (mut foreign, mut refused) = (Vec::new(), Vec::new());
@@ -140,13 +141,15 @@ impl<D: Disk> Workspace<D> {
         Ok(())
     }
 
-    /// Unblocks a path that the user has resolved, so that runs can change it again.
+    /// Unblocks a path that the user has resolved, so that runs can change it again. Returns the run that left it
+    /// blocked.
     ///
     /// # Errors
-    /// `NotBlocked`; `Busy` when another process holds the workspace; `Poisoned`, `Damaged`, `Io`.
+    /// `NotBlocked` if the path is not blocked; `Busy` if another process holds the workspace; `Poisoned`, `Damaged`,
+    /// `Io`.
     pub fn resolve(&mut self, path: &RelPath) -> Result<RunId> {
         let _lock = self.lock(false, "resolve")?;
-        // While the journal holds the run, recovery after a restart could undo what the user does at the path.
+        // While the run is in the journal, a recovery after a restart could undo the user's changes to the path.
         self.checkpoint(None)?;
         let run = self
             .blocked
@@ -155,7 +158,7 @@ impl<D: Disk> Workspace<D> {
         self.home.write_blocked(&self.disk, &self.blocked)?;
         self.disk
             .sync(&self.home.state, Barrier::Lost)
-            .doing(|| "record that a path is resolved".to_owned())
+            .doing(|| "record that the path is resolved".to_owned())
             .map_err(|error| error.leaving(State::NeedsAttention))?;
         Ok(run)
     }

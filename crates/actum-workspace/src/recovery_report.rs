@@ -1,26 +1,26 @@
-//! Report of a recovery.
+//! Report on a recovery of a workspace.
 
 use actum_core::{RelPath, RunId};
 
-/// Report of a recovery.
+/// Result of a recovery, as reported to the user.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Recovery {
-    /// The run that had begun and not ended; it was rolled back.
+    /// Run that had begun but not ended, and was rolled back.
     pub unfinished: Option<RunId>,
     /// Paths that were restored after a power cut.
     pub rewritten: Vec<RelPath>,
-    /// Paths that had changed since; they were not restored, and their images are under `.actum/lost`.
+    /// Paths that were not restored, because another program had changed them. Their recorded images are in
+    /// `.actum/lost`.
     pub foreign: Vec<RelPath>,
-    /// Paths that the operating system refused to change, with its reason. They were not restored either, and their
-    /// images are under `.actum/lost`.
+    /// Paths that were not restored, because the operating system refused the change, each with the reason. Their
+    /// recorded images are in `.actum/lost`.
     pub refused: Vec<(RelPath, String)>,
-    /// Files under `.actum/lost`, by name: content that a power cut left in restored files, where no run had recorded
-    /// it.
+    /// Names of files in `.actum/lost` with content that recovery replaced and that no run had recorded.
     pub saved: Vec<String>,
 }
 
 impl Recovery {
-    /// Returns true if there is nothing to report.
+    /// Returns true if the recovery has nothing to report.
     pub fn is_quiet(&self) -> bool {
         self.unfinished.is_none()
             && self.rewritten.is_empty()
@@ -28,7 +28,7 @@ impl Recovery {
             && self.left_nothing()
     }
 
-    /// Returns true if every path could be recovered.
+    /// Returns true if the recovery could restore every path.
     pub fn left_nothing(&self) -> bool {
         self.foreign.is_empty() && self.refused.is_empty()
     }

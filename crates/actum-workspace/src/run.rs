@@ -1,4 +1,4 @@
-//! One run from INTENT to its end.
+//! Execution of a run, from its INTENT to its end.
 
 pub(crate) mod lost;
 mod moved;
@@ -17,15 +17,15 @@ use crate::run::rollback::{LeftEntries, roll_back};
 use crate::tree::Tree;
 use crate::workspace::Workspace;
 
-/// Time after its end in which a run may still remove its own names in the stage directory, in nanoseconds. That moves
-/// the change stamps of the inodes.
+/// Time after the end of a run in which the run may still remove its own names from the stage directory, in
+/// nanoseconds. Removing a name updates the change time of the inode.
 pub(crate) const SWEEP_SLACK: i64 = 2_000_000_000;
 
-/// Limit of the displaced large files that the runs of the journal hold after a run has ended, in bytes. It counts
-/// files for which the history has block deltas or splices.
+/// Maximum total size of the large displaced files that the runs in the journal hold, in bytes. Only files that the
+/// history can rebuild from block deltas or splices are included.
 const HELD_BYTES_MAX: u64 = 32 << 20;
 
-/// Run whose INTENT is durable.
+/// Run whose INTENT record is durable.
 pub(crate) struct Announced {
     pub(crate) sequence: u64,
     pub(crate) digest: Digest,
@@ -33,13 +33,14 @@ pub(crate) struct Announced {
 }
 
 impl<D: Disk> Workspace<D> {
-    /// Announces a staged run, publishes it, checks that only what was expected was displaced, and
-    /// commits it; or rolls everything back.
+    /// Announces a staged run, publishes it, verifies that it displaced only the expected files, and commits it. If
+    /// publishing or verifying fails, everything is rolled back.
     pub(crate) fn run(&mut self, intent: Intent, displaced: Vec<Displaced>) -> Result<RunId> {
         let run = intent.run;
         let announced = self.announce(intent)?;
         let rolled_back = {
-            // The directories that are held open are those that were published into, wherever they are.
+            // The tree keeps directories open after publishing into them, so a rollback reaches them even if they are
+            // moved.
             let reached = Tree::remembering(&self.disk, &self.home.root);
             match self.publish_and_verify(&reached, &announced.intent, displaced) {
                 Ok(()) => None,
@@ -50,11 +51,11 @@ impl<D: Disk> Workspace<D> {
             None => {
                 self.end(announced, Outcome::Committed)?;
                 let held = self.tail.iter().map(|run| run.held_bytes).fold(0, u64::saturating_add);
-                // An edit in the same second has the timestamps of the run, so a recovery after a restart would undo
-                // it. And the next run on a large file would begin with a checkpoint, which gives back the displaced
-                // one.
+                // With coarse timestamps, an edit in the same second looks like a part of the run, and a recovery after
+                // a restart would undo it. If many bytes are held, the next run on a large file would have to begin
+                // with a checkpoint to free them.
                 if self.has_coarse_timestamps || held > HELD_BYTES_MAX {
-                    // If this checkpoint fails, the next one follows with the next run.
+                    // If this checkpoint fails, the next run makes one.
                     drop(self.checkpoint(None));
                 }
                 Ok(run)
@@ -63,13 +64,14 @@ impl<D: Disk> Workspace<D> {
         }
     }
 
-    /// Ends a run that was rolled back, except the entries `left`. Returns the error with the state of the workspace.
+    /// Ends a run that was rolled back, except for the entries in `left`. Returns `error` with the resulting state of
+    /// the workspace.
     fn close(&mut self, announced: Announced, error: Error, left: Result<LeftEntries>) -> Error {
         let attention = |error: Error| error.leaving(State::NeedsAttention);
         let left = match left {
             Ok(left) => left.indices(),
             Err(error) => {
-                self.poisoned = true; // neither forward nor back: the next opening tries again
+                self.poisoned = true; // the run is only partly rolled back, and the next open tries again
                 return attention(error);
             }
         };
@@ -81,15 +83,15 @@ impl<D: Disk> Workspace<D> {
         if !left.is_empty()
             && let Err(error) = self.set_lost_aside(&announced.intent, &left)
         {
-            self.poisoned = true; // the next opening tries again
+            self.poisoned = true; // the next open tries again
             return attention(error);
         }
         let run = announced.intent.run;
         match self.end(announced, outcome) {
             Ok(()) => {
-                // In another epoch the recovery must not touch such a run again: it would take the files that it found,
-                // and those that the user makes of them, for lost. Where it cannot be made durable now, the next
-                // checkpoint does it.
+                // A recovery in another epoch must not process this run again. It would consider the files that it
+                // found, and the user's later versions of them, as lost. If this checkpoint fails, the next one moves
+                // the run into the history.
                 drop(self.checkpoint(Some(run)));
                 error.leaving(state)
             }
@@ -97,10 +99,10 @@ impl<D: Disk> Workspace<D> {
         }
     }
 
-    /// Writes INTENT and makes it durable; until then no target is touched.
+    /// Writes the INTENT record and makes it durable. No target is touched before that.
     fn announce(&mut self, intent: Intent) -> Result<Announced> {
         if (intent.has_blocks() || intent.needs_format_6()) && self.journal.is_of_older_format() {
-            // The head states the new format before a record needs it, so that an older program refuses the journal.
+            // Write the new format to the head before a record needs it, so that an older program rejects the journal.
             self.checkpoint_always(Some(intent.run))?;
         }
         let (encoded, bodies) = intent.encode();
@@ -109,10 +111,11 @@ impl<D: Disk> Workspace<D> {
         Ok(Announced { sequence, digest, intent })
     }
 
-    /// Records a run whose files another program published. The record also commits the run. No file is touched.
+    /// Records a run whose files were published by another program. The record also commits the run, and no file is
+    /// touched.
     ///
     /// # Errors
-    /// `TooLarge`, `Io`; with the state `Published` where it is not known whether the record is durable.
+    /// `TooLarge`, `Io`. The error has the state `Published` if it is unknown whether the record is durable.
     pub(crate) fn adopt(&mut self, intent: Intent) -> Result<RunId> {
         if self.journal.is_of_older_format() {
             self.checkpoint_always(Some(intent.run))?;
@@ -129,7 +132,7 @@ impl<D: Disk> Workspace<D> {
         Ok(run)
     }
 
-    /// Appends a record with an intent and makes it durable; returns its number.
+    /// Appends the record of an intent, makes it durable, and returns its sequence number.
     fn append(
         &mut self,
         run: RunId,
@@ -151,7 +154,7 @@ impl<D: Disk> Workspace<D> {
             .journal
             .append(&self.disk, &pieces)
             .and_then(|sequence| self.journal.sync(&self.disk, barrier).map(|()| sequence));
-        appended.doing(|| "write the intent into the journal".to_owned()).inspect_err(|_| {
+        appended.doing(|| "write the intent to the journal".to_owned()).inspect_err(|_| {
             self.poisoned = true;
         })
     }
@@ -177,7 +180,7 @@ impl<D: Disk> Workspace<D> {
         Ok(())
     }
 
-    /// Writes the end of a run and makes it durable; then the run can be acknowledged.
+    /// Writes the end record of a run and makes it durable. After that, the run can be acknowledged.
     pub(crate) fn end(&mut self, announced: Announced, outcome: Outcome) -> Result<()> {
         let Announced { sequence, digest, intent } = announced;
         let end = End { intent: sequence, digest, outcome, time: self.disk.now() };
@@ -187,12 +190,12 @@ impl<D: Disk> Workspace<D> {
             .journal
             .append(&self.disk, &[&head, &encoded])
             .and_then(|_| self.journal.sync(&self.disk, Barrier::End));
-        if let Err(error) = ended.doing(|| "write the end of the run into the journal".to_owned()) {
+        if let Err(error) = ended.doing(|| "write the end of the run to the journal".to_owned()) {
             self.poisoned = true;
             return Err(error.leaving(State::Published));
         }
         self.home.note_durable_end(&self.disk, sequence + 1);
-        // Later than this their removal would look like an edit; a checkpoint sweeps them then.
+        // If the names were removed any later, the removal would look like an edit. A checkpoint sweeps them then.
         let since = self.disk.now().0.saturating_sub(end.time.0);
         if outcome == Outcome::Committed && since < SWEEP_SLACK / 2 {
             self.drop_moved_names(&intent);
@@ -201,8 +204,8 @@ impl<D: Disk> Workspace<D> {
         Ok(())
     }
 
-    /// Removes the old name of a moved inode, which is a second name of the live file. A name that cannot be removed
-    /// now is swept later.
+    /// Removes the old name of each moved inode, which is a second name of the live file. A name that cannot be removed
+    /// is swept later.
     fn drop_moved_names(&self, intent: &Intent) {
         for entry in &intent.entries {
             if let Image::File(post) = &entry.post

@@ -1,9 +1,9 @@
-//! Snapshots of files that another program is about to change. A snapshot holds the state before a run whose files that
-//! program publishes ([`Transaction::adopt`](crate::Transaction::adopt)).
+//! Snapshots of files that another program is about to change. When that program has published its changes,
+//! [`Transaction::adopt`](crate::Transaction::adopt) uses the snapshot as the state before the run.
 //!
-//! A snapshot is one file in `.actum/snapshots`, named after its id and a run id of its own, and framed like an intent.
-//! Contents that are too large for it are copies in the keep directory, under that run id. It is not synced: after a
-//! power cut it may be gone or torn, and then counts as missing.
+//! A snapshot is a single file in `.actum/snapshots`, framed like an intent and named after the snapshot id and a run
+//! id of its own. Contents that do not fit in the file are copied to the keep directory under that run id. The file is
+//! never synced. After a power cut it may be lost or torn, and is then treated as missing.
 
 use actum_core::{Digest, RunId};
 use serde::{Deserialize, Serialize};
@@ -16,37 +16,37 @@ use crate::tree::read_whole;
 use crate::workspace::Workspace;
 
 pub(crate) const DIRECTORY: &[u8] = b"snapshots";
-/// Number of snapshots that are kept. The oldest are removed first.
+/// Maximum number of snapshots that are kept. The oldest ones are removed first.
 const SNAPSHOTS_MAX: usize = 256;
-/// Time for which a snapshot is kept, in nanoseconds: a day.
+/// Time for which a snapshot is kept, in nanoseconds (24 hours).
 const AGE_MAX: i64 = 24 * 3_600_000_000_000;
-/// Size limit of the file of a snapshot, in bytes: 16 MiB of images, and paths and attributes.
+/// Maximum size of a snapshot file in bytes. It leaves room for 16 MiB of images, plus paths and attributes.
 const FILE_BYTES_MAX: u64 = 64 << 20;
-/// Sequence number of the record in the file.
+/// Sequence number of the single record in a snapshot file.
 pub(crate) const SEQUENCE: u64 = 1;
 
-/// Id of a snapshot: a digest of its name outside of the workspace, such as the id of a call.
+/// Id of a snapshot, derived by hashing its external name, such as the id of a tool call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SnapshotId(Digest);
 
 impl SnapshotId {
-    /// Returns the id of the snapshot with a name of these parts.
+    /// Derives the id of the snapshot whose external name has these parts.
     pub fn new(name: &[&str]) -> Self {
         let parts: Vec<_> = name.iter().map(|part| part.as_bytes()).collect();
         Self(Digest::tagged("actum/snapshot/v1", &parts))
     }
 
-    /// Returns the digest.
+    /// Returns the id as a digest.
     pub fn digest(&self) -> Digest {
         self.0
     }
 }
 
-/// File of a snapshot, as its name describes it.
+/// Snapshot file, as described by its file name.
 pub(crate) struct SnapshotFile {
     pub(crate) id: SnapshotId,
-    /// Run id under which contents are kept.
+    /// Run id under which the snapshot's large contents are stored in the keep directory.
     pub(crate) run: RunId,
 }
 
@@ -62,7 +62,8 @@ impl SnapshotFile {
 }
 
 impl<D: Disk> Workspace<D> {
-    /// Returns the run id of the snapshot with this id, if it exists. Each snapshot has a new run id.
+    /// Returns the run id of the snapshot with this id, or `None` if it does not exist. A snapshot gets a new run id
+    /// each time it is taken.
     ///
     /// # Errors
     /// `Io`.
@@ -72,16 +73,16 @@ impl<D: Disk> Workspace<D> {
         Ok(files.into_iter().find(|file| file.id == id).map(|file| file.run))
     }
 
-    /// Removes a snapshot that is no longer needed, if it exists.
+    /// Removes a snapshot that is no longer needed. Does nothing if it does not exist.
     ///
     /// # Errors
-    /// `Busy`, `Poisoned`; `Io`, and those of recovery.
+    /// `Busy`, `Poisoned`, `Io`, and any error of recovery.
     pub fn drop_snapshot(&mut self, id: SnapshotId) -> Result<()> {
-        let _lock = self.lock(true, "drop a snapshot")?;
+        let _lock = self.lock(true, "remove a snapshot")?;
         self.remove_snapshot(id)
     }
 
-    /// Removes a snapshot while the lock is held.
+    /// Removes a snapshot. The caller must hold the workspace lock.
     pub(crate) fn remove_snapshot(&self, id: SnapshotId) -> Result<()> {
         let Some(directory) = self.snapshots()? else { return Ok(()) };
         for file in self.snapshot_files(&directory)? {
@@ -93,13 +94,14 @@ impl<D: Disk> Workspace<D> {
         Ok(())
     }
 
-    /// Returns the run ids of the snapshots, under which contents are kept.
+    /// Returns the run ids under which snapshots have contents in the keep directory.
     pub(crate) fn snapshot_runs(&self) -> Result<Vec<RunId>> {
         let Some(directory) = self.snapshots()? else { return Ok(Vec::new()) };
         Ok(self.snapshot_files(&directory)?.into_iter().map(|file| file.run).collect())
     }
 
-    /// Reads a snapshot: an intent whose entries have the state before. A torn one counts as missing.
+    /// Reads a snapshot as an intent whose entries record the state before the change. A torn snapshot file is treated
+    /// as missing.
     ///
     /// # Errors
     /// `NoSnapshot`, `Io`.
@@ -125,7 +127,7 @@ impl<D: Disk> Workspace<D> {
         }
     }
 
-    /// Opens the directory of snapshots, if it exists.
+    /// Opens the snapshot directory, or returns `None` if it does not exist.
     fn snapshots(&self) -> Result<Option<D::Handle>> {
         match self.disk.open_directory(&self.home.state, DIRECTORY) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
@@ -138,13 +140,14 @@ impl<D: Disk> Workspace<D> {
         Ok(names.iter().filter_map(|name| SnapshotFile::parse(name)).collect())
     }
 
-    /// Removes earlier snapshots of `id`, those that are too old, and the oldest where there are too many.
+    /// Removes earlier snapshots with the id `id`, expired snapshots, and the oldest ones if the limit would be
+    /// exceeded.
     pub(crate) fn remove_snapshots(&self, directory: &D::Handle, id: SnapshotId) -> Result<()> {
         let oldest = self.disk.now().0.saturating_sub(AGE_MAX);
         let mut files: Vec<(Time, SnapshotFile)> = Vec::new();
         for file in self.snapshot_files(directory)? {
             let stat = self.disk.stat_at(directory, &file.name());
-            let stat = stat.doing(|| "look at a snapshot".to_owned())?;
+            let stat = stat.doing(|| "inspect a snapshot".to_owned())?;
             files.extend(stat.map(|stat| (stat.modified, file)));
         }
         files.sort_by_key(|(modified, _)| *modified);

@@ -1,5 +1,5 @@
-//! Transaction: steps are computed in order, each against the result of those before it; nothing of it is visible until
-//! it commits.
+//! Transactions. Steps are computed in order, each on top of the result of the previous ones, and nothing becomes
+//! visible until the transaction commits.
 
 pub(crate) mod acl;
 pub(crate) mod adopt;
@@ -55,19 +55,20 @@ use crate::transaction::take::{Taken, TakenFrom};
 use crate::tree::{Parents, Tree};
 use crate::workspace::{ExistingFiles, Limits, Workspace};
 
-/// Largest target of a symbolic link in bytes (`PATH_MAX` without its NUL, symlink(2)).
+/// Maximum length of a symbolic link target in bytes (`PATH_MAX` without the terminating NUL, symlink(2)).
 pub(crate) const LINK_BYTES_MAX: usize = 4095;
 
-/// Limit of the small files that a transaction reads into memory, in bytes. Further files are opened when they are
+/// Number of bytes of small files that a transaction caches in memory. Files beyond that are opened again when they are
 /// needed.
 const READ_BYTES_MAX: u64 = 64 << 20;
 
-/// Change that is being composed. It holds the workspace lock; dropping it without a commit leaves no trace.
+/// Set of changes that is being composed. A transaction holds the workspace lock, and dropping it without a commit
+/// leaves no trace.
 pub struct Transaction<'w, D: Disk> {
     pub(crate) workspace: &'w mut Workspace<D>,
-    /// Held while the transaction exists.
+    /// Workspace lock, held until the transaction is dropped.
     _lock: Lock<D>,
-    /// True if staged files must be removed at the end.
+    /// Set if staged files must be removed when the transaction ends.
     pub(crate) sweep: bool,
     pub(crate) run: RunId,
     pub(crate) kind: RunKind,
@@ -75,48 +76,47 @@ pub struct Transaction<'w, D: Disk> {
     pub(crate) limits: Limits,
     pub(crate) nodes: Nodes<D::Handle>,
     pub(crate) broken_links: Vec<RelPath>,
-    /// True if second names that actum made were removed.
+    /// Set once the extra hard links created by actum were removed.
     pub(crate) is_swept: bool,
     moved_hunks: Vec<(RelPath, MovedHunk)>,
-    /// Work of the edits so far.
+    /// Editing work done so far, which is limited.
     edit_work: EditWork,
     pub(crate) kept_edits: Vec<RelPath>,
     pub(crate) as_before: Vec<RelPath>,
-    /// Contents that an undo uses where the workspace has lost them.
+    /// Contents, by digest, that an undo falls back to if the workspace has lost its own copies.
     pub(crate) images: BTreeMap<Digest, Vec<u8>>,
-    /// Umask that gives new files their mode.
+    /// Umask applied to the mode of new files.
     pub(crate) umask: u32,
-    /// Changes that the steps so far would make, if computed since the last step.
+    /// Cached changes that the steps would make. Reset by every step.
     outcome: Option<Outcome>,
     /// Undo log of the open savepoints.
     undo_log: UndoLog<D::Handle>,
-    /// True if it undoes a change, and not an undo.
+    /// Set if the transaction undoes a change, as opposed to undoing an undo.
     pub(crate) takes_back: bool,
     staged: u32,
-    /// Deltas of changed files that were written outside of `.actum`.
+    /// Deltas of changed files that the caller had written to a directory outside of `.actum`.
     pub(crate) deltas: BTreeMap<RelPath, StoredDelta<D::Handle>>,
-    /// Directories in which files were read; publishing opens its own.
+    /// Open directories of the files that were read. Publishing opens its own.
     pub(crate) parents: Parents<D::Handle>,
-    /// Directories that are no homes of ledgers and keys.
+    /// Directories already checked and found not to be a home of ledgers and keys.
     pub(crate) looked_at: BTreeSet<RelPath>,
-    /// Names that directories would hold now, for those that were listed.
+    /// Names that each listed directory would contain after the steps so far.
     names: HashMap<RelPath, BTreeSet<Vec<u8>>>,
-    /// Adopted change, if another program published its files.
+    /// Adopted change, set if another program has already published the files.
     pub(crate) adoption: Option<Adoption>,
-    /// Files that it takes from captures; the commit removes them there.
+    /// Files taken from captures, by the id of the capture. The commit removes them from the captures.
     captures: BTreeMap<RunId, TakenFrom<D::Handle>>,
-    /// The root of the workspace, once files are opened by their paths.
+    /// Open workspace root, set once a file has to be opened by its path.
     root: Option<Arc<OpenedDirectory<D::Handle>>>,
-    /// Number of bytes of small files of the workspace that it may still hold in memory.
+    /// Remaining number of bytes of small workspace files that may be cached in memory.
     read_bytes_left: u64,
-    /// Queued plan that it carries out.
+    /// Queued plan that the transaction carries out.
     plan: Option<RunId>,
-    /// Number of bytes of captured contents that it may still hold in memory.
+    /// Remaining number of bytes of captured contents that may be held in memory.
     captured_bytes_left: u64,
-    /// Snapshot that it restores, and that the commit removes.
+    /// Snapshot that the transaction restores. The commit removes it.
     pub(crate) restored_snapshot: Option<SnapshotId>,
-    /// Inherited attributes of each directory that gets new entries: its group, if it passes that on, and the default
-    /// ACL.
+    /// Attributes that new entries inherit, by directory: the group of a set-group-ID directory, and the default ACL.
     pub(crate) inherited: RefCell<HashMap<Option<RelPath>, Arc<Inherited>>>,
 }
 
@@ -128,7 +128,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
         label: String,
         limits: Limits,
     ) -> Result<Self> {
-        let random = workspace.disk.random().doing(|| "name a run".to_owned())?;
+        let random = workspace.disk.random().doing(|| "generate a run id".to_owned())?;
         Ok(Self {
             umask: workspace.umask,
             workspace,
@@ -165,17 +165,17 @@ impl<'w, D: Disk> Transaction<'w, D> {
         })
     }
 
-    /// Returns the id that this run will have.
+    /// Returns the id of the run that this transaction becomes when it commits.
     pub fn run(&self) -> RunId {
         self.run
     }
 
-    /// Returns what was recovered since the workspace was opened, if anything was.
+    /// Returns the recovery performed since the workspace was opened, if there was one.
     pub fn recovery(&self) -> Option<&Recovery> {
         self.workspace.recovery()
     }
 
-    /// Returns its line for the log.
+    /// Returns the one-line label that describes the run in the log.
     pub fn label(&self) -> &str {
         &self.label
     }
@@ -183,7 +183,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
     /// Carries out one step.
     ///
     /// # Errors
-    /// Any [`ErrorKind`] about the step; the transaction is then no longer usable.
+    /// Any [`ErrorKind`] that concerns the step. The transaction cannot be used after an error.
     pub fn operate(&mut self, operation: &Operation) -> Result<()> {
         match operation {
             Operation::Patch { path, hunks, expected } => self.patch(path, hunks, *expected),
@@ -207,7 +207,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
         }
     }
 
-    /// Returns the bytes of a file as the steps so far leave it, all of them in memory.
+    /// Reads a whole file into memory, with the steps so far applied.
     ///
     /// # Errors
     /// `Missing`, `NotAFile`, `Io`.
@@ -221,10 +221,10 @@ impl<'w, D: Disk> Transaction<'w, D> {
         Ok(content)
     }
 
-    /// Returns the target of a symbolic link as the steps so far leave it.
+    /// Returns the target of a symbolic link, with the steps so far applied.
     ///
     /// # Errors
-    /// `Missing`, `NotAFile` for a directory, `Exists` for a file, `Io`.
+    /// `Missing`; `NotAFile` if the path is a directory; `Exists` if it is a regular file; `Io`.
     pub fn link_target(&mut self, path: &RelPath) -> Result<Arc<Vec<u8>>> {
         let link = self.file_or_link(path)?;
         if !link.attributes.mode.is_link() {
@@ -233,7 +233,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
         self.whole(path, &link)
     }
 
-    /// Returns the facts of a file as the steps so far leave it.
+    /// Returns the digest, size and mode of a file, with the steps so far applied.
     ///
     /// # Errors
     /// Same errors as [`read`](Self::read).
@@ -242,11 +242,11 @@ impl<'w, D: Disk> Transaction<'w, D> {
         Ok(FileState { sha256: digest, size, mode: attributes.mode })
     }
 
-    /// Returns the [`file_state`](Self::file_state), but stops reading a large file once `is_stopped` returns true. It
-    /// is called before each 256 KiB.
+    /// Returns the [`file_state`](Self::file_state), but stops reading a large file as soon as `is_stopped` returns
+    /// true. The callback is invoked before each 256 KiB.
     ///
     /// # Errors
-    /// Same errors as [`file_state`](Self::file_state); `Io` of the kind `Interrupted` where it was stopped.
+    /// Same errors as [`file_state`](Self::file_state); `Io` with the kind `Interrupted` if reading was stopped.
     pub fn file_state_unless(
         &mut self,
         path: &RelPath,
@@ -256,7 +256,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
         self.file_state(path)
     }
 
-    /// Replaces the whole content of a file.
+    /// Replaces the entire content of an existing file.
     pub fn write(
         &mut self,
         path: &RelPath,
@@ -270,7 +270,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
         self.set(path, post)
     }
 
-    /// Makes a file at an unused path, and its missing parent directories.
+    /// Creates a file at an unused path, together with any missing parent directories.
     pub fn create(
         &mut self,
         path: &RelPath,
@@ -289,12 +289,12 @@ impl<'w, D: Disk> Transaction<'w, D> {
         self.set(path, post)
     }
 
-    /// Makes a symbolic link at an unused path, and its missing parent directories; or retargets a link whose target
-    /// has the digest `expected`. The link is never followed.
+    /// Creates a symbolic link at an unused path, together with any missing parent directories. If `expected` is given,
+    /// an existing link whose target has that digest is retargeted instead. The link is never followed.
     ///
     /// # Errors
-    /// `LinkTarget` for a target that no link can have; `Exists` if a file is there; `Expected`, `Missing`, `Scope`,
-    /// `Blocked`, `Io`.
+    /// `LinkTarget` if the target is not valid for a symbolic link; `Exists` if the path is in use by something else;
+    /// `Expected`, `Missing`, `Scope`, `Blocked`, `Io`.
     pub fn link(&mut self, path: &RelPath, target: &[u8], expected: Option<Digest>) -> Result<()> {
         self.in_scope(path)?;
         if target.is_empty() || target.contains(&0) || target.len() > LINK_BYTES_MAX {
@@ -322,7 +322,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
         self.set(path, post)
     }
 
-    /// Removes a file or a symbolic link.
+    /// Deletes a file or a symbolic link.
     pub fn delete(
         &mut self,
         path: &RelPath,
@@ -336,7 +336,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
         self.prune(path, parents)
     }
 
-    /// Moves a file or a symbolic link to an unused path; its inode moves, and with it all attributes.
+    /// Moves a file or a symbolic link to an unused path. The inode itself moves, so it keeps all of its attributes.
     ///
     /// # Errors
     /// `Missing`, `Exists`, `NotAFile`, `UnderAFile`, `Scope`, `Blocked`, `Io`.
@@ -347,7 +347,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
         let mut file = self.file_or_link(from).map_err(missing)?;
         let nested = from != to && (to.starts_with(from) || from.starts_with(to));
         if nested {
-            // The file is first moved out of its place, which is a parent of the new one, or below it.
+            // One path is a parent of the other, so the file must first be removed from its old path.
             self.set(from, Post::Absent)?;
             self.prune(from, parents)?;
         }
@@ -356,7 +356,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
             Content::Untouched => Content::Moved(from.clone()),
             Content::Moved(origin) if origin == *to => Content::Untouched,
             Content::Moved(origin) => Content::Moved(origin),
-            // The splices lead from the content at the old path.
+            // The splices are relative to the content at the old path, so they no longer apply.
             Content::New(new) => Content::New(New { splices: None, ..new }),
         };
         if !nested {
@@ -366,8 +366,8 @@ impl<'w, D: Disk> Transaction<'w, D> {
         if nested { Ok(()) } else { self.prune(from, parents) }
     }
 
-    /// Copies a file with its mode and attributes, or a symbolic link with its target, to an unused path. The copy
-    /// belongs to the current user, as any new file does.
+    /// Copies a file with its mode and extended attributes, or a symbolic link with its target, to an unused path. The
+    /// copy belongs to the current user, like any other new file.
     pub fn copy(&mut self, from: &RelPath, to: &RelPath) -> Result<()> {
         self.in_scope(to)?;
         let file = self.file_or_link(from).map_err(|error| error.needed_for(NeededFor::Copy))?;
@@ -389,7 +389,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
         self.set(to, Post::File(PostFile::written(written, attributes, None)))
     }
 
-    /// Changes the permission bits of a file or directory, in place.
+    /// Changes the permission bits of a file or directory without replacing it.
     pub fn chmod(&mut self, path: &RelPath, mode: ModeChange) -> Result<()> {
         self.in_scope(path)?;
         if let Post::Directory(attributes) = &self.node(path)?.post {
@@ -401,13 +401,13 @@ impl<'w, D: Disk> Transaction<'w, D> {
         self.set(path, Post::File(file))
     }
 
-    /// Returns true if a file is at `path` and may be replaced.
+    /// Returns true if `path` has a file that the limits allow to be replaced.
     fn replaces(&mut self, path: &RelPath) -> Result<bool> {
         let may = self.limits.existing_files == ExistingFiles::Replace;
         Ok(may && matches!(self.node(path)?.post, Post::File(_)))
     }
 
-    /// Ensures that the file at `from` can be put at `to`, and makes the missing parent directories.
+    /// Ensures that the file at `from` can be moved or copied to `to`, and creates any missing parent directories.
     fn make_room(&mut self, from: &RelPath, to: &RelPath) -> Result<()> {
         if from != to && self.replaces(to)? {
             return self.delete(to, None, EmptyParents::Keep);
@@ -416,33 +416,33 @@ impl<'w, D: Disk> Transaction<'w, D> {
         self.make_parents(to)
     }
 
-    /// Returns the paths whose file had more names than one, and which the commit will separate from the others.
+    /// Returns the paths of files with several hard links. The commit separates these paths from the other links.
     pub fn broken_links(&self) -> &[RelPath] {
         &self.broken_links
     }
 
-    /// Returns true if it restores the state before a change, and nothing else. Then it is the undo of a change, not of
-    /// an undo, and no file keeps later edits.
+    /// Returns true if the transaction does nothing except restore the state before a change. This is the case for the
+    /// undo of a change in which no file keeps later edits, but not for the undo of an undo.
     pub fn restores(&self) -> bool {
         self.takes_back && self.kept_edits.is_empty()
     }
 
-    /// Returns the paths that are already as before the run that is undone, and are unchanged.
+    /// Returns the paths that an undo leaves alone because they are already in the state from before the undone run.
     pub fn as_before(&self) -> &[RelPath] {
         &self.as_before
     }
 
-    /// Returns the files that were edited since the run that is undone, and keep those edits.
+    /// Returns the files that were edited after the undone run and keep those edits.
     pub fn kept_edits(&self) -> &[RelPath] {
         &self.kept_edits
     }
 
-    /// Returns the hunks that apply at another place than the stated one, if the limits allow that.
+    /// Returns the hunks that apply at a different line than stated, which the limits can allow.
     pub fn moved_hunks(&self) -> &[(RelPath, MovedHunk)] {
         &self.moved_hunks
     }
 
-    /// Aborts the change and removes the staged files.
+    /// Discards the changes and removes the staged files.
     pub fn abort(self) {}
 
     pub(crate) fn set(&mut self, path: &RelPath, post: Post<D::Handle>) -> Result<()> {
@@ -454,14 +454,14 @@ impl<'w, D: Disk> Transaction<'w, D> {
         Ok(())
     }
 
-    /// Returns a name in the stage directory for content too large for memory.
+    /// Returns a new name in the stage directory, used for content that is too large for memory.
     pub(crate) fn stage_name(&mut self) -> Vec<u8> {
         self.staged += 1;
         self.sweep = true;
         format!("{}.s{}", self.run, self.staged).into_bytes()
     }
 
-    /// Stages new content, in place of that of the file that was at `origin`.
+    /// Stages new content that replaces the content of the file originally at `origin`.
     fn stage(
         &mut self,
         path: &RelPath,
@@ -477,7 +477,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
         Ok(Post::File(PostFile::written(written, attributes, origin)))
     }
 
-    /// Makes the missing parent directories of `path`.
+    /// Creates the missing parent directories of `path`.
     pub(crate) fn make_parents(&mut self, path: &RelPath) -> Result<()> {
         let Some(parent) = path.parent() else { return Ok(()) };
         match &self.node(&parent)?.post {
@@ -487,14 +487,14 @@ impl<'w, D: Disk> Transaction<'w, D> {
         }
         self.make_parents(&parent)?;
         let attributes = match &self.node(&parent)?.pre {
-            // Only an earlier step removed it.
+            // The directory exists on disk and was only removed by an earlier step.
             Pre::Directory(attributes) => attributes.clone(),
             Pre::Absent | Pre::File(_) => self.fresh_directory_attributes(&parent, None)?,
         };
         self.set(&parent, Post::Directory(attributes))
     }
 
-    /// Removes the directories above `path` that are empty now.
+    /// Removes the parent directories of `path` that have become empty.
     fn prune(&mut self, path: &RelPath, parents: EmptyParents) -> Result<()> {
         let mut above = path.parent().filter(|_| parents == EmptyParents::Remove);
         while let Some(directory) = above {
@@ -507,7 +507,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
         Ok(())
     }
 
-    /// Returns true if `directory` would be an empty directory now.
+    /// Returns true if `directory` would be an empty directory after the steps so far.
     pub(crate) fn is_empty_directory(&mut self, directory: &RelPath) -> Result<bool> {
         let node = self.node(directory)?;
         if !matches!(node.post, Post::Directory(_)) {
@@ -524,7 +524,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
         }
         for (path, node) in self.nodes.range(directory.clone()..) {
             if !path.starts_with(directory) {
-                // Names that sort between `d` and `d/` are not below `d`.
+                // Skip names such as `d.txt` that sort between `d` and `d/` but are not inside `d`.
                 if path.as_bytes().starts_with(directory.as_bytes()) {
                     continue;
                 }
@@ -552,9 +552,9 @@ fn note_name<H>(names: &mut BTreeSet<Vec<u8>>, path: &RelPath, post: &Post<H>) {
 }
 
 impl<D: Disk> Drop for Transaction<'_, D> {
-    /// Removes staged files that were not committed. What cannot be removed now is swept later.
+    /// Removes staged files that were not committed. Any that cannot be removed now are swept later.
     fn drop(&mut self) {
-        // Their handles may be all that the process can have.
+        // Release the open files first, because the process may have reached its limit of file descriptors.
         self.nodes.clear();
         self.parents.borrow_mut().clear();
         if self.sweep {

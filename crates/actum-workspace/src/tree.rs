@@ -1,4 +1,4 @@
-//! Resolution of paths beneath the root, with exact errors (FO-7).
+//! Resolution of paths beneath the workspace root, with precise errors (FO-7).
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -12,38 +12,41 @@ use crate::attributes::Attributes;
 use crate::disk::{Disk, Kind, Stat, Time, is_loop, nothing_there};
 use crate::error::{Error, ErrorKind, NotAFile, Result, ResultExt};
 
-/// Number of directories that are held open at once: paths come in order, so few are in use.
+/// Maximum number of directories that are kept open. Paths arrive in order, so only a few directories are in use at a
+/// time.
 const PARENTS_MAX: usize = 16;
-/// Number of directories that are held open if they matter later, and the process can hold four times as many.
+/// Maximum number of directories that are kept open by a tree that records their identities. At most a quarter of the
+/// process limit is used.
 const REMEMBERED_MAX: usize = 256;
-/// Number of directories that any process can hold, without asking for the limit.
+/// Number of directories that may be kept open before the process limit is queried.
 const UNASKED_MAX: usize = 4;
-/// Number of bytes of a file that are read at a time.
+/// Number of bytes that are read from a file at a time.
 const PIECE: usize = 128 << 10;
-/// Number of bytes of a file that are read first: most files are small, and clearing memory takes time.
+/// Number of bytes in the first read of a file. It is smaller because most files are small and clearing a large buffer
+/// takes time.
 const FIRST_PIECE: usize = 16 << 10;
-/// Distance of a stamp from the present, in nanoseconds, below which the file could change once more without its stamp
-/// moving (clocks of files tick every 10 ms at worst).
+/// Age of a timestamp, in nanoseconds, below which the file could change again without getting a new timestamp. File
+/// clocks tick every 10 ms in the worst case.
 const STAMP_STEP: i64 = 20_000_000;
 
-/// Tree beneath the root, with the directories opened so far.
+/// Directory tree beneath the workspace root, with a cache of open directories.
 pub(crate) struct Tree<'a, D: Disk> {
     pub(crate) disk: &'a D,
     root: &'a D::Handle,
     parents: Parents<D::Handle>,
-    /// Identity of each directory when it was first opened, if that matters later.
+    /// Identity of each directory when it was first opened, if the tree records identities.
     identities: Option<RefCell<HashMap<RelPath, Identity>>>,
-    /// Number of directories that are held, as far as the limit was asked for.
+    /// Current maximum number of open directories. It may be raised once the process limit was queried.
     parents_max: Cell<usize>,
 }
 
 /// Device and inode number of a directory.
 pub(crate) type Identity = (u64, u64);
 
-/// Directories that were opened.
+/// Cache of open directories, by path.
 pub(crate) type Parents<H> = Arc<RefCell<HashMap<RelPath, Arc<H>>>>;
 
-/// Directory in which names can be used.
+/// Open handle of a parent directory, which is either the workspace root or a directory below it.
 pub(crate) enum Parent<'a, H> {
     Root(&'a H),
     Below(Arc<H>),
@@ -60,11 +63,11 @@ impl<H> Deref for Parent<'_, H> {
     }
 }
 
-/// Object at a path.
+/// Object found at a path.
 pub(crate) enum Found<H> {
     Nothing,
     Directory,
-    /// A file, or a symbolic link itself, whose content is its target.
+    /// A regular file, or a symbolic link, which is not followed and whose content is its target.
     File(Stat, H),
     Other(NotAFile),
 }
@@ -74,19 +77,19 @@ impl<'a, D: Disk> Tree<'a, D> {
         Self::sharing(disk, root, &Parents::default())
     }
 
-    /// Creates a tree that can report afterwards which directories it opened.
+    /// Creates a tree that records the identity of each directory it opens.
     pub(crate) fn remembering(disk: &'a D, root: &'a D::Handle) -> Self {
         let (identities, parents_max) = (Some(RefCell::default()), Cell::new(UNASKED_MAX));
         Self { identities, parents_max, ..Self::new(disk, root) }
     }
 
-    /// Creates a tree that shares the directories that were opened before.
+    /// Creates a tree that shares its cache of open directories.
     pub(crate) fn sharing(disk: &'a D, root: &'a D::Handle, parents: &Parents<D::Handle>) -> Self {
         let parents_max = Cell::new(PARENTS_MAX);
         Self { disk, root, parents: Arc::clone(parents), identities: None, parents_max }
     }
 
-    /// Returns true if so many directories are held that no other may be.
+    /// Returns true if the cache is full. Queries the process limit when the first few directories are open.
     fn holds_enough(&self, held: usize) -> bool {
         if self.identities.is_some() && held == UNASKED_MAX {
             self.parents_max.set(REMEMBERED_MAX.min(self.disk.handles_max() / 4));
@@ -94,7 +97,7 @@ impl<'a, D: Disk> Tree<'a, D> {
         held >= self.parents_max.get()
     }
 
-    /// Returns the directory that holds `path`, as it was when it was first opened; `None` if it is missing.
+    /// Returns the parent directory of `path` as it was when it was first opened, or `None` if it does not exist.
     pub(crate) fn parent(&self, path: &RelPath) -> Result<Option<Parent<'a, D::Handle>>> {
         let Some(parent) = path.parent() else {
             return Ok(Some(Parent::Root(self.root)));
@@ -105,7 +108,7 @@ impl<'a, D: Disk> Tree<'a, D> {
         match self.disk.open_parent(self.root, &parent) {
             Ok(handle) => {
                 if let Some(identities) = &self.identities {
-                    let stat = self.disk.stat(&handle).doing(|| format!("look at `{parent}`"))?;
+                    let stat = self.disk.stat(&handle).doing(|| format!("inspect `{parent}`"))?;
                     let mut identities = identities.borrow_mut();
                     identities.entry(parent.clone()).or_insert((stat.device, stat.inode));
                 }
@@ -122,13 +125,13 @@ impl<'a, D: Disk> Tree<'a, D> {
         }
     }
 
-    /// Returns the identity of the directory that holds `path` when it was first opened; `None` if that is the root, or
-    /// was not opened.
+    /// Returns the recorded identity of the parent directory of `path`. Returns `None` if the parent is the root or was
+    /// not opened.
     pub(crate) fn identity(&self, path: &RelPath) -> Option<Identity> {
         self.identities.as_ref()?.borrow().get(&path.parent()?).copied()
     }
 
-    /// Returns the directory that holds `path`, which must exist.
+    /// Returns the parent directory of `path`, or an error if it does not exist.
     pub(crate) fn existing_parent(&self, path: &RelPath) -> Result<Parent<'a, D::Handle>> {
         self.parent(path)?.ok_or_else(|| {
             let source = nothing_there();
@@ -136,12 +139,12 @@ impl<'a, D: Disk> Tree<'a, D> {
         })
     }
 
-    /// Forgets the directories at and below `path`, which is being removed.
+    /// Drops cached handles of directories at and below `path`, which is about to be removed.
     pub(crate) fn forget(&self, path: &RelPath) {
         self.parents.borrow_mut().retain(|known, _| !known.starts_with(path));
     }
 
-    /// Names the component that blocks the way to `path`.
+    /// Converts an error into one that names the path component that could not be entered.
     fn explain(&self, path: &RelPath, error: io::Error) -> Error {
         let mut way = Vec::new();
         for component in path.components() {
@@ -181,27 +184,27 @@ impl<'a, D: Disk> Tree<'a, D> {
         ErrorKind::Io { action: format!("reach `{path}`"), source: error }.into()
     }
 
-    /// Finds the object at `path`; a symbolic link is not a file.
+    /// Finds the object at `path`. In contrast to [`find`](Self::find), a symbolic link is not treated as a file.
     pub(crate) fn find_file(&self, path: &RelPath) -> Result<Found<D::Handle>> {
         let found = self.find(path)?;
         let is_link = matches!(&found, Found::File(stat, _) if stat.kind == Kind::Symlink);
         Ok(if is_link { Found::Other(NotAFile::Symlink) } else { found })
     }
 
-    /// Finds the object at `path`, and opens a file or link for reading.
+    /// Finds the object at `path`. A regular file or symbolic link is opened for reading.
     pub(crate) fn find(&self, path: &RelPath) -> Result<Found<D::Handle>> {
         let Some(parent) = self.parent(path)? else {
             return Ok(Found::Nothing);
         };
         let seen = self.disk.stat_at(&parent, path.name());
-        match seen.doing(|| format!("look at `{path}`"))? {
+        match seen.doing(|| format!("inspect `{path}`"))? {
             None => Ok(Found::Nothing),
             Some(stat) => match stat.kind {
                 Kind::Directory => Ok(Found::Directory),
                 Kind::Special => Ok(Found::Other(NotAFile::Special)),
                 Kind::File | Kind::Symlink => match open_content(self.disk, &parent, path.name()) {
                     Ok(file) => {
-                        let stat = self.disk.stat(&file).doing(|| format!("look at `{path}`"))?;
+                        let stat = self.disk.stat(&file).doing(|| format!("inspect `{path}`"))?;
                         match stat.kind {
                             Kind::File | Kind::Symlink => Ok(Found::File(stat, file)),
                             Kind::Directory => Ok(Found::Directory),
@@ -220,7 +223,7 @@ impl<'a, D: Disk> Tree<'a, D> {
         }
     }
 
-    /// Returns owner, mode and extended attributes of an open file or directory.
+    /// Returns the owner, mode and extended attributes of an open file or directory.
     pub(crate) fn attributes(&self, handle: &D::Handle, stat: &Stat) -> io::Result<Attributes> {
         Ok(Attributes {
             mode: stat.mode,
@@ -230,16 +233,16 @@ impl<'a, D: Disk> Tree<'a, D> {
         })
     }
 
-    /// Returns owner, mode and extended attributes of the directory `path`.
+    /// Returns the owner, mode and extended attributes of the directory at `path`.
     pub(crate) fn directory_attributes(&self, path: &RelPath) -> Result<Attributes> {
-        let doing = || format!("look at the directory `{path}`");
+        let doing = || format!("inspect the directory `{path}`");
         let parent = self.existing_parent(path)?;
         let directory = self.disk.open_directory(&parent, path.name()).doing(doing)?;
         let stat = self.disk.stat(&directory).doing(doing)?;
         self.attributes(&directory, &stat).doing(doing)
     }
 
-    /// Returns the names in the directory `path`.
+    /// Lists the names in the directory at `path`.
     pub(crate) fn names(&self, path: &RelPath) -> Result<Vec<Vec<u8>>> {
         let doing = || format!("list the directory `{path}`");
         let parent = self.existing_parent(path)?;
@@ -248,7 +251,7 @@ impl<'a, D: Disk> Tree<'a, D> {
     }
 }
 
-/// Opens a file for reading, or a symbolic link itself.
+/// Opens a file for reading. A symbolic link is opened itself instead of being followed.
 pub(crate) fn open_content<D: Disk>(
     disk: &D,
     directory: &D::Handle,
@@ -260,7 +263,7 @@ pub(crate) fn open_content<D: Disk>(
     }
 }
 
-/// Passes the bytes of a file to the callback piece by piece, and returns their number.
+/// Passes the content of a file to a callback piece by piece, and returns the total number of bytes.
 pub(crate) fn read_pieces<D: Disk, E: From<io::Error>>(
     disk: &D,
     file: &D::Handle,
@@ -269,7 +272,8 @@ pub(crate) fn read_pieces<D: Disk, E: From<io::Error>>(
     read_pieces_to(disk, file, u64::MAX, each)
 }
 
-/// Passes the bytes of a file to the callback piece by piece, until it ends or a piece ends at `end`.
+/// Passes the content of a file to a callback piece by piece. Stops at the end of the file, or when a piece ends
+/// exactly at the offset `end`.
 fn read_pieces_to<D: Disk, E: From<io::Error>>(
     disk: &D,
     file: &D::Handle,
@@ -292,12 +296,13 @@ fn read_pieces_to<D: Disk, E: From<io::Error>>(
     Ok(offset)
 }
 
-/// Computes the digest of a file, read piece by piece.
+/// Computes the digest of a file, reading it piece by piece.
 pub(crate) fn digest_of<D: Disk>(disk: &D, file: &D::Handle) -> io::Result<Digest> {
     digest_to(disk, file, u64::MAX)
 }
 
-/// Computes the digest of a file that was found to have this size, so that no further call searches for its end.
+/// Computes the digest of a file whose size is known from `found`. This avoids the extra read that detects the end of
+/// the file.
 pub(crate) fn digest_of_found<D: Disk>(
     disk: &D,
     file: &D::Handle,
@@ -315,7 +320,8 @@ fn digest_to<D: Disk>(disk: &D, file: &D::Handle, end: u64) -> io::Result<Digest
     Ok(hasher.finish())
 }
 
-/// Reads the bytes of a file of `size` bytes; fewer or more if it is being changed.
+/// Reads a whole file that is expected to have `size` bytes. The result is shorter or up to one byte longer if the file
+/// changes.
 pub(crate) fn read_whole<D: Disk>(disk: &D, file: &D::Handle, size: u64) -> io::Result<Vec<u8>> {
     let size = usize::try_from(size).unwrap_or(usize::MAX);
     let mut bytes = vec![0; size.saturating_add(1)];
@@ -324,7 +330,7 @@ pub(crate) fn read_whole<D: Disk>(disk: &D, file: &D::Handle, size: u64) -> io::
     Ok(bytes)
 }
 
-/// Returns true if a file with this stamp could change at `now` without its stamp moving.
+/// Returns true if a file with this timestamp could still change at `now` without getting a new timestamp.
 pub(crate) fn stamp_is_fresh(stamp: Time, now: Time) -> bool {
     now.0.saturating_sub(stamp.0) < STAMP_STEP
 }

@@ -1,4 +1,4 @@
-//! Undo: the inverse of a past run, as a run of its own.
+//! Undo and redo of past runs. Each is a new run that applies the inverse of the original one.
 
 mod difference;
 
@@ -21,14 +21,16 @@ use crate::transaction::node::{Content, Counted, New, Post, PostFile, Pre};
 use crate::tree::{read_pieces, read_whole};
 use crate::workspace::{LaterEdits, RunOptions, Workspace};
 
-/// Limit of the search in files for what a run put there, in bytes times pieces.
+/// Limit of the work spent on finding the changes of a run in files that were edited since, in file bytes times
+/// splices.
 const SEARCHED_MAX: u64 = 1 << 30;
-/// Free space that an undo leaves when it copies kept files, in bytes; otherwise it takes the files themselves.
+/// Free disk space in bytes that must remain after an undo copies a kept file. If there is less, the undo uses the kept
+/// file itself.
 const FREE_BYTES_MIN: u64 = 64 << 20;
 
 impl<D: Disk> Workspace<D> {
-    /// Begins the undo of a run: a transaction that holds its inverse, to be examined and committed. Later runs on
-    /// other files do not matter.
+    /// Begins the undo of a run: returns a transaction with its inverse, ready to be examined and committed. Later runs
+    /// that changed other files do not prevent an undo.
     ///
     /// # Errors
     /// Same errors as [`Transaction::undo`].
@@ -36,8 +38,8 @@ impl<D: Disk> Workspace<D> {
         self.begin(options)?.undo(run)
     }
 
-    /// Begins the undo of the newest change that is in effect, which is chosen under the lock: a newer one may appear
-    /// while this waits for another process. Returns the run that is undone.
+    /// Begins the undo of the newest change that is in effect, and returns the run to be undone. The change is chosen
+    /// under the workspace lock, because a newer one may appear while waiting for another process.
     ///
     /// # Errors
     /// Same errors as [`Transaction::undo_newest`].
@@ -48,8 +50,8 @@ impl<D: Disk> Workspace<D> {
         self.begin(options)?.undo_newest()
     }
 
-    /// Begins the redo of a run that was undone, or of the run that an undo reverted: a transaction that undoes the
-    /// undo. Returns the undo.
+    /// Begins a redo: returns a transaction that undoes an undo, and the id of that undo. `run` is either the run that
+    /// was undone or the undo itself.
     ///
     /// # Errors
     /// Same errors as [`Transaction::redo`].
@@ -61,7 +63,8 @@ impl<D: Disk> Workspace<D> {
         self.begin(options)?.redo(run)
     }
 
-    /// Begins the undo of the newest undo that is in effect, chosen under the lock. Returns the undo that is undone.
+    /// Begins the redo of the newest undo that is in effect, chosen under the workspace lock. Returns the undo that
+    /// will be reverted.
     ///
     /// # Errors
     /// Same errors as [`Transaction::redo_newest`].
@@ -73,10 +76,10 @@ impl<D: Disk> Workspace<D> {
     }
 }
 
-/// Conversion of a transaction without steps into an undo or redo. One without a label is labelled `undo RUN` or `redo
-/// RUN`.
+/// Methods that turn a transaction without steps into an undo or redo. A transaction without a label gets the label
+/// `undo RUN` or `redo RUN`.
 impl<D: Disk> Transaction<'_, D> {
-    /// Returns true if this workspace made the run and has not forgotten it.
+    /// Returns true if this workspace made the run and still has it in its history.
     ///
     /// # Errors
     /// `Io`.
@@ -85,7 +88,8 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(self.workspace.runs_since(run)?.refs().iter().any(known))
     }
 
-    /// Returns the run that undid `run` and is in effect; none for a run that the workspace does not know.
+    /// Returns the undo of `run` that is in effect. Returns `None` if the run is not undone, or if the workspace does
+    /// not know it.
     ///
     /// # Errors
     /// Errors of reading the history.
@@ -93,7 +97,7 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(self.workspace.runs_since(run)?.undone_by(run))
     }
 
-    /// Sets contents that an undo uses if the workspace has lost them. Each is under its own digest.
+    /// Provides contents, by digest, that an undo falls back to if the workspace has lost its own copies.
     #[must_use]
     pub fn with_images(mut self, images: BTreeMap<Digest, Vec<u8>>) -> Self {
         self.images = images;
@@ -103,8 +107,8 @@ impl<D: Disk> Transaction<'_, D> {
     /// Turns the transaction into the undo of a run.
     ///
     /// # Errors
-    /// `UnknownRun`, `AlreadyUndone`, `NothingToUndo`; `ChangedSince` naming every path that differs from what the run
-    /// left.
+    /// `UnknownRun`, `AlreadyUndone`, `NothingToUndo`; `ChangedSince` with all paths that differ from the state that
+    /// the run left.
     pub fn undo(mut self, run: RunId) -> Result<Self> {
         self.kind = RunKind::Undo(run);
         if self.label.is_empty() {
@@ -113,10 +117,10 @@ impl<D: Disk> Transaction<'_, D> {
         self.inverse(run)
     }
 
-    /// Turns the transaction into the undo of the newest change that is in effect. Returns the run that is undone.
+    /// Turns the transaction into the undo of the newest change that is in effect, and returns the run to be undone.
     ///
     /// # Errors
-    /// `NoRunToUndo`, and the errors of [`Transaction::undo`].
+    /// `NoRunToUndo`, and any error of [`Transaction::undo`].
     pub fn undo_newest(self) -> Result<(RunId, Self)> {
         let run = self.newest_in_effect()?;
         Ok((run, self.undo(run)?))
@@ -134,7 +138,7 @@ impl<D: Disk> Transaction<'_, D> {
         Err(ErrorKind::NoRunToUndo { runs }.into())
     }
 
-    /// Returns the changes that are in effect, newest first; at most `max`.
+    /// Returns up to `max` changes that are in effect, newest first.
     ///
     /// # Errors
     /// `Io`.
@@ -142,11 +146,11 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(self.workspace.runs()?.in_effect().take(max).collect())
     }
 
-    /// Turns the transaction into the redo of a run that was undone, or of the run that an undo reverted. Returns the
-    /// undo that is undone.
+    /// Turns the transaction into a redo, and returns the undo to be reverted. `run` is either the run that was undone
+    /// or the undo itself.
     ///
     /// # Errors
-    /// `InEffect`, and the errors of [`Transaction::undo`], worded for a redo.
+    /// `InEffect`, and any error of [`Transaction::undo`], reworded for a redo.
     pub fn redo(self, run: RunId) -> Result<(RunId, Self)> {
         let runs = self.workspace.runs_since(run)?;
         let (intent, _) = runs.read(run)?;
@@ -159,10 +163,10 @@ impl<D: Disk> Transaction<'_, D> {
         self.redo_of(undo, undone)
     }
 
-    /// Turns the transaction into the undo of the newest undo that is in effect.
+    /// Turns the transaction into the redo of the newest undo that is in effect, and returns that undo.
     ///
     /// # Errors
-    /// `NoRunToRedo`, and the errors of [`Transaction::redo`].
+    /// `NoRunToRedo`, and any error of [`Transaction::redo`].
     pub fn redo_newest(self) -> Result<(RunId, Self)> {
         let undo = self.newest_undo_in_effect()?;
         self.redo(undo)
@@ -178,7 +182,7 @@ impl<D: Disk> Transaction<'_, D> {
         newest.ok_or_else(|| ErrorKind::NoRunToRedo { runs: runs.refs().len() }.into())
     }
 
-    /// Returns the undos that are in effect, newest first; at most `max`.
+    /// Returns up to `max` undos that are in effect, newest first.
     ///
     /// # Errors
     /// `Io`.
@@ -226,7 +230,7 @@ impl<D: Disk> Transaction<'_, D> {
                 self.as_before.push(entry.path.clone());
                 continue;
             }
-            // A file that was moved to a path that is as before did not remain there.
+            // If the target of the move is already in its old state, the moved file is no longer there.
             let moved_to = moved_to.get(&index).filter(|(to, _)| !since.as_before.contains(to));
             let post = match &entry.pre {
                 Image::Absent if entry.post.is_directory() => continue,
@@ -238,7 +242,7 @@ impl<D: Disk> Transaction<'_, D> {
                     if matches!(entry.post, Image::Absent) {
                         self.make_parents(&entry.path)?;
                     }
-                    // The process that made it again since set its attributes.
+                    // If another process created the directory again, keep the attributes that it chose.
                     match &self.node(&entry.path)?.pre {
                         Pre::Directory(there) => Post::Directory(there.clone()),
                         Pre::Absent | Pre::File(_) => Post::Directory(attributes.clone()),
@@ -263,7 +267,7 @@ impl<D: Disk> Transaction<'_, D> {
             };
             self.set(&entry.path, post)?;
         }
-        // Directories that the run made are removed if nothing else is in them, deepest first.
+        // Remove directories that the run created, children first, unless they contain anything else.
         for entry in intent.entries.iter().rev() {
             let made = matches!(entry.pre, Image::Absent) && entry.post.is_directory();
             if made && self.is_empty_directory(&entry.path)? {
@@ -273,8 +277,9 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(())
     }
 
-    /// Refuses an undo if any path differs from what the run left. A path that already is as before the run is no
-    /// obstacle; nor is a file that was edited elsewhere, if it may keep that edit.
+    /// Returns an error if any path differs from the state that the run left. A path that is already in its state from
+    /// before the run is accepted. If the limits allow it, so is a file that was edited in places that the run did not
+    /// change.
     fn check_as_left(&mut self, intent: &Intent) -> Result<Since> {
         let run = intent.run;
         let (mut since, mut conflicts) = (Since::default(), Vec::new());
@@ -283,7 +288,7 @@ impl<D: Disk> Transaction<'_, D> {
             self.in_scope(&entry.path)?;
             let Some(mut difference) = self.difference(intent, entry)? else { continue };
             as_left = false;
-            // Between a directory and the file that took its place there is nothing.
+            // The directory may be missing, because the run replaced it by a file that is now gone.
             let is_between = difference == Difference::Gone && entry.pre.is_directory();
             if is_between {
                 continue;
@@ -325,8 +330,8 @@ impl<D: Disk> Transaction<'_, D> {
         Err(ErrorKind::ChangedSince { attempt: Attempt::Undo(run), run, conflicts }.into())
     }
 
-    /// Returns the splices that remove what the run put into a file that was edited since. All of it must be in the
-    /// file as the run left it, each piece at exactly one place; otherwise returns the difference.
+    /// Returns the splices that remove the run's changes from a file that was edited since. Every change of the run
+    /// must still be in the file, each at exactly one place. Otherwise the inner error is the difference to report.
     fn still_there(
         &mut self,
         entry: &Entry,
@@ -352,7 +357,7 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(found.filter(in_order).ok_or(Difference::Around))
     }
 
-    /// Removes what the run put into a file, and keeps the rest unchanged.
+    /// Removes the run's changes from a file and keeps all later edits.
     fn take_out(&mut self, entry: &Entry, back: Vec<Splice>) -> Result<()> {
         let path = &entry.path;
         let mut file = self.expected_file(path, None)?;
@@ -364,8 +369,8 @@ impl<D: Disk> Transaction<'_, D> {
         self.splice(path, file, &content, back)
     }
 
-    /// Returns true if the file that the run moved to the path of `entry` is back at its old path, or its content was
-    /// given. Otherwise that content is lost with the move. True if the run moved nothing there.
+    /// Returns true if undoing `entry` cannot lose a file that the run moved to its path. This is so if the run moved
+    /// no file there, the file is back at its old path, or its content was provided by the caller.
     fn moved_back(&mut self, intent: &Intent, entry: &Entry) -> bool {
         let Some(moved) = entry.post.file() else { return true };
         let Body::Moved(from) = &moved.body else { return true };
@@ -374,12 +379,12 @@ impl<D: Disk> Transaction<'_, D> {
         is_given || from.is_some_and(|from| self.entry_is_as_before(from))
     }
 
-    /// Returns the content of this digest, if it was given.
+    /// Returns the content with this digest, if the caller provided it.
     fn image(&self, digest: &Digest) -> Option<&Vec<u8>> {
         self.images.get(digest).filter(|bytes| Digest::of(bytes) == *digest)
     }
 
-    /// Returns the bytes before the run, and the number of their lines. `told` is the entry that records the outcome of
+    /// Returns the content from before the run and its number of lines. `told` is the entry that records the outcome of
     /// the file.
     fn old_content(
         &mut self,
@@ -419,8 +424,8 @@ impl<D: Disk> Transaction<'_, D> {
         Ok((Content::New(new), lines))
     }
 
-    /// Returns the bytes before the run as a later run recorded them: an undo may have taken the kept image, and a redo
-    /// displaced it.
+    /// Returns the content from before the run as recorded by a later run. This is needed after an undo used the kept
+    /// image and a redo displaced it again.
     fn displaced_again(
         &self,
         run: RunId,
@@ -431,7 +436,7 @@ impl<D: Disk> Transaction<'_, D> {
         let runs = self.workspace.runs_since(run)?;
         let later = runs.refs().iter().rev().take_while(|known| known.run != run);
         for known in later.filter(|known| known.outcome == Outcome::Committed) {
-            // A damaged record provides nothing.
+            // Skip damaged records, which cannot provide any content.
             let Ok((intent, _)) = runs.read_found(known) else { continue };
             let same = |later: &Entry| {
                 later.path == entry.path && digest(&later.pre) == digest(&entry.pre)
@@ -446,9 +451,8 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(None)
     }
 
-    /// Returns bytes that this run may publish. A kept image remains in place and is copied while there is space: then
-    /// the history has it whatever happens to the file. On a disk that is nearly full the kept file itself is
-    /// published.
+    /// Returns content that this run may publish. A kept image is normally copied, so that the history still has it if
+    /// the published file is changed later. If the disk is nearly full, the kept file itself is published instead.
     fn own(
         &mut self,
         path: &RelPath,
@@ -468,7 +472,7 @@ impl<D: Disk> Transaction<'_, D> {
             return Ok(Bytes::File(file, source));
         }
         match self.copied(path, &file, size) {
-            // The free space does not show a quota.
+            // The copy can fail despite enough free space, because that does not reflect quotas.
             Err(error) if is_kept && error.is_disk_full() && self.is_free(&file)? => {
                 Ok(Bytes::File(file, source))
             }
@@ -476,13 +480,13 @@ impl<D: Disk> Transaction<'_, D> {
         }
     }
 
-    /// Returns true if undo may publish a kept file itself ([`Workspace::has_one_kept_name`]).
+    /// Returns true if an undo may publish a kept file itself (see [`Workspace::has_one_kept_name`]).
     fn is_free(&self, file: &D::Handle) -> Result<bool> {
-        let stat = self.workspace.disk.stat(file).doing(|| "look at a kept image".to_owned())?;
+        let stat = self.workspace.disk.stat(file).doing(|| "inspect a kept image".to_owned())?;
         self.workspace.has_one_kept_name(&stat)
     }
 
-    /// Copies a file, to memory or to a staged file.
+    /// Copies a file into memory if it is small, and into a staged file otherwise.
     pub(crate) fn copied(
         &mut self,
         path: &RelPath,
@@ -506,25 +510,24 @@ impl<D: Disk> Transaction<'_, D> {
     }
 }
 
-/// Changes of a run's paths since then that are no obstacle, by the index of their entry.
+/// Acceptable changes to the paths of a run since it was made, by entry index.
 #[derive(Default)]
 struct Since {
-    /// Splices to apply to files that were edited.
+    /// Splices that revert the run in files that were edited since.
     edited: BTreeMap<usize, Vec<Splice>>,
-    /// Paths that are as before the run already.
+    /// Entries whose path is already in its state from before the run.
     as_before: BTreeSet<usize>,
 }
 
-/// Maps the index of each entry with a file before the run to the entry that records the outcome of that file. This is
-/// its own entry, or the one to which the file was renamed.
+/// Maps the index of each entry that had a file before the run to the entry that records the outcome of that file. This
+/// is either the same entry or the one to which the file was renamed.
 fn told_changes(intent: &Intent) -> BTreeMap<usize, &Entry> {
     let renames = intent.renames();
     let told = intent.entries.iter().enumerate();
     told.filter_map(|(index, entry)| Some((renames.before(index)?, entry))).collect()
 }
 
-/// Maps the index of each entry whose inode the run moved to the index and the path of the entry that the inode went
-/// to.
+/// Maps the index of each entry whose inode the run moved to the index and path of the entry that received the inode.
 fn moved_to(intent: &Intent) -> BTreeMap<usize, (usize, &RelPath)> {
     let moved = intent.entries.iter().enumerate();
     let moved = moved.filter_map(|(to, entry)| match entry.post.file()?.body {

@@ -1,8 +1,9 @@
-//! Newest acknowledgements of ledgers about this workspace, in `.actum/recorded/`: a witness beside each ledger, so
-//! that one that lost its newest entries cannot continue as if it had not.
+//! Witness notes in `.actum/recorded/`: the newest acknowledgement that each ledger gave for this workspace. The notes
+//! detect a ledger that has lost its newest entries, and prevent it from continuing unnoticed.
 //!
-//! Each log has one note, which is written in place, in one sector, and never synced. After a power cut it may be an
-//! older one, which is as true and proves less. The code that keeps the ledger interprets its content.
+//! Each log has a single note, which is overwritten in place within one disk sector and never synced. After a power cut
+//! the note may be an older one, which is still true but proves less. Its content is interpreted by the code that
+//! manages the ledger.
 
 use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
@@ -20,41 +21,41 @@ use crate::transaction::Transaction;
 use crate::transaction::commit::Held;
 use crate::tree::Tree;
 
-/// Request to bind the workspace to another ledger, until it is decided.
+/// File with the pending request to bind the workspace to another ledger.
 const ADOPTION: &[u8] = b"adoption";
-/// Number of characters of a digest that name the note about a log.
+/// Number of digest characters in the file name of a note.
 const NAME_BYTES: usize = 16;
-/// Size of the longest note, in bytes, with the newline behind it: a disk writes it whole or not at all.
+/// Maximum size of a note in bytes, including the newline. This is one disk sector, which is written completely or not
+/// at all.
 const WITNESS_BYTES_MAX: usize = 512;
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Returns the last note about a log, if it exists.
+    /// Returns the newest note about a log, or `None` if the log has no note.
     ///
     /// # Errors
-    /// `State` where the notes cannot be read.
+    /// `State` if the notes cannot be read.
     pub fn witness(&self, log: &str) -> Result<Option<String>> {
         witness(&self.workspace.disk, &self.workspace.home, &name(log))
     }
 
-    /// Returns one of the notes about other logs, if it exists.
+    /// Returns a note about any log except this one, or `None` if no other log has a note.
     ///
     /// # Errors
-    /// `State` where the notes cannot be read.
+    /// `State` if the notes cannot be read.
     pub fn witness_of_another_log(&self, log: &str) -> Result<Option<String>> {
         another(&self.workspace.disk, &self.workspace.home, Some(log))
     }
 
-    /// Keeps one line of text about a log, of at most 511 bytes, in the place of the last one. If that fails, the old
-    /// one remains.
+    /// Replaces the note about a log by one line of at most 511 bytes. If writing fails, the old note remains.
     pub fn keep_witness(&self, log: &str, line: &str) {
         drop(keep(&self.workspace.disk, &self.workspace.home, &name(log), line));
     }
 
-    /// Finds the workspaces and repositories inside this one that a changed path leads into. `rules` is the name of a
-    /// file of rules.
+    /// Finds workspaces and repositories inside this workspace that contain a changed path. `rules` is the name of the
+    /// rules file that a repository may have.
     ///
     /// # Errors
-    /// `State` where notes cannot be read; `Io`.
+    /// `State` if notes cannot be read; `Io`.
     pub fn roots_within(&self, rules: &str) -> Result<Vec<RootWithin>> {
         let disk = &self.workspace.disk;
         let tree = Tree::sharing(disk, &self.workspace.home.root, &self.parents);
@@ -64,7 +65,7 @@ impl<D: Disk> Transaction<'_, D> {
             let mut below = path.clone();
             while let Some(directory) = below.parent().filter(|it| !seen.contains(it)) {
                 let handle = match tree.parent(&below) {
-                    // A path that is no directory yet holds no workspace.
+                    // A path below a file or symbolic link cannot be inside a workspace.
                     Err(error) if error.is_in_the_way() => None,
                     opened => opened?,
                 };
@@ -84,16 +85,17 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(found)
     }
 
-    /// Reads the request to bind the workspace to another ledger, if it is pending.
+    /// Returns the pending request to bind the workspace to another ledger, or `None` if no request is pending.
     ///
     /// # Errors
-    /// `State` where it cannot be read.
+    /// `State` if the request cannot be read.
     pub fn adoption(&self) -> Result<Option<String>> {
         read(&self.workspace.disk, &self.workspace.home.state, ADOPTION)
     }
 
-    /// Writes that request, one line of at most 511 bytes; an empty line removes it. Durable when this returns:
-    /// otherwise a cancelled request would be pending again after a power cut.
+    /// Writes the request to bind the workspace to another ledger, as one line of at most 511 bytes. An empty line
+    /// removes the request. The request is durable when this returns, because otherwise a cancelled request could
+    /// become pending again after a power cut.
     ///
     /// # Errors
     /// `Io`.
@@ -108,43 +110,43 @@ impl<D: Disk> Transaction<'_, D> {
 }
 
 impl<D: Disk> Held<'_, D> {
-    /// Keeps a line about a log, as [`Transaction::keep_witness`] does.
+    /// Replaces the note about a log, like [`Transaction::keep_witness`].
     pub fn keep_witness(&self, log: &str, line: &str) {
         self.transaction.keep_witness(log, line);
     }
 }
 
 impl<D: Disk> View<D> {
-    /// Returns the last note about a log, as [`Transaction::witness`] does.
+    /// Returns the newest note about a log, like [`Transaction::witness`].
     ///
     /// # Errors
-    /// `State` where the notes cannot be read.
+    /// `State` if the notes cannot be read.
     pub fn witness(&self, log: &str) -> Result<Option<String>> {
         witness(&self.disk, &self.home, &name(log))
     }
 
-    /// Returns one of the notes about any log, if it exists.
+    /// Returns a note about any log, or `None` if there are no notes.
     ///
     /// # Errors
-    /// `State` where the notes cannot be read.
+    /// `State` if the notes cannot be read.
     pub fn witness_of_any_log(&self) -> Result<Option<String>> {
         another(&self.disk, &self.home, None)
     }
 
-    /// Reads the pending request, as [`Transaction::adoption`] does.
+    /// Returns the pending request to bind the workspace to another ledger, like [`Transaction::adoption`].
     ///
     /// # Errors
-    /// `State` where it cannot be read.
+    /// `State` if the request cannot be read.
     pub fn adoption(&self) -> Result<Option<String>> {
         read(&self.disk, &self.home.state, ADOPTION)
     }
 }
 
-/// Reads the notes in the state directory of `root`, without opening the workspace. The result is empty if there is no
-/// workspace, or if it belongs to another user, whose notes are not trusted.
+/// Reads the notes in the state directory of `root` without opening the workspace. Returns no notes if there is no
+/// workspace, or if it belongs to another user and is therefore not trusted.
 ///
 /// # Errors
-/// `State` where the notes cannot be read; `Io`.
+/// `State` if the notes cannot be read; `Io`.
 pub fn notes_at(root: &Path) -> Result<Vec<String>> {
     let (disk, state) = (LinuxDisk, root.join(STATE_DIRECTORY));
     let doing = || format!("look at `{}`", Quoted(state.as_os_str().as_bytes()));
@@ -158,20 +160,20 @@ pub fn notes_at(root: &Path) -> Result<Vec<String>> {
     notes_of(&disk, &disk.open_root(&state).doing(doing)?)
 }
 
-/// Root of a workspace or a repository inside a workspace.
+/// Root of a workspace or repository that is inside another workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RootWithin {
-    /// Its path.
+    /// Path of the root, relative to the outer workspace.
     pub path: RelPath,
-    /// Notes of ledgers that recorded a workspace there.
+    /// Notes of the ledgers that recorded a workspace at this root.
     pub notes: Vec<String>,
-    /// True if it is a repository.
+    /// Set if the root is a repository.
     pub is_repository: bool,
-    /// True if the repository has a file of rules.
+    /// Set if the repository has a rules file.
     pub has_rules: bool,
 }
 
-/// Entry that makes a directory the root of a repository.
+/// Directory entry that marks the root of a repository.
 const GIT: &str = ".git";
 
 fn is_there<D: Disk>(disk: &D, directory: &D::Handle, name: &str) -> Result<bool> {
@@ -179,7 +181,7 @@ fn is_there<D: Disk>(disk: &D, directory: &D::Handle, name: &str) -> Result<bool
     Ok(found.doing(|| "look for a repository inside this workspace".to_owned())?.is_some())
 }
 
-/// Reads the notes in the state directory below `directory`.
+/// Reads the notes of the workspace at `directory`, if it is one.
 fn notes_in<D: Disk>(disk: &D, directory: &D::Handle) -> Result<Vec<String>> {
     let name = STATE_DIRECTORY.as_bytes();
     let doing = || "look for a workspace inside this one".to_owned();
@@ -235,7 +237,7 @@ fn read<D: Disk>(disk: &D, directory: &D::Handle, name: &[u8]) -> Result<Option<
     let read = disk.read_at(&file, &mut bytes, 0).map_err(|error| unusable_witness(&error))?;
     let bytes = bytes.get(..read).unwrap_or_default();
     if bytes.iter().all(|&byte| byte == 0) {
-        return Ok(None); // the power was cut before it was written
+        return Ok(None); // a power cut happened before the note was written
     }
     let line = bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();
     match std::str::from_utf8(line) {
@@ -244,11 +246,11 @@ fn read<D: Disk>(disk: &D, directory: &D::Handle, name: &[u8]) -> Result<Option<
     }
 }
 
-/// Returns the error of notes that cannot be read. Treated as empty notes they would stop nothing.
+/// Returns the error for notes that cannot be read. Treating them as missing would disable the check that they serve.
 pub fn unusable_witness(why: &dyn std::fmt::Display) -> Error {
     let what = format!(
-        "its directory `recorded`, of what ledgers acknowledged, cannot be used: {why}; remove it to go \
-         on, and a ledger that lost entries is no longer noticed here"
+        "its directory `recorded` with the ledger acknowledgements is unusable: {why}; remove it to \
+         continue, but this workspace then no longer detects a ledger that lost entries"
     );
     ErrorKind::State { what }.into()
 }
@@ -264,7 +266,7 @@ fn keep<D: Disk>(disk: &D, home: &Home<D::Handle>, name: &[u8], line: &str) -> s
     write(disk, &directory, name, line).map(drop)
 }
 
-/// Writes one line in place, in one sector; an empty line leaves no readable note.
+/// Overwrites a note with one line, within a single disk sector. An empty line clears the note.
 fn write<D: Disk>(
     disk: &D,
     directory: &D::Handle,

@@ -1,6 +1,6 @@
 //! Handle on a workspace, with its limits and options.
 //!
-//! `open.rs` opens it, `transaction.rs` and `apply.rs` change it.
+//! The module `open.rs` opens workspaces; `transaction.rs` and `apply.rs` change them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,64 +18,65 @@ use crate::recovery_report::Recovery;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Limits {
-    /// Paths that the run may touch.
+    /// Paths that the run may change.
     pub scope: Scope,
-    /// Amount of change that the run may make.
+    /// Maximum amount of change that the run may make.
     pub budget: Budget,
-    /// Handling of files with more than one name.
+    /// Handling of files with several hard links.
     pub hard_links: HardLinks,
-    /// Handling of a file at a path where one is created, moved or copied to.
+    /// Handling of an existing file at a path to which another file is created, moved or copied.
     pub existing_files: ExistingFiles,
-    /// Places where hunks may apply.
+    /// Lines at which hunks may apply.
     pub hunk_places: HunkPlaces,
-    /// Handling, in an undo, of files that were edited since.
+    /// Handling of files that were edited after the run that is undone.
     pub later_edits: LaterEdits,
 }
 
-/// Handling, in an undo, of a file that was edited since.
+/// Handling of files that were edited after the run that is undone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum LaterEdits {
-    /// The undo is refused.
+    /// The undo is rejected.
     Refuse,
-    /// The undo reverts only what the run changed. All of it must still be in the file, each piece with the lines
-    /// around it at exactly one place; otherwise it is refused. The run reports it.
+    /// The undo reverts only the run's own changes, and the result reports the kept edits. The undo is rejected unless
+    /// every change of the run, with its surrounding lines, is still at exactly one place in the file.
     Keep,
 }
 
-/// Handling of a file at a path where one is created, moved or copied to.
+/// Handling of an existing file at a path to which another file is created, moved or copied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ExistingFiles {
-    /// The run is refused.
+    /// The run is rejected, and the existing file is kept.
     Keep,
-    /// The file is replaced; undo restores it.
+    /// The existing file is replaced. An undo restores it.
     Replace,
 }
 
-/// Places where hunks may apply.
+/// Lines at which hunks may apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum HunkPlaces {
-    /// At the line numbers that they state.
+    /// Hunks apply only at the line numbers that they state.
     Stated,
-    /// At the only place where their lines are, if there is exactly one; the run reports it.
+    /// A hunk applies wherever its lines match, provided that they match at exactly one place. The run reports moved
+    /// hunks.
     Searched,
 }
 
-/// Handling of a changed file with more than one name (hard link).
+/// Handling of changed files that have several hard links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum HardLinks {
-    /// The file is separated from its other names, which keep the old content; the run reports it.
+    /// The file is separated from its other hard links, which keep the old content. The run reports the separation.
     Break,
-    /// The run is refused.
+    /// The run is rejected.
     Refuse,
 }
 
 impl Default for Limits {
-    /// Allows every path and any amount. Hard links are broken and reported, no file is replaced, hunks apply at their
-    /// stated lines, and an undo restores the bytes before it.
+    /// Returns limits that allow any path and any amount of change. Hard links are broken and reported, existing files
+    /// are kept, hunks apply only where stated, and an undo rejects files that were edited since.
     fn default() -> Self {
         Self {
             scope: Scope::everything(),
@@ -91,46 +92,46 @@ impl Default for Limits {
 /// Options of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RunOptions {
-    /// Limits and options for its changes.
+    /// Limits of the run, and options for its changes.
     pub limits: Limits,
-    /// A line for the log: the requester or the reason.
+    /// One-line label for the log, such as the requester or the reason.
     pub label: String,
-    /// True if the run waits for another process that holds the workspace.
+    /// Set if the run waits while another process holds the workspace.
     pub wait: bool,
 }
 
-/// Directory whose changes are transactions.
+/// Directory in which every change is a transaction.
 ///
-/// A handle belongs to one thread. Any number of handles and processes can be open on one directory; one of them at a
-/// time holds it.
+/// A handle is used by one thread. Any number of handles and processes may have the same directory open, but only one
+/// of them can hold it at a time.
 pub struct Workspace<D: Disk = LinuxDisk> {
     pub(crate) disk: D,
     pub(crate) home: Home<D::Handle>,
     pub(crate) journal: Journal<D::Handle>,
     pub(crate) epoch: Epoch,
-    /// User and group of new files, and the bits removed from their mode. Read once.
+    /// User and group of new files, read once when the workspace is opened.
     pub(crate) identity: (u32, u32),
     pub(crate) umask: u32,
-    /// Runs that ended and are not in the history yet, oldest first.
+    /// Ended runs that are not in the history yet, oldest first.
     pub(crate) tail: Vec<EndedRun>,
-    /// True if `tail` and the journal's position are known.
+    /// Set once `tail` and the position in the journal are known.
     pub(crate) loaded: bool,
-    /// Number of bytes of the journal that were read to know them.
+    /// Number of journal bytes that were read to load `tail`.
     pub(crate) read_bytes: u64,
     pub(crate) blocked: BTreeMap<RelPath, RunId>,
     pub(crate) recovery: Option<Recovery>,
-    /// True if the file system has timestamps of whole seconds only.
+    /// Set if the file system stores timestamps with a resolution of one second.
     pub(crate) has_coarse_timestamps: bool,
-    /// True if the journal or the tree may differ from what this handle assumes.
+    /// Set if the journal or the tree may differ from the state that this handle assumes.
     pub(crate) poisoned: bool,
-    /// Places that no change leads into.
+    /// Private locations, inside which no change is allowed.
     pub(crate) private: Vec<RelPath>,
-    /// Rule that decides whether messages may quote a content.
+    /// Predicate that decides which contents messages must not quote.
     pub(crate) withholds: Withholds,
     pub(crate) limits: Limits,
 }
 
-/// Predicate on the path and the content of a file: true if no message may quote the content.
+/// Predicate on the path and content of a file. It returns true if messages must not quote the content.
 pub type Withholds = Arc<dyn Fn(&RelPath, &[u8]) -> bool + Send + Sync>;
 
 impl<D: Disk> Workspace<D> {
@@ -141,22 +142,22 @@ impl<D: Disk> Workspace<D> {
         self
     }
 
-    /// Sets places that no change leads into, and that no message quotes.
+    /// Sets the private locations, which no change may enter and no message may quote.
     pub fn set_private(&mut self, places: Vec<RelPath>) {
         self.private = places;
     }
 
-    /// Sets the rule by which messages quote no content of a file. Without it any content may be quoted.
+    /// Sets the predicate that decides which contents messages must not quote. By default, all contents may be quoted.
     pub fn set_withholds(&mut self, withholds: Withholds) {
         self.withholds = withholds;
     }
 
-    /// Returns what was recovered since the workspace was opened, if anything was.
+    /// Returns the recovery performed since the workspace was opened, if there was one.
     pub fn recovery(&self) -> Option<&Recovery> {
         self.recovery.as_ref()
     }
 
-    /// Returns the blocked paths, each with the run that left it so.
+    /// Returns the blocked paths, each with the run that left it blocked.
     pub fn blocked(&self) -> &BTreeMap<RelPath, RunId> {
         &self.blocked
     }

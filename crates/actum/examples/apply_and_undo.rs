@@ -1,4 +1,6 @@
-//! A change and its undo, each with a receipt: `cargo run -p actum --example apply_and_undo DIRECTORY`.
+//! Applies a change and undoes it, with a signed receipt for each run.
+//!
+//! Run it with `cargo run -p actum --example apply_and_undo DIRECTORY`.
 #![allow(
     clippy::disallowed_methods,
     clippy::print_stdout,
@@ -16,14 +18,16 @@ use actum_gate::verify_receipt;
 use actum_record::ledger::{Actor, TenantId};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    run_example(&PathBuf::from(std::env::args_os().nth(1).ok_or("name a directory")?))
+    run_example(&PathBuf::from(
+        std::env::args_os().nth(1).ok_or("expected a directory as the first argument")?,
+    ))
 }
 
 pub(crate) fn run_example(directory: &Path) -> Result<(), Box<dyn Error>> {
     let project = directory.join("project");
     std::fs::create_dir_all(&project)?;
 
-    // The ledger and the keys are made where there are none yet.
+    // Creates the ledger and the signing keys if they do not exist yet.
     let records = Records::open(&directory.join("records"), &TenantId::default(), clock())?;
     let mut engine = Engine::open(&project, records.clone())?;
 
@@ -37,14 +41,14 @@ pub(crate) fn run_example(directory: &Path) -> Result<(), Box<dyn Error>> {
     let done = engine.run(request)?;
     println!("run {} {}", done.run(), done.receipt.status().as_str());
 
-    // Whoever has the public keys can check the receipt, without this machine.
+    // Verification needs only the receipt and the public keys, so it works on any machine.
     let verified = verify_receipt(&done.receipt.envelope, records.keyring())?;
     for subject in &verified.statement.subject {
         println!("signed by {}: {} {}", verified.key, subject.digest.sha256, subject.name);
     }
 
     let undone = engine.run(Request::undo(Which::Run(done.run())).asked_by(me))?;
-    println!("run {} takes it back", undone.run());
+    println!("run {} undid the change", undone.run());
     assert!(!project.join("greeting.txt").exists());
     Ok(())
 }

@@ -1,5 +1,7 @@
-//! A request that is made twice and carried out once, looked at before it is published:
-//! `cargo run -p actum --example only_once DIRECTORY`.
+//! Submits a request twice under one key, so that it is carried out only once. An observer prints the change before it
+//! is published.
+//!
+//! Run it with `cargo run -p actum --example only_once DIRECTORY`.
 #![allow(
     clippy::disallowed_methods,
     clippy::print_stdout,
@@ -17,7 +19,9 @@ use actum_record::ledger::TenantId;
 use actum_workspace::disk::Disk;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    run_example(&PathBuf::from(std::env::args_os().nth(1).ok_or("name a directory")?))
+    run_example(&PathBuf::from(
+        std::env::args_os().nth(1).ok_or("expected a directory as the first argument")?,
+    ))
 }
 
 pub(crate) fn run_example(directory: &Path) -> Result<(), Box<dyn Error>> {
@@ -32,19 +36,19 @@ pub(crate) fn run_example(directory: &Path) -> Result<(), Box<dyn Error>> {
             content: b"once\n".to_vec(),
             mode: None,
         };
-        // A caller that got no answer repeats the request with the same key.
+        // A caller that received no response can safely retry the request with the same key.
         let request = Request::apply(vec![operation]).keyed("ticket-17".parse()?);
 
         let done = engine.run_with(request, &mut Printer)?;
         match done.committed {
-            Some(_) => println!("run {} did it", done.run()),
-            None => println!("run {} did this before", done.run()),
+            Some(_) => println!("run {} created the file", done.run()),
+            None => println!("run {} had already created it", done.run()),
         }
     }
     Ok(())
 }
 
-/// Prints what a run is about to change.
+/// Observer that prints each path before a run changes it.
 struct Printer;
 
 impl<D: Disk> Observer<D> for Printer {

@@ -1,9 +1,9 @@
-//! Entry point of actions: accepts a plan envelope, executes it as a transaction, and returns a result envelope (AA-1,
+//! Entry point for actions: takes a plan envelope, executes it as a transaction, and returns a result envelope (AA-1,
 //! AA-2, AA-6).
 //!
-//! [`Engine::act`] runs the sequence: check policy and scope, run in a staged view, run the checks, publish or drop the
-//! change, record the result. The ledger records the start before any effect, so that the next process can record the
-//! end of an interrupted action.
+//! [`Engine::act`] checks the policy and the scope, runs the action in a staged view, runs its checks, publishes or
+//! drops the change, and records the result. The start of an action is recorded in the ledger before it has any effect,
+//! so that the next process can record the end of an interrupted action.
 
 mod action_error;
 mod action_report;
@@ -36,59 +36,59 @@ use action_error::ActionError;
 use action_report::ActionReport;
 use propose::Proposed;
 
-/// Proposed action, and the actor who proposes it.
+/// Action that an actor proposes, as input of [`Engine::act`].
 #[derive(Debug, Clone)]
 pub struct Proposal {
     /// Plan envelope of the action.
     pub plan: PlanEnvelope,
-    /// Actor who proposes it.
+    /// Actor who proposes the action.
     pub actor: Actor,
-    /// Request key of the proposal. A second proposal under the same key does not repeat the action.
+    /// Idempotency key of the request. If the action was already executed under this key, it is not executed again.
     pub key: Option<RequestKey>,
-    /// True if the call waits for another process that is at work in the workspace.
+    /// Whether to wait for the workspace lock if another process holds it, instead of failing.
     pub wait: bool,
 }
 
-/// Malformed plan envelope that names its action, and the actor who submitted it.
+/// Plan envelope that is malformed, but names its action, so that its rejection can be recorded.
 #[derive(Debug, Clone)]
 pub struct MalformedProposal {
-    /// Fields that could be read.
+    /// Fields of the envelope that could be parsed.
     pub plan: MalformedPlan,
-    /// Description of the problem. It goes into the ledger, so it contains no secrets.
+    /// Description of the problem. It is recorded in the ledger, so it must not contain secrets.
     pub message: String,
-    /// Actor who submitted it.
+    /// Actor who submitted the envelope.
     pub actor: Actor,
-    /// True if the call waits for another process that is at work in the workspace.
+    /// Whether to wait for the workspace lock if another process holds it, instead of failing.
     pub wait: bool,
 }
 
-/// Outcome of an action, whatever its status.
+/// Outcome of an action that has ended with any status.
 #[derive(Debug)]
 pub struct ActionOutcome {
-    /// Result envelope.
+    /// Result envelope to return to the caller.
     pub envelope: ResultEnvelope,
-    /// Index of the ledger entry that records the same result (AA-13).
+    /// Index of the ledger entry that records this result (AA-13).
     pub entry: u64,
-    /// Engine error that ended the action, if any; for example, that it waits for approval.
+    /// Engine error that ended the action, if any, such as [`Error::Queued`] for an action that needs approval.
     pub error: Option<Box<Error>>,
-    /// Guard that [`Engine::holding`] returned.
+    /// Guard created by the function that was passed to [`Engine::holding`].
     pub held: Option<Box<dyn Any>>,
 }
 
 impl<D: Disk> Engine<D> {
-    /// Executes an action completely or not at all, and records its outcome.
+    /// Executes an action completely or not at all, and records its outcome in the ledger.
     ///
     /// # Errors
-    /// Fails only where the outcome could not be recorded, so that no result exists. The result reports all other
-    /// errors.
+    /// Fails only if the outcome could not be recorded, in which case there is no result. All other errors are reported
+    /// in the result envelope.
     pub fn act(&mut self, proposal: &Proposal) -> Result<ActionOutcome> {
         self.act_with(proposal, None)
     }
 
-    /// Executes an action as [`act`](Self::act) does, with a companion that keeps its own log.
+    /// Executes an action like [`act`](Self::act), and appends the entries of a companion log together with its own.
     ///
     /// # Errors
-    /// As [`Self::act`].
+    /// Same as [`Self::act`].
     pub fn act_with(
         &mut self,
         proposal: &Proposal,
@@ -102,10 +102,10 @@ impl<D: Disk> Engine<D> {
         self.tell(story, end, &proposal.actor)
     }
 
-    /// Rejects a malformed plan envelope, records the rejection, and returns the result. Nothing of it is executed.
+    /// Rejects a malformed plan envelope without executing any of it, and records the rejection.
     ///
     /// # Errors
-    /// As [`Self::act`].
+    /// Same as [`Self::act`].
     pub fn reject(&mut self, proposal: &MalformedProposal) -> Result<ActionOutcome> {
         let MalformedProposal { plan, message, actor, wait } = proposal;
         let (workspace, id) = (self.workspace_id(*wait)?, self.workspace.new_id()?);
@@ -114,10 +114,10 @@ impl<D: Disk> Engine<D> {
         self.tell(story, end, actor)
     }
 
-    /// Executes the approved request of a queued plan as [`act_with`](Self::act_with) does, without any deviation.
+    /// Executes the request of a queued plan exactly as it was approved, otherwise like [`act_with`](Self::act_with).
     ///
     /// # Errors
-    /// As [`Self::act`]; where the request belongs to no action, `NoAction`.
+    /// `NoAction` if the request does not belong to an action; otherwise the same as [`Self::act`].
     pub fn act_as_approved(
         &mut self,
         request: Request,
@@ -133,7 +133,7 @@ impl<D: Disk> Engine<D> {
             key: request.key.clone(),
             wait: request.wait,
         };
-        // An action that was retired or changed since the approval is not executed.
+        // Propose the action again, because it may have been retired or changed since the approval.
         let end = self
             .propose(&proposal, &mut story)
             .and_then(|proposed| self.perform(Proposed { request, ..proposed }, &mut story));
@@ -141,12 +141,12 @@ impl<D: Disk> Engine<D> {
     }
 
     fn story(&mut self, plan: &PlanEnvelope, wait: bool) -> Result<ActionReport> {
-        // Anything that could prevent the report is checked before the action has an effect.
+        // Do everything that could fail to produce a report now, before the action has any effect.
         let (workspace, id) = (self.workspace_id(wait)?, self.workspace.new_id()?);
         ActionReport::from_action(plan, id, workspace, self.now())
     }
 
-    /// Records the outcome, and returns the result.
+    /// Records the outcome of an action in the ledger, and returns its result.
     fn tell(
         &mut self,
         mut story: ActionReport,
@@ -169,12 +169,12 @@ impl<D: Disk> Engine<D> {
         let companion = companion.map(|companion| (companion, command_ms));
         let entry = self.records.append_end(&ended, &envelope, companion).map_err(untold)?;
         envelope.feedback.insert("entry".to_owned(), json!(entry));
-        // If the mark stays, the process that finds it finds the entry, too.
+        // An error is harmless: a process that finds a leftover mark also finds the entry for the end of the action.
         drop(acting.map(UnderWay::end));
         Ok(ActionOutcome { envelope, entry, error, held })
     }
 
-    /// Returns the id of the workspace, and assigns one first if it has none.
+    /// Returns the id of the workspace, assigning one if it does not have an id yet.
     fn workspace_id(&mut self, wait: bool) -> Result<WorkspaceId> {
         if let Some(id) = self.workspace.id()? {
             return Ok(id);
@@ -189,7 +189,7 @@ impl<D: Disk> Engine<D> {
     }
 }
 
-/// Returns the label of an action in the log: its type and its reason.
+/// Returns the label under which an action appears in the log, which consists of its type and its reason.
 fn label(plan: &PlanEnvelope) -> String {
     match &plan.reason {
         Some(reason) => format!("action {}: {reason}", plan.action_type),

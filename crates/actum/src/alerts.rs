@@ -1,5 +1,7 @@
-//! Alerts that are pending until a user acknowledges them (EX-18). Nothing depends on the acknowledgement, so it is
-//! not signed. The ledger records the user, and keeps the alert.
+//! Alerts, which are pending until a user acknowledges them (EX-18).
+//!
+//! An acknowledgement allows nothing, so it is not signed. It is a ledger entry that names the user; the entry of the
+//! alert itself stays in the ledger.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,45 +17,45 @@ use crate::queue::QueueError;
 use crate::records::{ENGINE, Records};
 use crate::request::EntryPoint;
 
-/// Number of alert entries that one lookup reads.
+/// Number of ledger entries that are looked up at a time.
 const PAGE: u64 = 1000;
 
-/// Alerts of one kind, user and workspace.
+/// Group of pending alerts with the same kind, user and workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alert {
-    /// Index of the first in the ledger, which identifies the group.
+    /// Ledger index of the oldest alert, which identifies the group.
     pub index: u64,
-    /// Content of the first.
+    /// Content of the oldest alert of the group.
     pub raised: AlertRaised,
-    /// Distinct messages, the oldest first.
+    /// Distinct messages of the alerts, ordered by their first occurrence.
     pub messages: Vec<AlertMessage>,
-    /// Time of the last.
+    /// Time of the newest alert of the group.
     pub last: Timestamp,
 }
 
-/// Message of an alert, with all alerts of one kind, user and workspace that have it.
+/// Message of a group of alerts, with the alerts that carry this message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AlertMessage {
     /// Text of the message.
     pub message: String,
-    /// Indexes in the ledger, in ascending order.
+    /// Ledger indexes of the alerts with this message, in ascending order.
     pub indexes: Vec<u64>,
 }
 
 impl Alert {
-    /// Returns the alerts that are not acknowledged, the oldest first. Alerts of one kind, user and workspace form a
-    /// group with all their messages, since messages contain names that an agent chooses.
+    /// Returns the pending alerts, the oldest first. Alerts of the same kind, user and workspace form one group even if
+    /// their messages differ, because an agent can vary a message through the names that it contains.
     ///
     /// # Errors
-    /// [`LedgerError`]; `Damaged` if an entry has changed.
+    /// [`LedgerError`] if the ledger cannot be read; `Damaged` if an entry was modified.
     pub fn open(log: &dyn Log) -> std::result::Result<Vec<Self>, LedgerError> {
         Ok(Self::grouped(Self::unseen(log)?))
     }
 
-    /// Returns the alerts of these entries that are not acknowledged, as [`Self::open`].
+    /// Returns the pending alerts among the given ledger entries, grouped as by [`Self::open`].
     ///
     /// # Errors
-    /// As [`Self::open`].
+    /// Same as [`Self::open`].
     pub fn open_among(
         log: &dyn Log,
         entries: &BTreeSet<u64>,
@@ -89,7 +91,7 @@ impl Alert {
         alerts
     }
 
-    /// Returns each alert that is not acknowledged, the oldest first.
+    /// Returns every pending alert with its ledger index, the oldest first, without grouping them.
     pub(crate) fn unseen(
         log: &dyn Log,
     ) -> std::result::Result<Vec<(u64, AlertRaised)>, LedgerError> {
@@ -109,7 +111,7 @@ impl Alert {
         raised.into_iter().map(|index| Ok((index, read(&log.sound_entry(index)?)?))).collect()
     }
 
-    /// Returns the indexes of all alerts of the group, in the order of the ledger.
+    /// Returns the ledger indexes of all alerts of the group.
     pub fn indexes(&self) -> BTreeSet<u64> {
         self.messages.iter().flat_map(|message| &message.indexes).copied().collect()
     }
@@ -120,7 +122,7 @@ fn read(entry: &Entry) -> std::result::Result<AlertRaised, LedgerError> {
         .map_err(|error| LedgerError::entry(entry.index, &describe(&error)))
 }
 
-/// Returns the alerts that were acknowledged in entries after `oldest`.
+/// Returns the ledger indexes of all alerts that were acknowledged since entry `oldest`.
 fn seen_since(log: &dyn Log, oldest: u64) -> std::result::Result<BTreeSet<u64>, LedgerError> {
     let (mut seen, mut before) = (BTreeSet::new(), None);
     loop {
@@ -137,24 +139,24 @@ fn seen_since(log: &dyn Log, oldest: u64) -> std::result::Result<BTreeSet<u64>, 
     }
 }
 
-/// Alert about an installation or a workspace rather than about a task plan.
+/// Alert to raise about an installation or a workspace, rather than about a task plan.
 #[derive(Debug, Clone)]
 pub struct NewAlert {
-    /// Permanent name of the reason.
+    /// Permanent name of the reason for the alert.
     pub name: &'static str,
-    /// Sentence for the operator: cause and remedy.
+    /// Message to the operator, which states the cause of the alert and how to resolve it.
     pub message: String,
-    /// Requester, if known.
+    /// Actor whose request caused the alert, if known.
     pub actor: Option<Actor>,
-    /// Workspace of the alert, with its root.
+    /// Workspace that the alert is about, with its root path.
     pub workspace: Option<(WorkspaceId, String)>,
 }
 
 impl Records {
-    /// Raises an alert about something other than a task plan. Returns its entry.
+    /// Raises an alert that is not about a task plan, and returns its ledger entry.
     ///
     /// # Errors
-    /// `Ledger`, `Record`.
+    /// `Ledger` or `Record` if the alert cannot be recorded.
     pub fn alert(&self, alert: NewAlert) -> Result<EntryRef> {
         let NewAlert { name, message, actor, workspace } = alert;
         let (workspace, root) = workspace.unzip();
@@ -177,10 +179,10 @@ impl Records {
         })
     }
 
-    /// Raises an alert as [`Self::alert`], unless one of that name is pending.
+    /// Raises an alert like [`Self::alert`], unless an alert of the same name is already pending.
     ///
     /// # Errors
-    /// `Ledger`, `Record`.
+    /// `Ledger` or `Record` if the alert cannot be recorded.
     pub fn alert_once(&self, alert: NewAlert) -> Result<()> {
         let waiting = self.ledger.read(|log| Alert::unseen(log))?;
         if !waiting.iter().any(|(_, waits)| waits.name == alert.name) {
@@ -189,10 +191,10 @@ impl Records {
         Ok(())
     }
 
-    /// Appends an alert. Returns its entry.
+    /// Appends an alert to the ledger, and returns its entry.
     ///
     /// # Errors
-    /// `Ledger`, `Record`.
+    /// `Ledger` or `Record` if the alert cannot be recorded.
     pub(crate) fn raise(&self, alert: &AlertRaised) -> Result<EntryRef> {
         let body = canonical::to_vec(alert)?;
         let entry = NewEntry { kind: EntryKind::AlertRaised, body, blobs: Vec::new() };
@@ -200,10 +202,10 @@ impl Records {
         self.entry(&appended)
     }
 
-    /// Acknowledges exactly the alerts of these entries, all or none. Returns them.
+    /// Acknowledges the alerts at the given ledger indexes, and returns them.
     ///
     /// # Errors
-    /// `Queue` if one of them is not a pending alert, after which nothing is recorded; `Ledger`, `Record`.
+    /// `Queue` if any of the entries is not a pending alert, in which case nothing is recorded; `Ledger`, `Record`.
     pub fn see(&self, alerts: &BTreeSet<u64>, by: &Actor) -> Result<Vec<Alert>> {
         let (found, leaves) = self.ledger.read(|log| {
             let open = Alert::open_among(log, alerts)?;

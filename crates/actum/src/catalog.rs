@@ -1,8 +1,8 @@
 //! Catalog of actions and their states (AA-9, AA-13).
 //!
-//! The core actions are built in. The ledger has the operator's decisions about them and about packages. Each change is
-//! signed by an approval key, follows the previous change, and names the whole resulting catalog. Only the newest
-//! change counts; if it is not proven, no catalog is in force.
+//! The core actions are built in. Packages, and the state of every action, are recorded in the ledger by the operator.
+//! Each catalog change is signed with an approval key, references the previous change, and contains a snapshot of the
+//! entire resulting catalog. Only the newest change is relevant: if it fails verification, no catalog is in force.
 
 mod change;
 mod core;
@@ -29,7 +29,7 @@ pub use input_schema::InputSchema;
 pub use lint::{Lint, lint_manifest};
 pub use standing::Standing;
 
-/// Catalog: all actions, by name. Clones share them, and the snapshot.
+/// Catalog of all actions, indexed by name. Clones are cheap, because they share the actions and the cached snapshot.
 #[derive(Debug, Clone)]
 pub struct Catalog {
     contents: Arc<Contents>,
@@ -38,53 +38,53 @@ pub struct Catalog {
 #[derive(Debug)]
 struct Contents {
     actions: Actions,
-    /// Document of the catalog, created on first use.
+    /// Snapshot document of the catalog, created on first use.
     snapshot: OnceLock<Vec<u8>>,
 }
 
 type Actions = BTreeMap<ActionName, Arc<Registered>>;
 
-/// Action of the catalog. The fields are in the order of their names, as a snapshot has them.
+/// Action in the catalog. The fields are sorted by name, because a snapshot serializes them in this order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Registered {
-    /// Action as access policies see it.
+    /// Name of the action in access policies.
     #[serde(with = "snapshot::access")]
     pub access: AccessAction,
-    /// Human-readable description.
+    /// Human-readable description of the action, if it has one.
     pub description: Option<String>,
-    /// Effects on the environment.
+    /// Effects of the action on its environment.
     pub flags: Flags,
-    /// JSON Schema of the input.
+    /// JSON Schema that the input of the action must match.
     pub input_schema: InputSchema,
-    /// Name.
+    /// Unique name of the action.
     pub name: ActionName,
-    /// Source of the action.
+    /// Whether the action is built in or comes from a package.
     pub origin: Origin,
-    /// JSON Schema of the output.
+    /// JSON Schema that describes the output of the action.
     pub output_schema: Map<String, Value>,
-    /// Phrases by which users ask for a package. Absent for a core action, and for a package without any.
+    /// Phrases with which users can request a package. Empty for core actions and for packages that declare none.
     #[serde(default, skip_serializing_if = "Phrases::is_empty")]
     pub phrases: Phrases,
-    /// Rollback method.
+    /// How the effects of the action are rolled back.
     pub rollback: RollbackKind,
-    /// State of the action.
+    /// State of the action: draft, active or retired.
     pub state: ActionState,
-    /// Minimum risk tier of its runs.
+    /// Minimum risk tier of every run of the action.
     pub tier: RiskTier,
-    /// Version, if declared.
+    /// Version of the action, if it declares one.
     pub version: Option<String>,
 }
 
-/// Source of an action.
+/// Whether an action is built in or comes from a package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Origin {
-    /// Built in.
+    /// The action is built into actum.
     Core,
-    /// Package, of which every byte was checked when it was registered.
+    /// The action comes from a package, whose files are identified by a digest.
     Package {
-        /// Digest of the package.
+        /// Digest of all files of the registered package.
         digest: Digest,
     },
 }
@@ -93,42 +93,43 @@ pub enum Origin {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Flags {
-    /// Changes shared state, so it needs a rollback plan.
+    /// Whether the action changes shared state, so that it needs a rollback plan.
     pub impactful: bool,
-    /// Cannot be undone.
+    /// Whether the effects of the action cannot be undone.
     pub irreversible: bool,
-    /// Leaves a lasting effect, so two executions differ from one.
+    /// Whether the action has lasting effects, so that executing it twice differs from executing it once.
     pub side_effecting: bool,
-    /// May change files of the workspace, so the rules for writing R2 actions apply (AA-3, AA-11).
+    /// Whether the action may change files of the workspace, so that the rules for R2 actions that write apply (AA-3,
+    /// AA-11).
     pub writes: bool,
 }
 
-/// Rollback method of an action.
+/// How the effects of an action are rolled back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RollbackKind {
-    /// Nothing to roll back.
+    /// The action changes no files, so there is nothing to roll back.
     None,
-    /// Undone like every run, from its images.
+    /// The action is undone like any run, from the saved images of the files.
     Undo,
-    /// Rolled back by the package's own code, and undone like every run.
+    /// The package has its own rollback code. Its runs can also be undone like any other.
     Package,
 }
 
-/// Package to register: its manifest, and the digest of all of it.
+/// Package to register in the catalog.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Registration {
-    /// Content of `action.json`.
+    /// Parsed content of the package's `action.json`.
     pub manifest: Manifest,
-    /// Digest of the package.
+    /// Digest of all files of the package.
     pub digest: Digest,
 }
 
 impl Catalog {
-    /// Returns the catalog in force.
+    /// Reads the catalog in force from the ledger.
     ///
     /// # Errors
-    /// [`CatalogError`]; also if the newest change is not proven, whatever made it.
+    /// [`CatalogError`] if the ledger cannot be read or the newest catalog change fails verification.
     pub fn in_force(log: &dyn Log, keyring: &Keyring) -> Result<Self, CatalogError> {
         Standing::read(log, keyring)?.in_force()
     }
@@ -137,18 +138,18 @@ impl Catalog {
         Self { contents: Arc::new(Contents { actions, snapshot: OnceLock::new() }) }
     }
 
-    /// Returns the action of that name in any state.
+    /// Returns the action with the given name, regardless of its state.
     pub fn find(&self, name: &ActionName) -> Option<&Arc<Registered>> {
         self.contents.actions.get(name)
     }
 
-    /// Returns all actions, ordered by name.
+    /// Iterates over all actions, ordered by name.
     pub fn actions(&self) -> impl Iterator<Item = &Registered> {
         self.contents.actions.values().map(|registered| &**registered)
     }
 }
 
-/// Catalogs are equal if their actions are equal.
+/// Compares only the actions, not the cached snapshots.
 impl PartialEq for Catalog {
     fn eq(&self, other: &Self) -> bool {
         self.contents.actions == other.contents.actions
@@ -158,19 +159,19 @@ impl PartialEq for Catalog {
 impl Eq for Catalog {}
 
 impl Registered {
-    /// Returns true if the action can be used.
+    /// Returns whether the action is active, so that it can be used.
     pub fn is_active(&self) -> bool {
         self.state == ActionState::Active
     }
 
-    /// Returns a copy of the action in another state.
+    /// Returns a copy of the action with the given state.
     fn in_state(&self, state: ActionState) -> Self {
         Self { state, ..self.clone() }
     }
 }
 
 impl From<&Registration> for Registered {
-    /// Returns a package as it is registered: a draft.
+    /// Creates the catalog entry for a newly registered package, which starts as a draft.
     fn from(Registration { manifest, digest }: &Registration) -> Self {
         let writes = manifest.is_write_like();
         let irreversible = manifest.risk_tier >= RiskTier::R4;
@@ -201,7 +202,7 @@ impl From<&Registration> for Registered {
 }
 
 impl Origin {
-    /// Returns the digest of a package; `None` for a core action.
+    /// Returns the digest of the package, or `None` for a core action.
     pub fn digest(self) -> Option<Digest> {
         match self {
             Self::Core => None,
@@ -211,7 +212,7 @@ impl Origin {
 }
 
 impl RollbackKind {
-    /// Returns the name of the method.
+    /// Returns the name of the rollback method, as it is serialized.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::None => "none",

@@ -1,5 +1,5 @@
-//! Commands with captured effects. Each runs in a sandbox on a view of the workspace, and its changes become operations
-//! that pass the gates like any others (AA-6, AA-10).
+//! Runs commands and captures their effects. Each command runs in a sandbox on a view of the workspace, and its changes
+//! become operations that pass the gates like any others (AA-6, AA-10).
 
 mod cache;
 mod capture;
@@ -40,35 +40,35 @@ pub(crate) use quotas::quotas_of;
 pub use staged_view::StagedView;
 pub use trial::{Trial, Tried, permitted_line};
 
-/// Runner of commands for a workspace: its helper program, host and confinement.
+/// Runs sandboxed commands on views of a workspace.
 #[derive(Debug, Clone)]
 pub struct Runner {
     helper: Helper,
     host: HostReport,
     policy: SandboxPolicy,
     root: PathBuf,
-    /// Directories that the operator declares as caches.
+    /// Directories of the workspace that the operator declares as caches.
     caches: Vec<RelPath>,
-    /// Request to end all running commands.
+    /// Stop request that ends all running commands, if the runner has one.
     stop: Option<Stop>,
 }
 
-/// View of the workspace for a command.
+/// Describes the view of the workspace that a command runs on.
 #[derive(Debug, Default)]
 pub(crate) struct Seen<'s> {
-    /// Staged changes over the files.
+    /// Staged changes that are layered over the files of the workspace.
     pub(crate) staged: Option<&'s StagedView>,
-    /// Path at which the files are visible without the staged changes.
+    /// Path at which the command also sees the workspace without the staged changes.
     pub(crate) before: Option<PathBuf>,
-    /// Directories that are passed through.
+    /// Cache directories in which the command's changes are permanent.
     pub(crate) caches: Vec<PathBuf>,
-    /// Empty directory for the changes; without one they stay in memory.
+    /// Empty directory that receives the changes. Without it, they are held in memory.
     pub(crate) upper: Option<PathBuf>,
 }
 
 impl Runner {
-    /// Creates a runner for commands in the workspace at `root`, confined by `policy`. The policy has no view, and
-    /// allows no writes in the workspace. The operator's allowance names the caches.
+    /// Creates a runner for commands in the workspace at `root`. `policy` confines them; it must not specify a view or
+    /// allow writes in the workspace. `allowance` lists the caches.
     pub fn new(
         helper: Helper,
         host: HostReport,
@@ -80,28 +80,28 @@ impl Runner {
         Self { helper, host, policy, root: root.to_owned(), caches, stop: None }
     }
 
-    /// Returns the runner with a stop request, which ends all running commands.
+    /// Sets a stop request, which ends all running commands and prevents new ones.
     #[must_use]
     pub fn stopping_when(mut self, stop: Stop) -> Self {
         self.stop = Some(stop);
         self
     }
 
-    /// Returns true if nothing may start any longer.
+    /// Returns whether a stop was requested, so that no further command may start.
     pub(crate) fn is_stopped(&self) -> bool {
-        // A stop request that cannot be read does not count.
+        // Treat a stop request that cannot be read as not made.
         self.stop.as_ref().is_some_and(|stop| stop.is_asked_for().unwrap_or(false))
     }
 
-    /// Returns the runner with another policy of the same kind.
+    /// Replaces the sandbox policy, which must satisfy the conditions of [`Runner::new`].
     #[must_use]
     pub fn confined_by(mut self, policy: SandboxPolicy) -> Self {
         self.policy = policy;
         self
     }
 
-    /// Returns the runner with a `PATH` outside the workspace only, so that no process with write access to the
-    /// workspace chooses the program behind a name in a rule.
+    /// Removes all directories inside the workspace from `PATH`. Otherwise, a process with write access to the
+    /// workspace could replace the program that a command rule allows by name.
     #[must_use]
     pub fn finding_programs_outside(mut self) -> Self {
         let root = real(&self.root);
@@ -112,7 +112,8 @@ impl Runner {
         self
     }
 
-    /// Returns a path in the workspace that commands do not see, apart from its state and sockets.
+    /// Returns a workspace path that the sandbox hides from commands, if there is one besides the state directory and
+    /// sockets.
     fn unseen(&self) -> Option<&Path> {
         let root = real(&self.root);
         let is_socket = |path: &Path| {
@@ -128,25 +129,25 @@ impl Runner {
         &self.caches
     }
 
-    /// Tests whether the host can confine commands in namespaces.
+    /// Checks that the host can confine commands in namespaces.
     ///
     /// # Errors
-    /// The missing feature.
+    /// Returns the feature that the host lacks.
     pub(crate) fn confines(&self) -> Result<(), &Missing> {
         self.host.tier_n.as_ref().copied()
     }
 
-    /// Returns the confinement of commands.
+    /// Returns the sandbox policy that confines the commands.
     pub fn policy(&self) -> &SandboxPolicy {
         &self.policy
     }
 
-    /// Returns the root of the workspace.
+    /// Returns the path of the workspace root.
     pub(crate) fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Returns the runner in another directory, without caches.
+    /// Moves the runner to another root directory, which has no caches.
     #[must_use]
     pub(crate) fn in_root(mut self, root: PathBuf) -> Self {
         self.root = root;
@@ -154,7 +155,7 @@ impl Runner {
         self
     }
 
-    /// Starts a command on a view of the workspace.
+    /// Starts a command on the described view of the workspace.
     pub(crate) fn start(
         &self,
         line: &CommandLine,
@@ -168,7 +169,7 @@ impl Runner {
         self.start_in(line, SandboxPolicy { view, stdin, floor: Tier::N, ..self.policy.clone() })
     }
 
-    /// Starts a command on the workspace itself, which it can only read.
+    /// Starts a command on the workspace itself, without a view. The command can only read it.
     pub(crate) fn start_outside(
         &self,
         line: &CommandLine,
@@ -200,17 +201,17 @@ impl Runner {
         Ok(child)
     }
 
-    /// Returns the program that a command names.
+    /// Finds the program that a command line names.
     ///
     /// # Errors
-    /// `NotFound`
+    /// `NotFound` if there is no such program.
     pub fn program(&self, line: &CommandLine) -> Result<PathBuf, CommandError> {
         let name = line.argv().first().ok_or(SpawnError::Empty)?;
         let found = self.policy.program(Path::new(name));
         found.map_err(|why| CommandError::NotFound { name: name.clone(), why })
     }
 
-    /// Returns the confinement of a command, for the record.
+    /// Describes the confinement under which a command ran, for its record.
     pub(crate) fn record(&self, in_force: &InForce, passed: &[PathBuf]) -> SandboxRecord {
         let caches = passed.iter();
         let caches = caches.map(|cache| cache.strip_prefix(&self.root).unwrap_or(cache));
@@ -223,7 +224,7 @@ impl Runner {
     }
 }
 
-/// Returns the record of a command.
+/// Creates the record of a finished command.
 pub(crate) fn record(line: &CommandLine, outcome: &Outcome) -> CommandRecord {
     CommandRecord {
         argv: line.argv().to_vec(),
@@ -234,26 +235,29 @@ pub(crate) fn record(line: &CommandLine, outcome: &Outcome) -> CommandRecord {
     }
 }
 
-/// Returns the end of a command. A violation counts before the exit status, since it is why the command was ended.
+/// Returns how a command ended. A violation takes precedence over the exit status, because it is the reason why the
+/// command was ended.
 fn end(outcome: &Outcome) -> CommandEnd {
     match (outcome.violated.first(), outcome.ended) {
         (Some(violation), _) => CommandEnd::Stopped(told(violation)),
         (None, Some(Ended::Code(code))) => CommandEnd::Code(code),
         (None, Some(Ended::Signal(signal))) => CommandEnd::Signal(signal),
-        (None, None) => CommandEnd::Stopped("it was ended before it could tell".to_owned()),
+        (None, None) => {
+            CommandEnd::Stopped("it was ended before its exit status was known".to_owned())
+        }
     }
 }
 
 fn told(violation: &Violation) -> String {
     match violation {
         Violation::Limit(resource) => format!("it exceeded its limit of {resource}"),
-        Violation::Unwatched => "one of its processes could not be watched".to_owned(),
+        Violation::Unwatched => "one of its processes could not be monitored".to_owned(),
         Violation::Interrupted => "it was interrupted".to_owned(),
         Violation::Made(path) => {
-            format!("it made `{}`, which was to stay absent", Quoted(path.as_os_str().as_bytes()))
+            format!("it created `{}`, which must not exist", Quoted(path.as_os_str().as_bytes()))
         }
     }
 }
 
-/// Exit codes besides 0 that count as success.
+/// Exit codes that count as success in addition to 0.
 pub type Accepted = BTreeSet<i32>;

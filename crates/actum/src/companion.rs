@@ -1,4 +1,4 @@
-//! Companion log: its entries go with those of an action, in the same append.
+//! Companion log of an action, whose entries are appended to the ledger together with those of the action.
 
 use actum_action::ResultEnvelope;
 use actum_core::Digest;
@@ -11,74 +11,75 @@ use crate::error::Error;
 use crate::reason::Reason;
 use crate::records::Records;
 
-/// Companion log of an action. Its entries are durable together with those of the action, or not at all.
+/// Companion log of an action. Either its entries are recorded together with those of the action, or neither is.
 ///
-/// The `SimulationExecutor` of the Agent Execution Core implements it: it claims the idempotency key of a step with
-/// the start of the action, and records the outcome with its end.
+/// The `SimulationExecutor` of the Agent Execution Core implements this trait. It claims the idempotency key of a step
+/// when the action starts, and records the outcome when the action ends.
 pub trait ActionCompanion {
-    /// Returns the entries that go with the start. It is called with the workspace locked, after the gates, and
-    /// before anything of the action runs. A rejected action has no effect.
+    /// Returns the entries to append together with the start of the action. Called with the workspace locked, after the
+    /// gates have allowed the action and before any part of it runs.
     ///
     /// # Errors
-    /// [`ActionRefusal`]
+    /// [`ActionRefusal`] to reject the action, which then has no effect.
     fn start(&mut self, start: &ActionStart<'_>) -> Result<Vec<NewEntry>, ActionRefusal>;
 
-    /// Checks policy and catalog again, after commands or checks have run and before the change is published. The
-    /// workspace is locked.
+    /// Checks that the policy and the catalog still allow the action. Called with the workspace locked, after commands
+    /// or checks have run and before the change is published.
     ///
     /// # Errors
-    /// [`ActionRefusal`]: the change is dropped.
+    /// [`ActionRefusal`] to drop the change.
     fn check_in_force(&mut self, in_force: &InForce<'_>) -> Result<(), ActionRefusal>;
 
-    /// Returns the entries that go with the end. An action that was refused, or queued, has an end and no start.
+    /// Returns the entries to append together with the end of the action. An action that was rejected or queued has an
+    /// end, but no start.
     ///
     /// # Errors
-    /// [`CanonicalError`]
+    /// [`CanonicalError`] if an entry cannot be written as canonical JSON.
     fn end(&mut self, end: &ActionEnd<'_>) -> Result<Vec<NewEntry>, CanonicalError>;
 }
 
-/// Records and policy in force.
+/// Records and policy that are in force while an action is checked.
 #[derive(Clone, Copy)]
 pub struct InForce<'s> {
-    /// Ledger and keys.
+    /// Ledger and keys of the installation.
     pub records: &'s Records,
-    /// Policy, read with the workspace locked.
+    /// Policy that was read while the workspace was locked.
     pub policy: &'s Policy,
 }
 
-/// Start of an action.
+/// Facts about the start of an action, for [`ActionCompanion::start`].
 pub struct ActionStart<'s> {
-    /// Records and policy in force.
+    /// Records and policy that are in force.
     pub in_force: InForce<'s>,
-    /// Content of the start entry.
+    /// Content of the ledger entry for the start.
     pub started: &'s ActionStarted,
-    /// Hash of that entry.
+    /// Merkle leaf hash of the ledger entry for the start.
     pub leaf: Digest,
 }
 
-/// End of an action.
+/// Facts about the end of an action, for [`ActionCompanion::end`].
 pub struct ActionEnd<'s> {
-    /// Content of the end entry.
+    /// Content of the ledger entry for the end.
     pub ended: &'s ActionEnded,
-    /// Hash of that entry.
+    /// Merkle leaf hash of the ledger entry for the end.
     pub leaf: Digest,
-    /// Result, without the index of that entry.
+    /// Result envelope, which does not contain the index of the ledger entry yet.
     pub envelope: &'s ResultEnvelope,
-    /// Time in commands, steps and checks of the action, in milliseconds.
+    /// Wall time of the action's commands, steps and checks in milliseconds.
     pub command_ms: u64,
 }
 
-/// Reason why an action does not start.
+/// Reason why a companion does not let an action start or publish its change.
 #[derive(Debug)]
 pub enum ActionRefusal {
     /// The companion rejects the action.
     Refused {
-        /// Reason.
+        /// Permanent reason for the rejection.
         reason: Reason,
-        /// Sentence, without the state of the workspace.
+        /// Explanation of the rejection. The caller appends the state of the workspace.
         message: String,
     },
-    /// The engine failed.
+    /// The engine failed during the check.
     Engine(Error),
 }
 

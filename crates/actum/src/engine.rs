@@ -1,4 +1,4 @@
-//! Engine: the one pipeline of every effect.
+//! Engine of a workspace, through whose pipeline every effect passes.
 
 pub(crate) mod access;
 pub(crate) mod admit;
@@ -46,19 +46,21 @@ use crate::records::Records;
 use crate::request::{Request, RequestLease};
 use crate::sql_host::SqlHost;
 
-/// Returns a guard that is held while a change is published and recorded.
+/// Function that creates a guard, which is held while a change is published and recorded.
 pub(crate) type Hold = Arc<dyn Fn() -> Box<dyn Any> + Send + Sync>;
 
-/// Source of the policy.
+/// Source from which the policy is read.
 #[derive(Clone)]
 pub(crate) enum Rules {
+    /// Fixed policy, which does not change while the engine exists.
     Fixed(Policy, Cedar),
-    /// Files, and the root of the workspace.
+    /// Policy files, which are read again for each request, and the root of the workspace.
     Files(PolicyFiles, PathBuf),
 }
 
 impl Rules {
-    /// Returns the policy in force now and the evaluator of access policies. Limits the ledger as the policy requires.
+    /// Returns the policy that is in force now, with the evaluator for its access policies. Also applies the policy's
+    /// size limit to the ledger.
     pub(crate) fn read(&self, ledger: &Ledger) -> Result<(Policy, Cedar)> {
         match self {
             Self::Fixed(policy, cedar) => Ok((policy.clone(), cedar.clone())),
@@ -70,7 +72,8 @@ impl Rules {
         }
     }
 
-    /// Returns the policy in force in the workspace at `root`. Limits the ledger as [`read`](Self::read) does.
+    /// Returns the policy that is in force in the workspace at `root`. Also applies the policy's size limit to the
+    /// ledger.
     pub(crate) fn in_force(&self, root: &Path, ledger: &Ledger) -> Result<PolicyInForce> {
         match self {
             Self::Fixed(policy, cedar) => {
@@ -84,7 +87,7 @@ impl Rules {
         }
     }
 
-    /// Returns the permission to run plugin code, if the operator granted it. A fixed policy grants none.
+    /// Returns the operator's permission to run plugin code, if there is one. A fixed policy never permits it.
     pub(crate) fn plugin_code(&self) -> Result<Option<PluginCode>> {
         match self {
             Self::Fixed(..) => Ok(None),
@@ -93,41 +96,41 @@ impl Rules {
     }
 }
 
-/// Workspace, with the records of its changes.
+/// Carries out requests in a workspace, and records every change in the ledger.
 pub struct Engine<D: Disk = LinuxDisk> {
     pub(crate) workspace: Workspace<D>,
     pub(crate) records: Records,
     pub(crate) rules: Rules,
-    /// Runner of checks.
+    /// Runner for check commands.
     pub(crate) runner: Option<Runner>,
-    /// Runner of the SQL steps of tasks.
+    /// Host for the SQL steps of tasks.
     pub(crate) sql: Option<SqlHost>,
-    /// Host of the pipelines of tasks.
+    /// Host for the pipelines of tasks.
     pub(crate) pipelines: Option<PipelineHost>,
-    /// Lease of requests that have none of their own.
+    /// Lease that applies to requests without a lease of their own.
     pub(crate) lease: Option<RequestLease>,
-    /// Guard that is held while a change becomes visible and is recorded.
+    /// Creates the guard that is held while the change of an action is published and recorded.
     pub(crate) hold: Option<Hold>,
-    /// Path of the workspace, for the reader of a record.
+    /// Root path of the workspace, escaped for use in records.
     pub(crate) root: String,
-    /// Path of the workspace, for the gates.
+    /// Root path of the workspace in the form that the gates use.
     place: Place,
     resumed: Vec<Resumed>,
-    /// Recovered run that has been reported to a request.
+    /// Run whose recovery was already reported to a request, so that it is reported only once.
     told_recovered: Option<RunId>,
-    /// Interrupted actions of earlier processes whose end was recorded.
+    /// Interrupted actions of earlier processes whose end this engine recorded.
     cut_off: Vec<RunId>,
 }
 
-// INVARIANT: an engine can be moved to the thread that serves its workspace.
+// INVARIANT: `Engine` is `Send`, so that it can be moved to the thread that serves its workspace.
 const _: () = {
     const fn assert_send<T: Send>() {}
     assert_send::<Engine>();
 };
 
 impl<D: Disk> Engine<D> {
-    /// Returns the root that absolute paths in a change may be below, or none if the path of the root is known only
-    /// escaped.
+    /// Returns the prefix for absolute paths in a change, which is the workspace root. If the root path contains a
+    /// backslash, returns no prefix, because the path may then be known only in escaped form.
     pub(crate) fn root_prefix(&self) -> RootPrefix {
         match self.root.contains('\\') {
             true => RootPrefix::NONE.clone(),
@@ -137,25 +140,26 @@ impl<D: Disk> Engine<D> {
 }
 
 impl Engine<LinuxDisk> {
-    /// Opens the workspace at `root`, creating its state directory if it is missing.
+    /// Opens the workspace at `root`, and creates its state directory if it does not exist.
     ///
     /// # Errors
-    /// As [`Workspace::open`]; `BoundElsewhere`; `HomeInside` if ledger and keys are in it.
+    /// Same as [`Workspace::open`]; `BoundElsewhere` if it belongs to another ledger; `HomeInside` if it overlaps with
+    /// the directory of ledgers and keys.
     pub fn open(root: impl AsRef<Path>, records: Records) -> Result<Self> {
         let root = root.as_ref();
         records.check_outside(root)?;
-        // In an existing workspace, the first run checks the ledger under the lock.
+        // For an existing workspace, the first run checks the ledger while it holds the lock.
         if root.join(STATE_DIRECTORY).symlink_metadata().is_err() {
-            let ledger = records.own_ledger()?; // before anything is made
+            let ledger = records.own_ledger()?; // Fails before anything is created.
             check_ledger::<Error>(root, BoundWorkspace::This, || Ok(Some(ledger)))?;
         }
         Ok(Self::new(Workspace::open(root)?, root, records))
     }
 
-    /// Opens an existing workspace at `root`.
+    /// Opens the workspace at `root`, which must already exist.
     ///
     /// # Errors
-    /// As [`Workspace::open_existing`]; `HomeInside`.
+    /// Same as [`Workspace::open_existing`]; `HomeInside` if it overlaps with the directory of ledgers and keys.
     pub fn open_existing(root: impl AsRef<Path>, records: Records) -> Result<Self> {
         let root = root.as_ref();
         records.check_outside(root)?;
@@ -164,10 +168,10 @@ impl Engine<LinuxDisk> {
 }
 
 impl<D: Disk> Staged<'_, D> {
-    /// Judges and checks a staged change, publishes it and records how the run ended.
+    /// Takes a staged change through the gates and checks, publishes it, and records how the run ended.
     ///
     /// # Errors
-    /// As [`Engine::run_with`].
+    /// Same as [`Engine::run_with`].
     pub(crate) fn carry_out<O: Observer<D>>(mut self, observer: &mut O) -> Result<Done, O::Stop> {
         observer.staged(&mut self)?;
         let mut cleared = self.clear()?;
@@ -183,7 +187,7 @@ impl<D: Disk> Staged<'_, D> {
 }
 
 impl<D: Disk> Engine<D> {
-    /// Creates the engine of an open workspace.
+    /// Creates an engine for an open workspace at `root`.
     pub fn new(mut workspace: Workspace<D>, root: &Path, records: Records) -> Self {
         workspace.set_withholds(withholds(root));
         let (place, root) = (Place::new(root), Quoted(root.as_os_str().as_bytes()).to_string());
@@ -205,26 +209,27 @@ impl<D: Disk> Engine<D> {
         }
     }
 
-    /// Returns the root of the workspace, escaped as in records.
+    /// Returns the root path of the workspace, escaped as in records.
     pub fn root(&self) -> &str {
         &self.root
     }
 
-    /// Sets a fixed policy. Without one the built-in policy is in force.
+    /// Sets a fixed policy. By default, the built-in policy is in force.
     #[must_use]
     pub fn under(mut self, policy: Policy) -> Self {
         self.rules = Rules::Fixed(policy, Cedar::default());
         self
     }
 
-    /// Sets the policy files for the workspace at `root`. Each request reads them, once the workspace is locked.
+    /// Sets the policy files for the workspace at `root`. They are read again for each request, while the workspace is
+    /// locked.
     #[must_use]
     pub fn under_files(mut self, files: PolicyFiles, root: &Path) -> Self {
         self.rules = Rules::Files(files, root.to_owned());
         self
     }
 
-    /// Sets the runner of checks. Without it a request with checks is rejected.
+    /// Sets the runner for check commands. Without a runner, requests with checks are rejected.
     #[must_use]
     pub fn running(mut self, runner: Runner) -> Self {
         let quotas = self.lease.as_ref().map(RequestLease::quotas);
@@ -232,21 +237,21 @@ impl<D: Disk> Engine<D> {
         self
     }
 
-    /// Sets the runner of SQL steps. Without it a task plan with SQL steps is rejected.
+    /// Sets the host for SQL steps. Without a host, task plans with SQL steps are rejected.
     #[must_use]
     pub fn running_sql(mut self, sql: SqlHost) -> Self {
         self.sql = Some(sql);
         self
     }
 
-    /// Sets the host of pipelines. Without it a task plan with pipelines is rejected.
+    /// Sets the host for pipelines. Without a host, task plans with pipelines are rejected.
     #[must_use]
     pub fn running_pipelines(mut self, pipelines: PipelineHost) -> Self {
         self.pipelines = Some(pipelines);
         self
     }
 
-    /// Sets the lease of all requests. Commands stay within its quotas.
+    /// Sets the lease that applies to requests without a lease of their own. Its quotas limit the commands.
     #[must_use]
     pub fn under_lease(mut self, lease: RequestLease) -> Self {
         self.runner = self.runner.map(|runner| runner.limited_by(lease.quotas()));
@@ -254,8 +259,8 @@ impl<D: Disk> Engine<D> {
         self
     }
 
-    /// Sets a function that is called before the change of an action becomes visible, to prevent an interruption.
-    /// Its guard is held until the result is returned.
+    /// Sets a function that creates a guard against interruption. It is called before the change of an action is
+    /// published, and the guard is held until the caller drops the result of the action.
     #[must_use]
     pub fn holding(mut self, hold: impl Fn() -> Box<dyn Any> + Send + Sync + 'static) -> Self {
         self.hold = Some(Arc::new(hold));
@@ -264,19 +269,19 @@ impl<D: Disk> Engine<D> {
 
     /// Carries out a request completely or not at all, and records how it ended.
     ///
-    /// A request whose key was carried out before is answered with that receipt, without a second effect.
+    /// If a request with the same key was already carried out, returns its receipt without any further effect.
     ///
     /// # Errors
-    /// [`Error`], which states the state of the workspace.
+    /// [`Error`], which includes the state of the workspace.
     pub fn run(&mut self, request: Request) -> Result<Done> {
         self.run_with(request, &mut NoObserver)
     }
 
     /// Carries out a request like [`run`](Self::run), and calls `observer` after each step. The observer is not called
-    /// for a request that was carried out before.
+    /// for a request that was already carried out.
     ///
     /// # Errors
-    /// As [`run`](Self::run), and those of the observer.
+    /// Same as [`run`](Self::run), plus errors of the observer.
     pub fn run_with<O: Observer<D>>(
         &mut self,
         request: Request,
@@ -289,11 +294,12 @@ impl<D: Disk> Engine<D> {
         }
     }
 
-    /// Recovers the workspace, and records the end of runs that earlier processes left open. Every run begins with
-    /// this; here it is done alone.
+    /// Recovers the workspace, and records the end of runs that earlier processes left open. Every run starts with this
+    /// step; call this method to perform it without a run.
     ///
     /// # Errors
-    /// `Workspace`, `Ledger`, `Key`.
+    /// `Workspace` if the workspace cannot be locked or recovered; `Ledger` or `Key` if the end of a run cannot be
+    /// recorded.
     pub fn resume(&mut self) -> Result<WorkspaceId> {
         let signer = self.records.signer()?;
         let options = RunOptions { label: "recover".to_owned(), ..RunOptions::default() };
@@ -309,11 +315,11 @@ impl<D: Disk> Engine<D> {
         Ok(workspace)
     }
 
-    /// Removes captures of killed processes, and captures whose plans have left the queue. Returns the number of
-    /// removed captures.
+    /// Removes the on-disk captures that were left by killed processes or whose plans have left the queue. Returns the
+    /// number of removed captures.
     ///
     /// # Errors
-    /// `Workspace`, `Ledger`.
+    /// `Workspace` if the captures cannot be listed or removed; `Ledger` if the queue cannot be read.
     pub fn sweep_captures(&self) -> Result<usize> {
         self.workspace.sweep_captures(|| {
             let plans = self.records.ledger.read(|log| log.open_plans())?;
@@ -321,13 +327,13 @@ impl<D: Disk> Engine<D> {
         })
     }
 
-    /// Waits for the background work of the ledger. Returns the error if a due checkpoint could not be signed; the runs
-    /// are recorded nevertheless.
+    /// Waits for the background work of the ledger to finish. Returns an error if a checkpoint could not be signed, in
+    /// which case all runs are recorded nevertheless.
     pub fn finish(&self) -> Option<LedgerError> {
         self.records.ledger.finish()
     }
 
-    /// Returns what was recovered in the workspace since it was opened, if anything.
+    /// Returns a report of what was recovered since the workspace was opened, if anything was.
     pub fn recovery(&self) -> Option<&Recovery> {
         self.workspace.recovery()
     }
@@ -342,17 +348,17 @@ impl<D: Disk> Engine<D> {
         &self.cut_off
     }
 
-    /// Returns ledger, keys and clock.
+    /// Returns the records of the engine, which hold the ledger, the keys and the clock.
     pub fn records(&self) -> &Records {
         &self.records
     }
 
-    /// Returns the workspace.
+    /// Returns the workspace of the engine.
     pub fn workspace(&self) -> &Workspace<D> {
         &self.workspace
     }
 
-    /// Returns the workspace for operations that change none of its files.
+    /// Returns a mutable reference to the workspace, for operations that do not change its files.
     pub fn workspace_mut(&mut self) -> &mut Workspace<D> {
         &mut self.workspace
     }

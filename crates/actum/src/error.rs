@@ -1,4 +1,4 @@
-//! Reasons for a request that was not carried out, and the resulting state.
+//! Errors of the engine, each of which includes the resulting state of the workspace.
 
 mod bound_workspace;
 mod catalog;
@@ -43,134 +43,135 @@ pub use policy::{PolicyError, PolicyProblem};
 pub use queue::{PlanState, QUEUE_MAX, QUEUE_OF_ONE_MAX, QueueError};
 pub use rollback::RollbackRefused;
 
-/// Clause on the state of the workspace at the end of an error message.
+/// Clause about the state of the workspace that is appended to an error message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StateClause {
-    /// The message already states it.
+    /// No clause, because the message already states the state of the workspace.
     Said,
-    /// No file was changed, but something may have been recorded.
+    /// No file was changed, but an entry may have been recorded in the ledger.
     FilesUnchanged,
-    /// State of the workspace.
+    /// The workspace is in the given state.
     State(State),
 }
 
-/// Failure to carry out a request.
+/// Error from carrying out a request.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// The workspace refused or failed.
+    /// The workspace rejected the change, or an operation on its files failed.
     #[error("{}", .0.kind)]
     Workspace(#[from] actum_workspace::Error),
     /// The directory of ledgers and keys cannot be used.
     #[error(transparent)]
     Home(#[from] HomeError),
-    /// Ledger and keys overlap with the workspace.
+    /// The directory of ledgers and keys overlaps with the workspace.
     #[error(
-        "cannot use the workspace `{}` with the ledgers and keys in `{}`: one lies in the other, so a change could \
-         touch them",
+        "cannot use the workspace `{}` with the ledgers and keys in `{}`: one directory contains the other, so a \
+         change could modify them",
         Quoted(root.as_os_str().as_bytes()),
         Quoted(home.as_os_str().as_bytes())
     )]
     HomeInside {
-        /// Home of ledger and keys.
+        /// Directory of ledgers and keys.
         home: PathBuf,
         /// Root of the workspace.
         root: PathBuf,
     },
-    /// The workspace would be in a directory of ledgers and keys or of an operator's policy.
+    /// The workspace is inside a directory of ledgers and keys, or of an operator's policy.
     #[error(
-        "cannot use the workspace `{}`: `{}` marks a directory of ledgers and keys or of an operator's policy, at it or \
-         around it",
+        "cannot use the workspace `{}`: the file `{}` shows that it is in a directory of ledgers and keys or of an \
+         operator's policy",
         Quoted(root.as_os_str().as_bytes()),
         Quoted(mark.as_os_str().as_bytes())
     )]
     HomeAround {
-        /// File that marks such a directory.
+        /// File that identifies such a directory.
         mark: PathBuf,
         /// Root of the workspace.
         root: PathBuf,
     },
-    /// A path of the change leads into another workspace.
+    /// The change contains a path inside another workspace.
     #[error(
-        "`{root}` is a workspace of its own, with its own rules and history, so no change of this one leads there"
+        "`{root}` is a separate workspace with its own rules and history, so this workspace cannot change files in it"
     )]
     WorkspaceWithin {
         /// Root of the other workspace.
         root: PathName,
     },
-    /// A path of the change leads into a repository whose rules do not count from this root.
+    /// The change contains a path inside a repository whose rules apply from its own root, not from this workspace's
+    /// root.
     #[error(
-        "`{root}` is a repository with rules that count from its own root, so no change of this workspace leads there"
+        "`{root}` is a repository whose rules apply from its own root, so this workspace cannot change files in it"
     )]
     RepositoryWithin {
         /// Root of the repository.
         root: PathName,
     },
-    /// The workspace belongs to another ledger.
+    /// The workspace belongs to a ledger other than the one in use.
     #[error(
-        "{workspace} belongs to the ledger `{}`, which is not the one in use here",
+        "{workspace} belongs to the ledger `{}`, which is not the one in use",
         Quoted(ledger.as_bytes())
     )]
     BoundElsewhere {
-        /// Position of the workspace.
+        /// Workspace that belongs to the other ledger.
         workspace: BoundWorkspace,
-        /// Name of the log that recorded it.
+        /// Name of the log of the ledger that recorded it.
         ledger: String,
     },
-    /// The environment names another directory for the operator's configuration.
+    /// The environment names a configuration directory other than the recorded one, so another policy would apply.
     #[error(
-        "the operator's configuration is in `{}`, and the environment names `{}`",
+        "the operator's configuration is in `{}`, but the environment names `{}`",
         Quoted(recorded.as_os_str().as_bytes()),
         Quoted(given.as_os_str().as_bytes())
     )]
     ConfigurationElsewhere {
-        /// Directory that the installation remembers.
+        /// Directory that was recorded when actum was set up.
         recorded: PathBuf,
-        /// Directory that the environment names.
+        /// Directory that the environment names now.
         given: PathBuf,
-        /// Home of ledgers and keys, which remembers it.
+        /// Directory of ledgers and keys, in which the configuration directory is recorded.
         home: PathBuf,
     },
-    /// A required key cannot sign.
+    /// A key that is needed for signing is missing or cannot be used.
     #[error(transparent)]
     Key(#[from] KeyError),
-    /// The ledger refused or failed before any change.
+    /// The ledger rejected an entry or could not be used, before any file was changed.
     #[error("{source}")]
     Ledger {
-        /// Cause.
+        /// Error of the ledger.
         source: LedgerError,
     },
-    /// The key belongs to another request.
-    #[error("the request key `{key}` stands for another request, which run {run} carried out")]
+    /// The request key was already used for a different request.
+    #[error("the request key `{key}` was already used for a different request, in run {run}")]
     RequestKeyTaken {
-        /// Request key.
+        /// Request key that both requests have.
         key: RequestKey,
-        /// Run of the other request.
+        /// Run that carried out the other request.
         run: RunId,
     },
     /// An earlier attempt at the request has an unknown outcome.
     #[error(
-        "the request `{key}` was tried by run {run}, and it is not known whether that had an effect"
+        "run {run} attempted the request `{key}`, but it is unknown whether that had an effect"
     )]
     OutcomeUnknown {
-        /// Request key.
+        /// Key of the request.
         key: RequestKey,
-        /// Earlier run.
+        /// Run that made the earlier attempt.
         run: RunId,
     },
-    /// The ledger has the request as done, by a run unknown to this workspace.
+    /// The request was carried out by a run that is in the ledger, but unknown to this workspace.
     #[error(
-        "run {run} carried out the request `{key}` in a workspace of this name, but this one does not know that run: \
-         it is a copy or an older state, and its files are not what that run left"
+        "run {run} carried out the request `{key}` in a workspace with the same id, but this workspace has no record \
+         of that run: it is a copy or an older state, so its files lack the change"
     )]
     WorkspaceIsACopy {
-        /// Request key.
+        /// Key of the request.
         key: RequestKey,
-        /// Unknown run.
+        /// Run that the workspace does not know.
         run: RunId,
     },
-    /// An undo or redo without a run has no candidate: every change or undo in effect is another actor's.
+    /// An undo or redo of the newest run found none, because all changes or undos in effect were made by other actors.
     #[error(
-        "there is no run of yours to {}: the newest {} in effect is the run {run}, by {}",
+        "you have no run to {}: the newest {} in effect is run {run}, by {}",
         way.as_str(),
         match way {
             WayBack::Undo => "change",
@@ -179,185 +180,183 @@ pub enum Error {
         whose(by)
     )]
     OnlyOthersRuns {
-        /// Requested inversion.
+        /// Whether an undo or a redo was requested.
         way: WayBack,
         /// Newest run in effect.
         run: RunId,
-        /// Requester of that run.
+        /// Actor who requested that run.
         by: Actor,
     },
-    /// Recovery rolled back an interrupted run, the most likely target of an undo or redo without a run.
-    #[error(
-        "run {run} had begun and not ended; it was rolled back just now, and nothing else was changed"
-    )]
+    /// An undo or redo of the newest run was stopped, because recovery has just rolled back an interrupted run, which
+    /// may be the one that the user wanted to undo.
+    #[error("run {run} was interrupted and has just been rolled back; nothing else was changed")]
     RecoveredFirst {
-        /// Requested inversion.
+        /// Whether an undo or a redo was requested.
         way: WayBack,
-        /// Interrupted run.
+        /// Interrupted run that was rolled back.
         run: RunId,
     },
     /// The operator's retention keeps runs that the user wants to remove from the history.
     #[error(
-        "the retention of the operator keeps {runs} of the runs that would be forgotten (the newest {} and those of \
-         the last {} days)",
+        "the operator's retention keeps {runs} of the runs to forget (the newest {} and those of the last {} days)",
         retention.runs,
         retention.days
     )]
     Retained {
-        /// Number of those runs.
+        /// Number of runs that the user wants to remove, but must be kept.
         runs: usize,
-        /// Retention in force.
+        /// Retention that is in force.
         retention: Retention,
     },
-    /// The record of removed history would not count.
+    /// The record of removed history would fail verification, so it was not written.
     #[error("cannot record the removed history: {0}")]
     Forgotten(#[from] Box<ForgottenProblem>),
-    /// The request belongs to no action, and an action was expected.
-    #[error("the request belongs to no action, so it is not carried out as one")]
+    /// A request was to be executed as an action, but does not belong to one.
+    #[error("the request does not belong to an action, so it cannot be executed as one")]
     NoAction,
-    /// The workspace is already as requested, so no run is made.
+    /// The workspace is already as requested, so there is no run.
     #[error("there is nothing to change; no run was made")]
     NothingToChange,
-    /// The lease cannot be used, so nothing may be done under it.
+    /// The lease is invalid or cannot be read, so nothing may be done under it.
     #[error(transparent)]
     Lease(#[from] LeaseError),
     /// The lease cannot be granted or revoked.
     #[error(transparent)]
     Grant(#[from] Box<GrantLeaseError>),
-    /// The policy cannot be used, so nothing may be done under it.
+    /// The policy is invalid or cannot be read, so no change is allowed.
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    /// Gates denied the change.
+    /// At least one gate denied the change.
     #[error("{}", of_gates(.gates))]
     Denied {
-        /// Decisions of the denying gates, in order.
+        /// Decisions of the denying gates, in the order of the gates.
         gates: Vec<GateDecision>,
     },
-    /// The change needs an approval, and the entry point has no queue (D-3).
-    #[error("approval required ({tier}), and a file task is not queued: {}", grounds(.gates))]
+    /// The change needs an approval, but its entry point cannot queue it (D-3).
+    #[error("approval required ({tier}), but a file task cannot be queued: {}", grounds(.gates))]
     ApprovalRequired {
         /// Risk tier of the change.
         tier: RiskTier,
-        /// Gates that require approval.
+        /// Decisions of the gates that require an approval.
         gates: Vec<GateDecision>,
     },
-    /// The change is queued until it is approved.
+    /// The change needs an approval and was queued until it is approved.
     #[error(
         "approval required ({tier}): queued as plan {plan}: {}",
         grounds(.gates)
     )]
     Queued {
-        /// Queued plan.
+        /// Id of the queued plan.
         plan: RunId,
         /// Risk tier of the change.
         tier: RiskTier,
-        /// Gates that require approval.
+        /// Decisions of the gates that require an approval.
         gates: Vec<GateDecision>,
         /// Time at which the plan expires.
         expires: Timestamp,
-        /// True if the same plan was pending before, so nothing new was queued.
+        /// Whether the same change was already pending, so that nothing new was queued.
         waited: bool,
-        /// Earlier version that the operator denied, with the reason.
+        /// Earlier version of the plan that the operator denied, with the stated reason.
         denied: Option<(RunId, Option<String>)>,
     },
-    /// The queued plan cannot be answered or carried out.
+    /// The queued plan cannot be approved, denied or carried out.
     #[error(transparent)]
     Queue(#[from] QueueError),
-    /// The catalog of actions cannot be used or changed.
+    /// The catalog of actions cannot be read or changed.
     #[error(transparent)]
     Catalog(Box<CatalogError>),
-    /// The command did not run, or its changes could not be determined or kept.
+    /// A command could not be run, or its changes could not be read or kept.
     #[error(transparent)]
     Command(#[from] CommandError),
     /// A check rejected the staged change.
     #[error(
-        "the check `{}` refused the staged change: {}{}",
+        "the check `{}` rejected the staged change: {}{}",
         Harmless(.check.quoted().as_bytes()),
         .record.ended,
         said(.output)
     )]
     Unverified {
-        /// Failed check.
+        /// Command line of the failed check.
         check: CommandLine,
-        /// Record of how the check ended.
+        /// Record of how the failed check ended.
         record: Box<CommandRecord>,
-        /// End of its output.
+        /// Last part of the failed check's output.
         output: String,
-        /// All checks that ran, the failed one last.
+        /// Results of all checks that ran. The failed one is the last.
         told: Vec<Check>,
     },
-    /// The run has ended, but its receipt is not written yet. The workspace has the outcome.
+    /// The run has ended and the workspace reflects its outcome, but its receipt could not be written yet.
     #[error(
-        "run {run} {}, but its receipt could not be written: {}; the next run here writes it",
+        "run {run} {}, but its receipt could not be written: {}; the next run in this workspace will write it",
         after(*state, cause.as_deref()),
         source
     )]
     Unsettled {
-        /// Ended run.
+        /// Run that has ended.
         run: RunId,
-        /// State of the workspace.
+        /// State of the workspace after the run.
         state: State,
-        /// Reason for the missing receipt.
+        /// Error that prevented the receipt from being written.
         source: Box<Error>,
-        /// Failure of the run itself, if it failed.
+        /// Error of the run itself, if it failed.
         cause: Option<Box<actum_workspace::Error>>,
     },
-    /// The action has ended, but its end could not be recorded.
+    /// The action has ended, but its outcome could not be recorded.
     #[error("the action {}, but {source}", ended(*status, *run))]
     Untold {
-        /// Status of the action.
+        /// Status with which the action ended.
         status: Status,
-        /// Run that changed files for the action.
+        /// Run that changed files for the action, if any.
         run: Option<RunId>,
-        /// State of the workspace.
+        /// State of the workspace after the action.
         state: State,
-        /// Cause.
+        /// Error that prevented the outcome from being recorded.
         source: FeedbackError,
     },
-    /// Outputs of a task cannot be read or written.
+    /// Output files of a task cannot be read or written.
     #[error("{0}")]
     Output(#[from] OutputError),
     /// The task cannot be rolled back.
     #[error(transparent)]
     Rollback(#[from] RollbackRefused),
-    /// Signing failed.
+    /// A record could not be signed.
     #[error(transparent)]
     Sign(#[from] SignError),
-    /// A record has no exact form.
+    /// A record cannot be written as canonical JSON.
     #[error("cannot record the change: {source}")]
     Record {
-        /// Cause.
+        /// Reason why canonical JSON cannot represent the record.
         #[from]
         source: CanonicalError,
     },
 }
 
-/// Formats the tail of a check's output.
+/// Formats the last part of a check's output, as an addition to its error message.
 fn said(output: &str) -> String {
     match output.is_empty() {
         true => String::new(),
-        false => format!("; it said: {}", Harmless(output.as_bytes())),
+        false => format!("; output: {}", Harmless(output.as_bytes())),
     }
 }
 
-/// Describes the state after a run without a receipt.
+/// Describes the outcome of a run that has no receipt yet, as a part of an error message.
 fn after(state: State, cause: Option<&actum_workspace::Error>) -> String {
     match (state, cause) {
-        (State::Published, _) => "is done and durable".to_owned(),
-        (_, Some(cause)) => format!("changed nothing that lasts ({cause})"),
-        (_, None) => "changed nothing that lasts".to_owned(),
+        (State::Published, _) => "was committed".to_owned(),
+        (_, Some(cause)) => format!("left no lasting change ({cause})"),
+        (_, None) => "left no lasting change".to_owned(),
     }
 }
 
-/// Describes the end of an action.
+/// Describes how an action ended, as a part of an error message.
 fn ended(status: Status, run: Option<RunId>) -> String {
     match run {
-        Some(run) => format!("{} with the run {run}", status.as_str()),
+        Some(run) => format!("ended as `{}` with run {run}", status.as_str()),
         None => format!("ended as `{}` and changed nothing", status.as_str()),
     }
 }
 
-/// Lists the grounds of the denying gates.
+/// Formats the denying gates and their grounds as an error message.
 fn of_gates(gates: &[GateDecision]) -> String {
     let told = gates.iter().map(|GateDecision { gate, ground, .. }| {
         format!("the gate `{gate}`: {}", Harmless(ground.to_string().as_bytes()))
@@ -365,17 +364,17 @@ fn of_gates(gates: &[GateDecision]) -> String {
     format!("the change is refused by {}", told.collect::<Vec<_>>().join("; and by "))
 }
 
-/// Lists the grounds of the gates that require approval.
+/// Formats the grounds of the gates that require an approval.
 fn grounds(gates: &[GateDecision]) -> String {
     let told = gates.iter().map(|gate| Harmless(gate.ground.to_string().as_bytes()).to_string());
     told.collect::<Vec<_>>().join("; ")
 }
 
-/// Result whose error states the state of the workspace.
+/// Result whose error includes the state of the workspace.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
-    /// Returns the message with the state of the workspace at its end, unless it already states it.
+    /// Returns the error message, followed by the state of the workspace unless the message already includes it.
     pub fn with_state(&self) -> String {
         match self.state_clause() {
             StateClause::Said => self.to_string(),
@@ -384,7 +383,7 @@ impl Error {
         }
     }
 
-    /// Returns the clause on the state of the workspace for the end of the message.
+    /// Returns the clause about the state of the workspace that belongs at the end of the message.
     pub fn state_clause(&self) -> StateClause {
         if let Self::Ledger { source } = self
             && !source.is_outcome_known()
@@ -394,7 +393,7 @@ impl Error {
         let says_state = if let Self::Command(error) = self {
             error.says_state()
         } else if let Self::Rollback(RollbackRefused::PutBack { .. }) = self {
-            // Files that recovery restored before that are a change.
+            // The message states that nothing was changed, which is wrong if recovery restored files before.
             self.workspace() == State::Unchanged
         } else {
             matches!(
@@ -464,7 +463,7 @@ impl From<LedgerError> for Error {
     }
 }
 
-/// Formats an actor as a part of a sentence.
+/// Formats an actor for use within an error message.
 fn whose(actor: &Actor) -> String {
     let user = Quoted(actor.user.as_bytes());
     match &actor.agent {
@@ -479,7 +478,7 @@ fn whose(actor: &Actor) -> String {
 mod tests {
     use super::*;
 
-    /// AEC-8: an append with an unknown outcome may have recorded something.
+    /// AEC-8: after an append with an unknown outcome, the message does not claim that nothing was recorded.
     #[test]
     fn an_append_with_an_unknown_outcome_only_says_that_no_file_was_changed() {
         let unknown = Error::from(LedgerError::Stopped);

@@ -1,4 +1,5 @@
-//! Feedback of actions: recorded in the ledger at their start and end, and found again there (AA-5, AA-13).
+//! Action feedback: records the start and the outcome of each action in the ledger, and searches recorded outcomes
+//! (AA-5, AA-13).
 
 mod resume;
 
@@ -17,33 +18,32 @@ use crate::records::Records;
 pub use crate::error::FeedbackError;
 pub use resume::cut_off_actions;
 
-/// Number of entries that one lookup reads.
+/// Number of ledger entries fetched per lookup.
 const ENTRIES: u64 = 256;
 
-/// End of an action, with its place in the ledger.
+/// Recorded outcome of an action, with its position in the ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Feedback {
-    /// Index of the entry.
+    /// Index of the ledger entry that records the outcome.
     pub index: u64,
-    /// Content of the entry.
+    /// Parsed content of the ledger entry.
     pub ended: ActionEnded,
 }
 
-/// Filter for feedback. An empty field matches everything.
+/// Filter for recorded action outcomes. A field that is `None` matches every outcome.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Wanted {
-    /// Name of the action.
+    /// Action name that must match.
     pub action: Option<ActionName>,
-    /// Status of the action.
+    /// Action status that must match.
     pub status: Option<Status>,
 }
 
 impl Feedback {
-    /// Returns the newest matching feedback, at most `count`, the newest first. Reads the ledger only as far back as
-    /// needed.
+    /// Returns up to `count` matching outcomes, newest first. Reads the ledger only as far back as necessary.
     ///
     /// # Errors
-    /// [`LedgerError`]; `Damaged` if an entry has changed.
+    /// Returns [`LedgerError::Damaged`] if an entry was modified, or another [`LedgerError`] if reading fails.
     pub fn newest(log: &dyn Log, wanted: &Wanted, count: usize) -> Result<Vec<Self>, LedgerError> {
         let (mut found, mut before) = (Vec::new(), None);
         while found.len() < count {
@@ -63,26 +63,27 @@ impl Feedback {
         Ok(found)
     }
 
-    /// Reads one entry.
+    /// Reads and parses the `ACTION_ENDED` entry at this index.
     fn read(log: &dyn Log, index: u64) -> Result<Self, LedgerError> {
         let ended = serde_json::from_slice(&log.sound_entry(index)?.body);
         let ended: ActionEnded =
             ended.map_err(|error| LedgerError::entry(index, &describe(&error)))?;
         match ended.format == ActionEnded::FORMAT {
             true => Ok(Self { index, ended }),
-            false => Err(LedgerError::entry(index, &"it does not say how an action ended")),
+            false => Err(LedgerError::entry(index, &"it does not record the outcome of an action")),
         }
     }
 }
 
-/// Creates the entry for the start of an action.
+/// Creates the ledger entry that records the start of an action.
 pub(crate) fn begins(started: &ActionStarted) -> Result<NewEntry, CanonicalError> {
     let body = canonical::to_vec(started)?;
     Ok(NewEntry { kind: EntryKind::ActionStarted, body, blobs: Vec::new() })
 }
 
-/// Reports the roll back of a started action. Its changes are not visible before they are published, so dropping
-/// them restores the workspace.
+/// Returns the rollback attempt to report for an action with this status.
+///
+/// Changes become visible only when they are published, so dropping unpublished changes is a successful rollback.
 pub(crate) fn rollback(status: Status, is_begun: bool) -> Attempt {
     match status {
         Status::Reverted => Attempt { attempted: true, ok: true },
@@ -93,7 +94,7 @@ pub(crate) fn rollback(status: Status, is_begun: bool) -> Attempt {
 }
 
 impl FeedbackError {
-    /// Converts the error for an action of another process.
+    /// Converts the error for a caller that records the outcome of another process's action.
     fn into_error(self) -> Error {
         match self {
             Self::Ledger(source) => source.into(),
@@ -110,28 +111,29 @@ impl Wanted {
 }
 
 impl Records {
-    /// Records the start of an action, before any part of it runs. If an approval allowed it, this uses the approval.
+    /// Records the start of an action, which must happen before any part of the action runs. If the action was approved,
+    /// this also uses up the approval.
     ///
     /// # Errors
-    /// `Ledger` if no such approval counts any longer; `Record`. Nothing may run then.
+    /// Returns `Ledger` if the approval is no longer valid, or `Record`. The action must not run after an error.
     pub fn append_action_started(&self, started: &ActionStarted) -> Result<EntryRef> {
         self.append_start(vec![begins(started)?])
     }
 
-    /// Records the entries with which an action begins, its own last.
+    /// Appends all entries that mark the start of an action. The entry of the action itself must be the last one.
     ///
     /// # Errors
-    /// As [`Self::append_action_started`].
+    /// Returns the same errors as [`Self::append_action_started`].
     pub(crate) fn append_start(&self, entries: Vec<NewEntry>) -> Result<EntryRef> {
         let appended = self.ledger.append(entries).wait()?;
         self.entry(&appended)
     }
 
-    /// Records the end of an action, with the entries of its companion. The companion gets the time in commands in
-    /// milliseconds. Returns the index of the action's entry.
+    /// Records the outcome of an action together with the entries of its companion, and returns the index of the action's
+    /// entry. The companion also receives the time that was spent in commands, in milliseconds.
     ///
     /// # Errors
-    /// As [`Self::append_feedback`].
+    /// Returns the same errors as [`Self::append_feedback`].
     pub(crate) fn append_end(
         &self,
         ended: &ActionEnded,
@@ -149,10 +151,10 @@ impl Records {
         Ok(appended.first().ok_or(LedgerError::Stopped)?.index)
     }
 
-    /// Records the end of an action durably. Returns the index of the entry.
+    /// Durably records the outcome of an action, and returns the index of the entry.
     ///
     /// # Errors
-    /// [`FeedbackError`]: the effects of the action remain.
+    /// Returns [`FeedbackError`] if the entry cannot be recorded. The effects of the action are kept even then.
     pub fn append_feedback(&self, ended: &ActionEnded) -> Result<u64, FeedbackError> {
         let body = canonical::to_vec(ended)?;
         let entry = NewEntry { kind: EntryKind::ActionEnded, body, blobs: Vec::new() };

@@ -1,5 +1,5 @@
-//! Removal of history, which ends undo. It is recorded before it is done, and stays above the operator's retention
-//! unless the operator approves (FO-9).
+//! Removal of old history. Removed runs can no longer be undone, so the ledger records the removal first. Runs within
+//! the operator's retention limits are removed only with the operator's approval (FO-9).
 
 use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
@@ -21,27 +21,27 @@ use crate::error::{Error, Result};
 use crate::queue::Approver;
 use crate::records::{Clock, Records, Witness};
 
-/// Treatment of runs beyond the limits that the retention keeps.
+/// Treatment of runs that a collection would remove but that the operator's retention protects.
 #[derive(Clone, Copy)]
 pub enum Retained<'a> {
-    /// Keep the runs.
+    /// Keep the protected runs and remove the rest.
     Keep,
-    /// Fail the whole collection.
+    /// Fail the entire collection if a protected run would be removed.
     Refuse,
-    /// Remove the runs, with this approval.
+    /// Remove the protected runs too, with this approval.
     Forget(&'a Approver<'a>),
 }
 
-/// Adds the limits of the retention to the options of a collection.
+/// Adds the retention limits to the options of a collection.
 fn retaining(options: GcOptions, retention: Retention, clock: &Clock) -> GcOptions {
     let since = retention.since(clock.now()).map(|time| Time(time.micros().saturating_mul(1000)));
     GcOptions { retained_runs: retention.runs, retained_since: since, ..options }
 }
 
-/// Returns what a collection would remove, without removing it.
+/// Computes which runs and data a collection would remove, without removing anything.
 ///
 /// # Errors
-/// `Workspace`; `Retained` if the retention keeps a run and `retained` is [`Retained::Refuse`].
+/// Returns `Workspace`, or `Retained` if the retention protects a run and `retained` is [`Retained::Refuse`].
 pub fn foresee<D: Disk>(
     workspace: &mut Workspace<D>,
     options: &GcOptions,
@@ -62,7 +62,7 @@ pub fn foresee<D: Disk>(
     }
 }
 
-/// Returns the id of the workspace, creating it if it is missing.
+/// Returns the id of the workspace, and creates an id if the workspace has none.
 fn named<D: Disk>(workspace: &mut Workspace<D>) -> Result<WorkspaceId> {
     if let Some(id) = workspace.id()? {
         return Ok(id);
@@ -74,19 +74,19 @@ fn named<D: Disk>(workspace: &mut Workspace<D>) -> Result<WorkspaceId> {
     Ok(id)
 }
 
-/// Run whose history a collection removed.
+/// Run whose history was removed by a collection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ForgottenRun {
-    /// Forgotten run.
+    /// Id of the removed run.
     pub run: RunId,
-    /// Time of the removal.
+    /// Time at which its history was removed.
     pub time: Timestamp,
 }
 
-/// Finds the newest run that a collection removed, as a ledger records it, among those that `matches`.
+/// Searches the ledger for the newest run that was removed by a collection and that satisfies `matches`.
 ///
 /// # Errors
-/// [`LedgerError`].
+/// Returns [`LedgerError`] if the ledger cannot be read or is damaged.
 pub fn forgotten_run(
     log: &dyn Log,
     keyring: &Keyring,
@@ -97,7 +97,7 @@ pub fn forgotten_run(
         let newest = log.newest_of_kind(EntryKind::HistoryForgotten, before, ENTRIES_MAX)?;
         for &index in &newest {
             let entry = log.sound_entry(index)?;
-            // An entry without a known key proves nothing.
+            // Skip an entry that is not signed by a known key, because it proves nothing.
             let Ok(forgotten) = verify_forgotten(&entry.body, keyring) else { continue };
             let (workspace, time) = (forgotten.workspace, forgotten.time);
             let found = forgotten.runs.iter().rev().find(|run| matches(workspace, **run));
@@ -112,13 +112,13 @@ pub fn forgotten_run(
     }
 }
 
-/// Finds recorded runs that changed a workspace and are missing from its history, though no collection removed them.
+/// Finds recorded runs of a workspace that are missing from its history although no collection removed them.
 ///
-/// Searches the newest ends of runs in the log, of any workspace, from the one that the workspace remembers. Returns
-/// the newest first, and stops at the first run that is accounted for.
+/// The search goes backwards from the workspace's witness through the ledger's run results, including those of other
+/// workspaces. It stops at the first run that is accounted for. The missing runs are returned newest first.
 ///
 /// # Errors
-/// [`LedgerError`].
+/// Returns [`LedgerError`] if the ledger cannot be read or is damaged.
 pub fn missing_runs(
     log: &dyn Log,
     keyring: &Keyring,
@@ -127,7 +127,7 @@ pub fn missing_runs(
 ) -> Result<Vec<RunId>, LedgerError> {
     let kind = EntryKind::EffectDone;
     let (mut before, mut missing) = (witness.index().saturating_add(1), Vec::new());
-    // One at a time, since the first is almost always accounted for.
+    // Fetch one entry at a time, because the first one is almost always accounted for.
     for _ in 0..MISSING_MAX {
         let Some(&index) = log.newest_of_kind(kind, Some(before), 1)?.first() else { break };
         before = index;
@@ -146,17 +146,18 @@ pub fn missing_runs(
     Ok(missing)
 }
 
-/// Number of run ends that [`missing_runs`] searches.
+/// Maximum number of run results that [`missing_runs`] searches.
 const MISSING_MAX: u64 = 64;
 
-/// Number of entries that one lookup reads.
+/// Number of ledger entries fetched per lookup.
 const ENTRIES_MAX: u64 = 1000;
 
 impl Records {
-    /// Removes the history that [`foresee`] named, and unreferenced data, after recording it in the ledger.
+    /// Removes the history that [`foresee`] reported, along with unreferenced data. The removal is recorded in the ledger
+    /// before anything is deleted.
     ///
     /// # Errors
-    /// `Ledger`, `Sign` and `Record`, which change nothing; `Workspace`.
+    /// Returns `Ledger`, `Sign` or `Record` before anything is removed, or `Workspace` if the removal itself fails.
     pub fn forget<D: Disk>(
         &self,
         workspace: &mut Workspace<D>,

@@ -1,4 +1,4 @@
-//! Facts of the git repository around a workspace about its files.
+//! Access to the git repository at the workspace root: tracked files and ignored directories.
 
 use std::path::{Path, PathBuf};
 
@@ -7,17 +7,17 @@ use actum_git::{FileFacts, IgnoredDirectories, TrackedFiles};
 use actum_workspace::disk::Stat;
 use actum_workspace::{BlobId, KnownFiles, read_file};
 
-/// Largest file with ignore patterns, in bytes.
+/// Maximum size in bytes of a file with ignore patterns.
 const PATTERNS_BYTES_MAX: u64 = 1 << 20;
-/// Largest file that is compared with its blob, in bytes.
+/// Maximum size in bytes of a file whose content is compared with its git blob.
 const CONTENT_BYTES_MAX: u64 = 64 << 20;
-/// Directories of package managers and interpreters, which are caches although they have no cache tag.
+/// Names of well-known cache directories, of package managers and interpreters, that contain no `CACHEDIR.TAG`.
 const CACHES: [&[u8]; 3] = [b"node_modules", b"__pycache__", b".venv"];
 
-/// Reads a file below a root.
+/// Function that reads a file below a fixed root, or returns `None` if the file cannot be read.
 type ReadFile = Box<dyn Fn(&[u8]) -> Option<Vec<u8>>>;
 
-/// Files that the repository at the root of a workspace tracks, and directories that it ignores.
+/// Tracked files and ignored directories of the git repository at the root of a workspace.
 pub struct GitFiles {
     root: PathBuf,
     tracked: TrackedFiles,
@@ -25,13 +25,13 @@ pub struct GitFiles {
 }
 
 impl GitFiles {
-    /// Opens the facts of the repository at `root`, if it exists.
+    /// Prepares access to the git repository at `root`. Nothing is read until it is needed.
     pub fn open(root: &Path) -> Self {
         let tracked = TrackedFiles::open(root);
         let root: PathBuf = root.to_owned();
         let place = root.clone();
         let read: ReadFile = Box::new(move |path| {
-            // Workspace paths never lead into `.git`.
+            // A `RelPath` cannot lead into `.git`, so read files of the repository relative to that directory.
             let (place, path) = match path.strip_prefix(b".git/") {
                 Some(below) => (place.join(".git"), below),
                 None => (place.clone(), path),
@@ -43,7 +43,7 @@ impl GitFiles {
 }
 
 impl KnownFiles for GitFiles {
-    /// Returns true for an ignored directory or a cache, unless it has a tracked file.
+    /// Returns true if the directory is ignored or a cache and contains no tracked file.
     fn leaves_out(&mut self, directory: &RelPath) -> bool {
         (CACHES.contains(&directory.name()) || self.ignored.has(directory.as_bytes()))
             && !self.tracked.has_below(directory.as_bytes())
@@ -57,7 +57,7 @@ impl KnownFiles for GitFiles {
             changed: stat.changed.0,
         };
         let blob = self.tracked.blob(path.as_bytes(), &facts)?;
-        // With attributes and settings git can store another content, so the content itself is compared.
+        // Git attributes and settings can make the stored blob differ from the file, so compare the content itself.
         let content = read_file(&self.root, path, CONTENT_BYTES_MAX).ok().flatten()?;
         TrackedFiles::is_content(blob, &content).then_some(BlobId(blob))
     }

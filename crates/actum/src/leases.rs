@@ -1,4 +1,4 @@
-//! Leases of an installation: granted and revoked by the operator, listed from the ledger (FE-17, D-7).
+//! Leases of an installation, which the operator grants and revokes and the ledger records (FE-17, D-7).
 
 use actum_core::{Digest, Timestamp, canonical};
 use actum_gate::{verify_lease_granted, verify_lease_revoked};
@@ -12,54 +12,54 @@ use actum_record::ledger::{Actor, EntryKind, Isolation, LeaseGranted, LeaseRevok
 use crate::error::{GrantLeaseError, Result};
 use crate::records::Records;
 
-/// User who grants and revokes leases, with the lease key.
+/// User who grants or revokes leases, together with the lease key.
 pub struct Grantor<'k> {
-    /// User.
+    /// User on whose behalf the lease is granted or revoked.
     pub by: Actor,
-    /// Lease key.
+    /// Lease key that signs the grant or revocation.
     pub signer: &'k SigningKey,
-    /// Protection of the key.
+    /// Level of isolation that protects the key.
     pub isolation: Isolation,
 }
 
-/// Granted and recorded lease. Only the caller has its token.
+/// Newly granted lease. The ledger records the grant but not the token, so the caller holds the only copy.
 #[derive(Debug)]
 pub struct NewLease {
-    /// Token, a secret.
+    /// Secret token of the lease.
     pub token: Token,
-    /// Id of its block.
+    /// Id of the lease, which is the id of its first block.
     pub lease: LeaseId,
 }
 
-/// Lease that the ledger records as granted.
+/// Lease with a verified grant in the ledger.
 #[derive(Debug, Clone)]
 pub struct GrantedLease {
-    /// Current facts of the ledger.
+    /// Current ledger facts about the lease, such as its number of uses and its revocation.
     pub row: LeaseRow,
-    /// Verified grant.
+    /// Content of the verified grant.
     pub granted: LeaseGranted,
 }
 
 /// State of a lease.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LeaseState {
-    /// The lease can be used.
+    /// The lease is valid and can be used.
     InForce,
-    /// The lease is not valid yet.
+    /// The validity period of the lease has not started yet.
     Waiting,
-    /// The lease is no longer valid.
+    /// The validity period of the lease is over.
     Expired,
     /// The lease was revoked.
     Revoked,
-    /// The lease has started as many runs as it may.
+    /// The lease has reached its maximum number of uses.
     UsedUp,
 }
 
 impl Records {
-    /// Grants a lease, and records it before the token is returned.
+    /// Grants a lease and records it in the ledger before returning the token.
     ///
     /// # Errors
-    /// `Grant`; `Ledger`, `Sign`, `Record`.
+    /// Returns `Grant` if the terms or the key are not valid, otherwise `Ledger`, `Sign` or `Record`.
     pub fn grant_lease(&self, terms: &LeaseTerms, grantor: &Grantor<'_>) -> Result<NewLease> {
         let granted = grantor.signer.with_secret(|secret| grant(secret, terms));
         let token = granted.ok_or(GrantLeaseError::OtherRole)?.map_err(GrantLeaseError::from)?;
@@ -79,17 +79,18 @@ impl Records {
             engine: crate::records::ENGINE.to_owned(),
         })?;
         let body = Envelope::sign(LeaseGranted::PAYLOAD_TYPE, payload, grantor.signer)?.to_vec()?;
-        // An accepted entry stays in the ledger, so it is verified first.
+        // Verify the entry before appending it, because the ledger is append-only.
         verify_lease_granted(&body, self.keyring()).map_err(GrantLeaseError::from)?;
         let blobs = vec![verified.document];
         self.append_lease(NewEntry { kind: EntryKind::LeaseGranted, body, blobs })?;
         Ok(NewLease { token, lease })
     }
 
-    /// Revokes a lease, or a block that a holder appended, and with it every lease that has the block.
+    /// Revokes a lease or a block that a lease holder appended. Every lease that contains the block is revoked with it.
     ///
     /// # Errors
-    /// `Grant`; `Ledger`, for example if it was revoked before; `Sign`, `Record`.
+    /// Returns `Grant` if the key is not valid, or `Ledger`, for example if the lease is already revoked. Otherwise
+    /// returns `Sign` or `Record`.
     pub fn revoke_lease(
         &self,
         lease: LeaseId,
@@ -118,10 +119,10 @@ impl Records {
 }
 
 impl GrantedLease {
-    /// Returns the leases that a ledger granted before the entry `before`, at most `count`, the newest first.
+    /// Returns up to `count` leases that were granted before the ledger entry `before`, newest first.
     ///
     /// # Errors
-    /// [`LedgerError`]; `Damaged` if no lease key signed a grant.
+    /// Returns [`LedgerError::Damaged`] if a grant is not signed by a lease key, or another [`LedgerError`] if reading fails.
     pub fn newest(
         log: &dyn Log,
         keyring: &Keyring,
@@ -132,14 +133,14 @@ impl GrantedLease {
         rows.map(|row| Self::read(log, keyring, row)).collect()
     }
 
-    /// Reads the grant of a lease.
+    /// Reads and verifies the grant of the lease in this row.
     fn read(
         log: &dyn Log,
         keyring: &Keyring,
         row: LeaseRow,
     ) -> std::result::Result<Self, LedgerError> {
         let missing =
-            || LedgerError::Damaged { message: "a lease that was listed has no grant".to_owned() };
+            || LedgerError::Damaged { message: "a lease in the index has no grant".to_owned() };
         let index = row.granted.ok_or_else(missing)?;
         let entry = log.sound_entry(index)?;
         let verified = verify_lease_granted(&entry.body, keyring);
@@ -147,14 +148,14 @@ impl GrantedLease {
         Ok(Self { row, granted: verified.granted })
     }
 
-    /// Returns the state at `now`.
+    /// Returns the state of the lease at the time `now`.
     pub fn state(&self, now: Timestamp) -> LeaseState {
         LeaseState::new(&self.granted.terms, &self.row, now)
     }
 }
 
 impl LeaseState {
-    /// Returns the state of a block with these terms and the ledger's `row`.
+    /// Computes the state of a lease block from its terms and its row in the ledger.
     pub fn new(terms: &LeaseTerms, row: &LeaseRow, now: Timestamp) -> Self {
         if row.revoked.is_some() {
             Self::Revoked

@@ -1,5 +1,6 @@
-//! Transactions for every side effect of an AI agent. The effect is computed and judged first, and its intent is
-//! recorded before it happens. All of it happens or nothing, and a signed receipt states how it ended.
+//! Transactions for every side effect of an AI agent. An effect is computed and judged by the gates first, and its
+//! intent is recorded before it is applied. It is applied completely or not at all, and a signed receipt records the
+//! outcome.
 //!
 //! ```no_run
 //! use actum::{Engine, Records, Request};
@@ -20,8 +21,9 @@
 //! # Ok(()) }
 //! ```
 //!
-//! [`Engine::run`] runs the pipeline. [`Engine::run_with`] takes an [`Observer`] that can inspect the staged change or
-//! stop the request. Types enforce the order: each step consumes the proof of the previous step.
+//! [`Engine::run`] runs the entire pipeline. [`Engine::run_with`] also takes an [`Observer`], which can inspect the
+//! staged change or stop the request. The type system enforces the order of the steps, because each step consumes the
+//! proof that the previous step returned.
 
 mod action;
 mod alerts;

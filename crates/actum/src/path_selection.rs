@@ -1,53 +1,55 @@
-//! Selection of a part of a change by its paths.
+//! Selection of a subset of a change by path rules.
 
 use std::collections::{HashMap, HashSet};
 
 use actum_core::{PathRule, RelPath};
 use actum_edit::Operation;
 
-/// Rules for the paths of a change that are kept.
+/// Path rules that select a subset of a change.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct PathSelection<'r> {
-    /// Rules of the paths that are kept. Without a rule every path is kept.
+    /// Rules for paths to keep. If the list is empty, every path is kept unless `without` excludes it.
     pub only: &'r [PathRule],
-    /// Rules of the paths that are left out.
+    /// Rules for paths to exclude, which take precedence over `only`.
     pub without: &'r [PathRule],
 }
 
-/// Selected and remaining parts of a change.
+/// Result of a selection: the parts of a change that were kept, and the parts that were left out.
 #[derive(Debug)]
 pub struct Selected<T> {
-    /// Kept parts, in their order.
+    /// Selected parts, in their original order.
     pub kept: Vec<T>,
-    /// Omitted parts, in their order.
+    /// Remaining parts, in their original order.
     pub left_out: Vec<T>,
 }
 
-/// Part of a change at a path.
+/// Facts about one part of a change that decide if it is selected.
 pub(crate) struct Selectable {
     pub(crate) paths: Vec<RelPath>,
     pub(crate) effect: Effect,
 }
 
-/// Effect of a part of a change on the directory at its path.
+/// Effect that one part of a change has on a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effect {
-    /// Creates a directory where nothing was.
+    /// Creates a directory at a path where nothing existed.
     MakesDirectory,
-    /// Removes a directory without a replacement.
+    /// Removes a directory without replacing it.
     RemovesDirectory,
     Other,
 }
 
 impl PathSelection<'_> {
-    /// Selects operations. A directory is also created if it contains a kept part. It is removed only if all parts in
-    /// it are kept.
+    /// Splits operations into selected and remaining ones.
+    ///
+    /// The creation of a directory is also selected if the directory contains a selected operation. The removal of a
+    /// directory is selected only if all operations inside it are.
     pub fn operations(&self, operations: Vec<Operation>) -> Selected<Operation> {
         let mut once = HashMap::new();
         for path in operations.iter().flat_map(Operation::paths) {
             once.entry(path.clone()).and_modify(|once| *once = false).or_insert(true);
         }
-        // Otherwise another entry was at the path of the directory, or replaces it.
+        // A path with several operations means that the directory replaces another entry, or is replaced by one.
         let is_alone = |path: &RelPath| once.get(path) == Some(&true);
         let effect = |operation: &Operation| {
             if matches!(operation, Operation::MakeDirectory { path, .. } if is_alone(path)) {
@@ -65,7 +67,8 @@ impl PathSelection<'_> {
         self.select(operations, |operation| Some(selectable(operation)))
     }
 
-    /// Selects parts of a change. `None` is a path that no rule can match.
+    /// Splits the parts of a change into selected and remaining ones. `selectable` returns `None` for a part whose path no
+    /// rule can match.
     pub(crate) fn select<T>(
         &self,
         parts: Vec<T>,
@@ -76,7 +79,7 @@ impl PathSelection<'_> {
         }
         let facts: Vec<_> = parts.iter().map(selectable).collect();
         let mut is_kept: Vec<bool> = facts.iter().map(|part| self.has(part.as_ref())).collect();
-        // Directories that contain a kept or an omitted part.
+        // Directories that contain a selected part, and directories that contain a remaining one.
         let (mut of_kept, mut of_left) = (HashSet::new(), HashSet::new());
         let mut directories = Vec::new();
         for (index, (part, is_kept)) in facts.iter().zip(&is_kept).enumerate() {
@@ -91,7 +94,7 @@ impl PathSelection<'_> {
                 }
             }
         }
-        // Deepest first: a directory counts for its ancestors.
+        // Process the deepest directories first, because the decision on a directory affects its ancestors.
         directories.sort_by_key(|(path, ..)| std::cmp::Reverse(path.components().count()));
         for (path, index, effect) in directories {
             let Some(is_kept) = is_kept.get_mut(index) else { continue };
@@ -122,13 +125,13 @@ impl PathSelection<'_> {
     }
 }
 
-/// Inserts the directories above a path.
+/// Inserts all ancestors of a path.
 fn insert_ancestors(directories: &mut HashSet<RelPath>, path: &RelPath) {
     let mut above = path.parent();
     while let Some(directory) = above {
         above = directory.parent();
         if !directories.insert(directory) {
-            return; // and so are those above it
+            return; // its ancestors have been inserted with it
         }
     }
 }

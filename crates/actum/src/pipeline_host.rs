@@ -1,4 +1,4 @@
-//! Host of the pipelines of tasks (EX-9).
+//! Support for running the pipelines of task plans (EX-9).
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,42 +12,46 @@ use actum_task::{ActionType, Pipeline, TaskPlan};
 use crate::command::Runner;
 use crate::policies::PolicyInForce;
 
-/// Makes the runner of the commands of pipelines under the policy in force, or returns the reason why none can run.
+/// Function that creates the runner for pipeline commands under the policy in force. On failure it returns the reason
+/// why no pipeline can run.
 pub type MakeRunner = Arc<dyn Fn(&PolicyInForce) -> Result<Runner, String> + Send + Sync>;
 
-/// Host of pipelines.
+/// Resources that a program provides for running pipelines.
 #[derive(Clone)]
 pub struct PipelineHost {
-    /// Makes the runner of their commands.
+    /// Creates the runner for pipeline commands.
     pub runner: MakeRunner,
-    /// Reads a variable of this process, for a pipeline that gets it.
+    /// Reads an environment variable of this process that a pipeline may inherit.
     pub variable: fn(&str) -> Option<String>,
-    /// Home of actum, in which results are kept.
+    /// Home directory of actum, in which pipeline results are stored.
     pub home: PathBuf,
-    /// Use of kept results.
+    /// Handling of stored results.
     pub kept_use: KeptUse,
 }
 
-/// Use of kept results of pipelines. An agent may choose the moment of a preview. So only a result that an approver
-/// sees is kept, and only one that an approver signed is published.
+/// Handling of stored pipeline results.
+///
+/// An agent may be able to choose the time of a preview. Therefore only results that an approver sees are stored, and
+/// only results that an approver has signed are published.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeptUse {
-    /// Run each pipeline, and keep no result.
+    /// Run each pipeline, and store no result.
     None,
-    /// Run each pipeline, and replace its kept result.
+    /// Run each pipeline, and replace its stored result.
     Keep,
-    /// Use the kept result instead of a run.
+    /// Use the stored result of each pipeline instead of running it.
     Publish,
 }
 
-/// Runner of the pipelines of a plan, `None` for a plan without any, or the reason why they cannot run here.
+/// Runner for the pipelines of a plan. It is `None` if the plan has no pipelines, and an error with the reason if they
+/// cannot run here.
 pub type PipelineSteps = Result<Option<PipelineRunner>, String>;
 
-/// Runner of pipelines in a workspace.
+/// Runs the pipelines of a plan in a workspace.
 #[derive(Debug)]
 pub struct PipelineRunner {
     pub(crate) runner: Runner,
-    /// Rules on commands.
+    /// Policy whose rules decide on each pipeline command.
     pub(crate) policy: Policy,
     pub(crate) variable: fn(&str) -> Option<String>,
     pub(crate) results: KeptResults,
@@ -56,7 +60,7 @@ pub struct PipelineRunner {
 }
 
 impl PipelineHost {
-    /// Returns the runner of the pipelines of a plan.
+    /// Creates the runner for the pipelines of a plan. It requires that this host can confine commands in namespaces.
     pub fn open_for(
         host: Option<Self>,
         plan: &TaskPlan,
@@ -68,7 +72,7 @@ impl PipelineHost {
         let host = host.ok_or("this program has no pipeline runner")?;
         let runner = (host.runner)(in_force)?.finding_programs_outside();
         if let Err(missing) = runner.confines() {
-            return Err(format!("this host cannot confine them in namespaces: {missing}"));
+            return Err(format!("this host cannot confine pipelines in namespaces: {missing}"));
         }
         let (policy, declared) = (in_force.policy.clone(), in_force.pipelines.clone());
         let results = KeptResults::below(&host.home);
@@ -78,7 +82,7 @@ impl PipelineHost {
 }
 
 impl PipelineRunner {
-    /// Returns the pipeline of this name, or the reason why it is missing.
+    /// Looks up a declared pipeline by name. If it does not exist, the error message may suggest a similar name.
     pub(crate) fn declared(&self, name: &str) -> Result<&DeclaredPipeline, String> {
         if let Some(found) = self.declared.iter().find(|pipeline| pipeline.name == name) {
             return Ok(found);
@@ -86,18 +90,18 @@ impl PipelineRunner {
         let names: Vec<_> = self.declared.iter().map(|it| it.name.as_str()).collect();
         let meant = suggestion::suggest(name, &names).map(|it| format!("; did you mean `{it}`?"));
         let message =
-            format!("the operator's policy declares no pipeline `{}`", name.escape_debug());
+            format!("the operator's policy does not declare a pipeline `{}`", name.escape_debug());
         Err(message + &meant.unwrap_or_default())
     }
 }
 
-/// Returns true if a pipeline of a plan may change a path.
+/// Returns true if the declaration of this pipeline allows it to change the path.
 pub fn may_change(pipelines: &PipelineSteps, pipeline: &Pipeline, path: &RelPath) -> bool {
     let Ok(Some(runner)) = pipelines else { return false };
     runner.declared(&pipeline.name).is_ok_and(|declared| declared.may_change(path))
 }
 
-/// Returns the rules of the paths that the pipelines of a plan may change.
+/// Returns the path rules for all files that the pipelines of a plan may change.
 pub(crate) fn outputs(pipelines: &PipelineSteps, plan: &TaskPlan) -> Vec<PathRule> {
     let Ok(Some(runner)) = pipelines else { return Vec::new() };
     let runs = plan.actions.iter().filter_map(|action| action.work.pipeline());

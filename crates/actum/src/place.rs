@@ -1,4 +1,4 @@
-//! Place of a workspace: its root, and the workspaces and repositories around it.
+//! Location of a workspace: its root, and the workspaces and repositories that enclose it.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -9,23 +9,24 @@ use actum_workspace::STATE_DIRECTORY;
 
 use crate::real_path::real;
 
-/// Entry that marks the root of a repository: a directory, or a file in a worktree.
+/// Name of the entry that marks the root of a git repository. In a linked worktree it is a file, not a directory.
 const GIT: &str = ".git";
 
-/// Place of a workspace, as the gates judge it.
+/// Location of a workspace, as the gates see it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
-    /// Root, escaped if the bytes are not UTF-8. The path has no links, which would give the root other names.
+    /// Path of the workspace root, escaped if it is not UTF-8. Symbolic links are resolved, so that each root has only one
+    /// name.
     pub root: String,
-    /// Roots of the workspaces and repositories around it, outermost first.
+    /// Roots of the enclosing workspaces and repositories, outermost first.
     pub enclosing: Vec<String>,
-    /// Roots of the workspaces around it, innermost first, including those beyond an agent's directory of work trees.
-    /// The workspace belongs to the ledger of the first of them.
+    /// Roots of the enclosing workspaces, innermost first, including those outside an agent's worktree directory. This
+    /// workspace belongs to the ledger of the first one.
     pub(crate) around: Vec<PathBuf>,
 }
 
 impl Place {
-    /// Inspects the root of a workspace and the directories above it.
+    /// Determines the location of a workspace by inspecting its root and all parent directories.
     pub(crate) fn new(root: &Path) -> Self {
         let real = real(root);
         let is_there = |path: &Path, name| path.join(name).symlink_metadata().is_ok();
@@ -45,14 +46,14 @@ impl Place {
     }
 }
 
-/// Returns the directories above a root without links, innermost first, up to the file system's root or an agent's
-/// directory of work trees.
+/// Returns the parent directories of a root, innermost first, up to the file system root or an agent's worktree
+/// directory. The path of the root must not contain symbolic links.
 pub(crate) fn enclosing(root: &Path) -> impl Iterator<Item = &Path> {
     let is_inside = |path: &&Path| !WORK_TREES.iter().any(|boundary| path.ends_with(boundary));
     root.ancestors().skip(1).take_while(is_inside)
 }
 
-/// Escapes a path for documents.
+/// Escapes a path that is not UTF-8, so that it can be written to JSON documents.
 pub(crate) fn escaped(path: &Path) -> String {
     Quoted(path.as_os_str().as_bytes()).to_string()
 }

@@ -1,10 +1,10 @@
-//! Plugin packages: third-party actions in JavaScript. A package is read completely, and runs step by step in a
-//! sandbox; nothing that it claims is trusted (AA-8 to AA-11).
+//! Plugin packages, which are third-party actions written in JavaScript. actum reads the entire package first and then
+//! runs its steps one by one in a sandbox. No claim of a package is trusted (AA-8 to AA-11).
 //!
-//! A [`Package`] holds the bytes that were read and checked; the process runs a private copy of these bytes. [`Steps`]
-//! runs each of its three files as a separate process. Changes of `execute` are captured as operations, and findings of
-//! `verify` as checks. [`RollbackEvidence`] states whether `rollback` restored everything; actum compares this itself,
-//! without the package.
+//! A [`Package`] holds the bytes that were read and checked, and only a private copy of these bytes is executed.
+//! [`Steps`] runs each of the three JavaScript files in a separate process. The changes made by `execute` are captured
+//! as operations, and the findings of `verify` become checks. [`RollbackEvidence`] proves that `rollback` restored
+//! everything, because actum itself compares the files without relying on the package.
 
 mod answer;
 mod confinement;
@@ -23,13 +23,13 @@ pub use node::{NODE_MAJOR_LEAST, Node};
 pub use package::{Package, PackageProblem};
 pub use steps::{Call, Executed, Step, Steps};
 
-/// Permission of the operator's policy to run the code of packages (AA-9). Only the reader of that policy creates it,
-/// so neither a package nor a plan can.
+/// Proof that the operator's policy allows plugin code to run (AA-9). Only the policy reader can create this value, so
+/// neither a package nor a plan can grant the permission to itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PluginCode(());
 
 impl PluginCode {
-    /// Returns the permission if the operator's policy grants it.
+    /// Returns the permission if `by`, the setting in the operator's policy, is true.
     pub(crate) fn allowed(by: bool) -> Option<Self> {
         by.then_some(Self(()))
     }

@@ -1,4 +1,5 @@
-//! Policy files: the operator's, the access policies beside it, and the policy of the workspace.
+//! Reads the policy files that apply to a workspace. They are the policies of the system, the operator, the workspace
+//! and its enclosing directories, and the operator's access policies.
 
 mod access;
 
@@ -30,89 +31,91 @@ use crate::records::Clock;
 
 pub use access::ReadAccess;
 
-/// Paths of the policies in force, and the means to read them.
+/// Locations of the policy files, with everything that is needed to read them.
 #[derive(Debug, Clone)]
 pub struct PolicyFiles {
-    /// System policy of the machine's administrator. It only tightens, must belong to root, and may be missing.
+    /// System policy, set by the administrator of the machine. It can only tighten the rules, must be owned by root, and
+    /// may be missing.
     pub system: Option<PathBuf>,
-    /// Operator's policy, which may be missing. Access policies are the files `access/*.cedar` beside it.
+    /// Operator's policy, which may be missing. Access policies are the files `access/*.cedar` in the same directory.
     ///
-    /// The path has no links, since it is read several times and a link could change between the reads.
+    /// The path must not contain symbolic links, because the path is used several times and a link could change in between.
     pub operator: Option<PathBuf>,
-    /// Directory of the operator's files as the environment names it, links included. It is protected like the
-    /// files.
+    /// Directory of the operator's files as named by the environment, without resolving symbolic links. It is protected
+    /// from changes like the files themselves.
     pub named: Option<PathBuf>,
-    /// Home of ledger and keys, which records the trusted policies. It may be missing.
+    /// Home directory of the ledger and keys, which also records the trusted policies. It may be missing.
     pub home: PathBuf,
-    /// Reader of access policies, with a cache of those that it read last.
+    /// Parser for access policies, which caches the most recently parsed policies.
     pub cedar: Cedar,
-    /// Clock that decides whether pending trust is in effect.
+    /// Clock that decides if pending trust has taken effect.
     pub clock: Clock,
-    /// Returns true if a directory, a path without links, is where the system expects this user's configuration.
+    /// Returns true if a directory is the system's standard location for this user's configuration. The path must not
+    /// contain symbolic links.
     ///
-    /// Rules that loosen, or that let programs do more, count only there, since the environment can name any
-    /// directory. The function is called only if the operator's policy has such a rule.
+    /// The environment can name any directory, so permissive rules take effect only in the standard location. The
+    /// function is called only if the operator's policy contains such rules.
     pub is_known_place: fn(&Path) -> bool,
 }
 
-/// Policy in force in a workspace.
+/// Combined policy that is in force in a workspace.
 #[derive(Debug, Clone)]
 pub struct PolicyInForce {
-    /// Combined policy.
+    /// Rules combined from all policy files.
     pub policy: Policy,
-    /// Files that were read.
+    /// Policy files that were read.
     pub files: Vec<ReadPolicy>,
-    /// Requests of the workspace's policy that are not granted.
+    /// Rules of the workspace's policy that have no effect, because they would loosen the policy without being trusted.
     pub ignored: Vec<Ignored>,
-    /// Command that notifies the operator of a pending plan.
+    /// Command that notifies the operator about a pending plan.
     pub notify: Option<Vec<String>>,
-    /// Keys of the operator's policy that do not count, or count only as far as they tighten: only the environment
-    /// leads to that policy.
+    /// Keys of the operator's policy whose permissive parts are ignored, because the environment placed that policy outside
+    /// the standard location.
     pub set_aside: Vec<&'static str>,
-    /// Additional files that commands may see and variables that they inherit.
+    /// Additional files that commands may access, and environment variables that they inherit.
     pub sandbox: SandboxAllowance,
     /// Permission to run the code of plugin packages.
     pub plugins: PluginAllowance,
-    /// Directories that may hold a workspace although programs act on their content.
+    /// Directories that may contain a workspace although other programs act on files there.
     pub roots: Vec<String>,
-    /// History that is kept for undo.
+    /// Limits for the history that is kept for undo.
     pub retention: Retention,
-    /// Largest size of the ledger, in bytes, at which it still accepts a new run, plan, action, lease or file task.
+    /// Ledger size in bytes above which no new run, plan, action, lease or file task is accepted.
     pub ledger_bytes: u64,
-    /// Accepted task envelopes: the strictest setting of all files.
+    /// Accepted task envelopes, which is the strictest setting among all policy files.
     pub task_envelopes: TaskEnvelopes,
-    /// Directories in which file tasks act. If the system's policy lists some, the operator's can only remove from
-    /// them.
+    /// Base directories in which file tasks may act. If the system policy lists any, the operator's policy can only remove
+    /// some of them.
     pub base_directories: Vec<String>,
-    /// Pipelines that task plans may run. Only the operator's policy declares them.
+    /// Pipelines that task plans may run. Only the operator's policy can declare them.
     pub pipelines: Vec<DeclaredPipeline>,
-    /// Library and limits of SQL steps. Each limit is the smallest that the system's or the operator's policy sets.
+    /// Library and limits for SQL steps. Each limit is the smaller one of the system's and the operator's policy.
     pub sql: SqlSettings,
-    /// Files of access policies, sorted by name.
+    /// Access policy files that were read, sorted by name.
     pub access: Vec<ReadAccess>,
     /// Evaluator of the access policies.
     pub cedar: Cedar,
-    /// Root of the workspace.
+    /// Root directory of the workspace.
     pub root: PathBuf,
 }
 
-/// Policy file that was read.
+/// Facts about a policy file that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadPolicy {
-    /// Owner of the policy.
+    /// Source of the policy, such as the operator or the workspace.
     pub source: Source,
-    /// Path of the file.
+    /// Path of the policy file.
     pub path: PathBuf,
-    /// Digest of the content.
+    /// Digest of the file's content.
     pub digest: Digest,
-    /// Trust in the policy: decides if the rules that loosen count.
+    /// Trust in the policy, which decides if its permissive rules take effect.
     pub trust: Trust,
-    /// Digest of the content that was trusted before, if the file has changed since.
+    /// Digest of the content that the operator trusted earlier, if the file has changed since then.
     pub trusted_before: Option<Digest>,
 }
 
 impl PolicyInForce {
-    /// Returns the built-in policy, in force in the workspace at `root` without any policy file.
+    /// Returns the built-in policy, which applies to the workspace at `root` if there are no policy files.
     pub fn built_in(root: &Path) -> Self {
         Self {
             policy: Policy::default(),
@@ -135,19 +138,19 @@ impl PolicyInForce {
         }
     }
 
-    /// Returns the position of the workspace, for the gates.
+    /// Determines the location of the workspace, which the gates take into account.
     pub fn place(&self) -> Place {
         Place::new(&self.root)
     }
 
-    /// Adds the protected paths of a profile.
+    /// Adds the protected paths of a profile to the policy.
     #[must_use]
     pub fn guarded(mut self, profile: Profile) -> Self {
         self.policy = self.policy.guarding(profile);
         self
     }
 
-    /// Creates a policy without a file, in force in the workspace at `root`.
+    /// Creates a policy in force at `root` from the given rules, without reading any file.
     pub(crate) fn fixed(policy: Policy, cedar: Cedar, root: &Path) -> Self {
         Self {
             policy,
@@ -170,22 +173,23 @@ impl PolicyInForce {
         }
     }
 
-    /// Returns the operator's permission to run the code of plugin packages, if granted (AA-9).
+    /// Returns the permission to run plugin code, if the operator granted it (AA-9).
     pub fn plugin_code(&self) -> Option<PluginCode> {
         PluginCode::allowed(self.plugins.code_execution == Some(true))
     }
 }
 
 impl PolicyFiles {
-    /// Name of a workspace's policy in its root.
+    /// Name of the policy file in the root of a workspace.
     pub const IN_WORKSPACE: &str = "actum.toml";
-    /// Name of the directory of access policies beside the operator's policy.
+    /// Name of the access policy directory next to the operator's policy.
     pub const ACCESS: &str = access::DIRECTORY;
 
-    /// Reads the policy in force in the workspace at `root`. A missing file has no rules.
+    /// Reads and combines all policy files that apply to the workspace at `root`. A missing file counts as one without
+    /// rules.
     ///
     /// # Errors
-    /// `Policy` if a file cannot be read or is not a policy: the caller must then do nothing. `Home`.
+    /// Returns `Policy` if a file is unreadable or invalid, or `Home`. After an error, the caller must not change anything.
     pub fn read(&self, root: &Path) -> Result<PolicyInForce> {
         self.check_directory()?;
         let operator = self.operator.as_deref().map(|path| read(Source::Operator, path));
@@ -210,7 +214,8 @@ impl PolicyFiles {
         let widening = operator.as_ref().filter(|_| counts_in_full);
         let notify = widening.and_then(|file| file.notify.clone());
         let mut sandbox = widening.map(|file| file.sandbox.clone()).unwrap_or_default();
-        // A cache is named from the outermost root: in a nested one, the path may be an ordinary file of the outer.
+        // Cache paths are relative to the outermost root. In a nested workspace, such a path could be an ordinary file of
+        // the enclosing one, so ignore the caches there.
         if !sandbox.caches.is_empty() && !Place::new(root).enclosing.is_empty() {
             sandbox.caches.clear();
         }
@@ -290,11 +295,11 @@ impl PolicyFiles {
         })
     }
 
-    /// Returns the policies of the directories around the workspace at `root`, outermost first, each with its
-    /// directory. They still hold for a root that is chosen deeper.
+    /// Reads the policies of all directories that enclose the workspace at `root`, so that choosing a deeper root does not
+    /// escape them. Returns each policy with its directory, outermost first.
     ///
-    /// `root` is a path without links. Each policy only tightens. A directory in which other users may put files is
-    /// ignored.
+    /// The path `root` must not contain symbolic links. These policies can only tighten the rules. Directories in which
+    /// other users may create files are ignored.
     fn enclosing(
         &self,
         root: &Path,
@@ -318,7 +323,8 @@ impl PolicyFiles {
         Ok(found)
     }
 
-    /// Returns the keys of the operator's policy without effect, since only the environment leads to it.
+    /// Returns the permissive keys of the operator's policy that are ignored. In the standard location, no key is ignored.
+    /// A policy at any other path is known only from the environment, which an agent may control.
     fn set_aside(&self, file: &PolicyFile) -> Vec<&'static str> {
         let ledger = file.ledger_bytes.filter(|bytes| *bytes > LOG_BYTES_MAX).map(|_| "ledger");
         let widening = widening(file).map(|(key, _)| key);
@@ -331,7 +337,7 @@ impl PolicyFiles {
         if keys.is_empty() || is_known() { Vec::new() } else { keys }
     }
 
-    /// Rejects an operator's directory in which other users can replace the files.
+    /// Checks that no other user can replace files in the directory of the operator's policy.
     fn check_directory(&self) -> Result<()> {
         let Some(directory) = self.operator.as_deref().and_then(Path::parent) else {
             return Ok(());
@@ -353,14 +359,14 @@ impl PolicyFiles {
         }
     }
 
-    /// Returns rules for the operator's own files and their directory, if they overlap with the workspace: no change
-    /// touches the policy that judges it. `root` is a path without links.
+    /// Returns rules that protect the operator's policy files and their directory if they overlap with the workspace. A
+    /// change must not modify the policy that judges it. The path `root` must not contain symbolic links.
     fn own_places(&self, root: &Path, access: &[ReadAccess]) -> Vec<PathRule> {
         let Some(operator) = &self.operator else { return Vec::new() };
         let directory = operator.parent().unwrap_or(operator);
         let beside = directory.join(access::DIRECTORY);
         let files = access.iter().map(|read| &*read.path);
-        // Each path as it is named, and the target of a link at it.
+        // Protect each path under its own name and, if it is a symbolic link, also the target.
         let mut parents = BTreeMap::new();
         let mut places = BTreeSet::new();
         let named = self.named.as_deref();
@@ -378,28 +384,28 @@ impl PolicyFiles {
         places.iter().filter_map(|place| rule_of(place, root)).collect()
     }
 
-    /// Returns the digest of the policy that the operator trusts in the workspace at `root`.
+    /// Returns the digest of the workspace policy that the operator trusts at `root`, if that trust is in effect.
     fn trusted(&self, root: &Path) -> Result<Option<Digest>> {
         let Some(home) = LedgerHome::open_existing(&self.home)? else { return Ok(None) };
-        // A root that cannot be resolved is not trusted.
+        // Treat a root that cannot be resolved as untrusted.
         let Ok(root) = fs::canonicalize(root) else { return Ok(None) };
         let trusted = home.trusted(&root)?.filter(|trusted| trusted.from <= self.clock.now());
         Ok(trusted.map(|trusted| trusted.policy))
     }
 }
 
-/// Returns true if other users may put files into a directory, such as that of temporary files.
+/// Returns true if any user may create files in the directory, as in `/tmp`.
 fn is_shared(directory: &Path) -> bool {
     fs::metadata(directory).is_ok_and(|found| found.mode() & 0o002 != 0)
 }
 
-/// Rejects a policy that sets what only another one may set: the operator's or, for the limits of kept data, the
-/// system's.
+/// Rejects a policy that sets a key reserved for the operator's policy. Some of these keys, such as `retention`, are
+/// also allowed in the system's policy.
 fn check_own(file: &PolicyFile, read: &ReadPolicy) -> Result<()> {
     let is_kept = read.source != Source::System;
     let kept = [
-        (!file.except.is_empty(), "protected.except", "which excepts paths from protection"),
-        (is_kept && file.retention.is_some(), "retention", "which says what `actum gc` keeps"),
+        (!file.except.is_empty(), "protected.except", "which removes the protection from paths"),
+        (is_kept && file.retention.is_some(), "retention", "which sets what `actum gc` keeps"),
         (is_kept && file.ledger_bytes.is_some(), "ledger", "which limits the ledger"),
         (is_kept && !file.base_directories.is_empty(), FILE.0, FILE.1),
         (is_kept && !file.sql.is_empty(), SQL.0, SQL.1),
@@ -411,42 +417,43 @@ fn check_own(file: &PolicyFile, read: &ReadPolicy) -> Result<()> {
     Err(PolicyError { whose: read.source, path: read.path.clone(), problem }.into())
 }
 
-/// Key of the base directories of file tasks, and its description.
-const FILE: (&str, &str) = ("file", "which says where file tasks act");
+/// Key for the base directories of file tasks, with its description for error messages.
+const FILE: (&str, &str) = ("file", "which selects the directories for file tasks");
 
-/// Key of the library and the limits of SQL steps, and its description.
-const SQL: (&str, &str) = ("sql", "which says what SQL steps may use");
-/// Key of the library of SQL steps, and its description.
-const LIBRARY: (&str, &str) = ("sql.library", "which is code that would be loaded");
+/// Key for the library and limits of SQL steps, with its description for error messages.
+const SQL: (&str, &str) = ("sql", "which configures SQL steps");
+/// Key for the library of SQL steps, with its description for error messages.
+const LIBRARY: (&str, &str) = ("sql.library", "which names code that actum would load");
 
-/// Returns the keys of a policy by which programs may do more, each with its description.
+/// Returns the keys of a policy that grant programs additional permissions, each with its description.
 fn widening(file: &PolicyFile) -> impl Iterator<Item = (&'static str, &'static str)> {
     let all = [
-        (file.notify.is_some(), "approvals.notify", "a command that would be run"),
+        (file.notify.is_some(), "approvals.notify", "which is a command that actum would run"),
         (!file.sandbox.is_empty(), "sandbox", "which lets commands do more"),
-        (!file.plugins.is_empty(), "plugins", "which lets the code of plugins run"),
-        (!file.roots.is_empty(), "workspaces", "which lets workspaces be made in more places"),
+        (!file.plugins.is_empty(), "plugins", "which lets plugin code run"),
+        (!file.roots.is_empty(), "workspaces", "which allows workspaces in more directories"),
         (!file.pipelines.is_empty(), "pipeline", "which lets task plans run programs"),
     ];
     all.into_iter().filter(|(is_set, ..)| *is_set).map(|(_, key, what)| (key, what))
 }
 
-/// Returns the rule that matches a place in the workspace at `root`, or everything if the workspace is in it.
+/// Returns the rule that matches `place` if it is in the workspace at `root`. If the workspace itself is in `place`, the
+/// rule matches every path.
 fn rule_of(place: &Path, root: &Path) -> Option<PathRule> {
     let all = || PathRule::new(EVERYTHING).ok();
     if root.starts_with(place) {
         return all();
     }
     let within = place.strip_prefix(root).ok()?;
-    // A path that no change can touch needs no rule.
+    // A path that is not a valid `RelPath` cannot be changed by a run, so it needs no rule.
     let path = RelPath::new(within.as_os_str().as_bytes()).ok()?;
     PathRule::exactly(&path).or_else(all)
 }
 
-/// Pattern that matches every path.
+/// Path pattern that matches every path.
 const EVERYTHING: &str = "**";
 
-/// Reads the policy at `path`, if it exists.
+/// Reads and parses the policy at `path`. Returns `None` if the file does not exist.
 fn read(whose: Source, path: &Path) -> Result<Option<(PolicyFile, ReadPolicy)>> {
     let failed = |problem| PolicyError { whose, path: path.to_owned(), problem };
     let bytes = bytes(whose, path).map_err(failed)?;
@@ -460,16 +467,16 @@ fn read(whose: Source, path: &Path) -> Result<Option<(PolicyFile, ReadPolicy)>> 
     Ok(Some((file, ReadPolicy { source: whose, path, digest, trust, trusted_before: None })))
 }
 
-/// Reads the bytes of the file at `path`, if it exists.
+/// Reads the policy file at `path` after checking its owner and permissions. Returns `None` if the file does not exist.
 fn bytes(whose: Source, path: &Path) -> std::result::Result<Option<Vec<u8>>, PolicyProblem> {
-    // Operators keep their configuration elsewhere and link to it; a workspace has no reason to.
+    // Follow symbolic links only for the operator, who may manage configuration files in another directory.
     let found = match whose {
         Source::Operator => fs::metadata(path),
         Source::System | Source::Workspace | Source::Enclosing => fs::symlink_metadata(path),
     };
     let found = match found {
         Ok(found) => found,
-        // A dangling link was intended to lead to a policy.
+        // A dangling link of the operator is an error, because it was intended to lead to a policy.
         Err(error)
             if error.kind() == io::ErrorKind::NotFound
                 && (whose != Source::Operator || fs::symlink_metadata(path).is_err()) =>
@@ -481,7 +488,7 @@ fn bytes(whose: Source, path: &Path) -> std::result::Result<Option<Vec<u8>>, Pol
     if !found.is_file() {
         return Err(PolicyProblem::NoFile);
     }
-    // A pipe that has replaced the file is not waited for, and a link is not followed.
+    // Do not block on a pipe, or follow a link, that has replaced the file in the meantime.
     let flags = match whose {
         Source::Operator => OFlags::NONBLOCK,
         Source::System | Source::Workspace | Source::Enclosing => {
@@ -492,7 +499,7 @@ fn bytes(whose: Source, path: &Path) -> std::result::Result<Option<Vec<u8>>, Pol
     let opened = fs::OpenOptions::new().read(true).custom_flags(flags).open(path);
     let file = opened.map_err(PolicyProblem::Unreadable)?;
     let opened = file.metadata().map_err(PolicyProblem::Unreadable)?;
-    // Another file may have replaced it since.
+    // Check that the opened file is still the one that was inspected.
     if !opened.is_file() || (opened.dev(), opened.ino()) != (found.dev(), found.ino()) {
         return Err(PolicyProblem::NoFile);
     }
@@ -505,13 +512,13 @@ fn bytes(whose: Source, path: &Path) -> std::result::Result<Option<Vec<u8>>, Pol
         Source::Workspace | Source::Enclosing => {}
     }
     let mut bytes = Vec::new();
-    // One byte beyond the limit reveals that the file is too long.
+    // Read one byte past the limit to detect a file that is too large.
     let read = file.take(POLICY_BYTES_MAX + 1).read_to_end(&mut bytes);
     read.map_err(PolicyProblem::Unreadable)?;
     Ok(Some(bytes))
 }
 
-/// Rejects a file that another user than this one and root owns, or may write to.
+/// Rejects a file that is owned by a user other than root and the current user, or that other users may write to.
 fn check_closed(
     found: &fs::Metadata,
     too_open: fn(u32) -> PolicyProblem,

@@ -1,4 +1,5 @@
-//! Presented leases: verified, looked up in the ledger, and judged before there is a change (FE-17, D-7).
+//! Verification of the lease that a request presents. The signatures are verified, the blocks are looked up in the
+//! ledger, and the lease gate judges the request before there is a change (FE-17, D-7).
 
 use actum_core::path_name::PathName;
 use actum_core::{Digest, RelPath, Timestamp};
@@ -16,10 +17,11 @@ use crate::records::Records;
 use crate::request::{Request, RequestLease};
 
 impl RequestLease {
-    /// Verifies a token. Without a `log` its blocks are unknown, so the gate denies requests under it.
+    /// Verifies a token and looks up its blocks in `log`. Without a `log` the blocks are unknown, so the lease gate denies
+    /// requests under this lease.
     ///
     /// # Errors
-    /// `Lease`, `Ledger`.
+    /// Returns `Lease` if verification fails, or `Ledger` if the lookup fails.
     pub fn present(
         token: &Token,
         keyring: &Keyring,
@@ -33,31 +35,31 @@ impl RequestLease {
         Ok(lease)
     }
 
-    /// Verifies a token with the keys of an installation, and looks up the blocks in its ledger.
+    /// Verifies a token with the keys of an installation and looks up its blocks in the ledger of that installation.
     ///
     /// # Errors
-    /// `Lease`, `Ledger`.
+    /// Returns `Lease` if verification fails, or `Ledger` if the lookup fails.
     pub fn present_in(token: &Token, records: &Records) -> Result<Self> {
         let mut lease = Self::present(token, records.keyring(), records.clock.now(), None)?;
         records.ledger.read(|log| lease.look_up(log))?;
         Ok(lease)
     }
 
-    /// Verifies the signatures again, with the keys that count at `now`, and looks up the blocks in a ledger. The lease
-    /// of a request document is neither verified nor looked up.
+    /// Verifies the signatures again with the keys that are valid at `now`, and looks up the blocks in `log`. This is
+    /// required for a lease from a request document, which reading the document does not verify.
     ///
     /// # Errors
-    /// `Lease`, `Ledger`.
+    /// Returns `Lease` if verification fails, or `Ledger` if the lookup fails.
     pub fn renew(&self, keyring: &Keyring, now: Timestamp, log: &dyn Log) -> Result<Self> {
         let mut lease = self.verify_signatures(keyring, now)?;
         lease.look_up(log)?;
         Ok(lease)
     }
 
-    /// Verifies the signatures again, with the keys that count now, and looks up the blocks in the ledger.
+    /// Verifies the signatures again with the keys that are valid now, and looks up the blocks in the ledger of `records`.
     ///
     /// # Errors
-    /// `Lease`, `Ledger`.
+    /// Returns `Lease` if verification fails, or `Ledger` if the lookup fails.
     pub fn verify(&self, records: &Records) -> Result<Self> {
         let mut lease = self.verify_signatures(records.keyring(), records.clock.now())?;
         records.ledger.read(|log| lease.look_up(log))?;
@@ -71,10 +73,10 @@ impl RequestLease {
 }
 
 impl Request {
-    /// Asks the lease gate about the request before there is a change.
+    /// Evaluates the lease gate for the request before the change is computed.
     ///
     /// # Errors
-    /// `Denied`.
+    /// Returns `Denied` with the decision of the lease gate unless it allows the request.
     pub(crate) fn check_lease(
         &self,
         (policy, place): (&Policy, Place),
@@ -84,11 +86,13 @@ impl Request {
         self.judge_lease(policy, &place.root, Vec::new(), tenant, time)
     }
 
-    /// Asks the lease gate about a file task before its base directories are opened. The gate judges the paths, as seen
-    /// from `/`, the created one first. Without paths it judges all other terms.
+    /// Evaluates the lease gate for a file task before its base directories are opened.
+    ///
+    /// The paths are relative to `/`, and the created path comes first. Without paths, the gate judges only the other terms
+    /// of the lease.
     ///
     /// # Errors
-    /// `Denied`.
+    /// Returns `Denied` with the decision of the lease gate unless it allows the request.
     pub fn check_lease_of_file(
         &self,
         paths: Option<(RelPath, Option<RelPath>)>,
@@ -134,11 +138,13 @@ impl Request {
     }
 }
 
-/// Verifies that the lease facts in a bundle match its signed blocks, by a lease key that counted at `at`. The
-/// ledger's facts (granted, revoked, used) are not part of the blocks.
+/// Returns true if the lease facts in a bundle match the signed blocks in `document`. The blocks must be signed by a
+/// lease key that was valid at the time `at`.
+///
+/// Facts that only the ledger knows (granted, revoked, used) are not compared.
 ///
 /// # Errors
-/// [`LeaseError`] if the document is not signed blocks.
+/// Returns [`LeaseError`] if the document is not a valid chain of signed blocks.
 pub fn has_lease_facts(
     lease: &LeaseCase,
     document: &[u8],

@@ -1,8 +1,8 @@
-//! Queue of plans that wait for an approval, with their answers (AA-5).
+//! Queue of plans that wait for approval, and the answers to them (AA-5).
 //!
-//! A plan is queued if a gate asks for an approval. Its effect is in the ledger, and its request beside it. Once the
-//! plan is approved, the same request goes through the whole pipeline again, under the lock. It is carried out only
-//! if it would do exactly what was approved.
+//! A plan is queued if a gate requires approval. Its effect is recorded in the ledger, and its request is stored next
+//! to the ledger. After approval, the same request passes through the entire pipeline again under the workspace lock.
+//! It is carried out only if it would still have exactly the approved effect.
 
 mod answer;
 
@@ -29,43 +29,43 @@ pub use crate::error::{Moved, PlanState, QUEUE_MAX, QUEUE_OF_ONE_MAX, QueueError
 pub use answer::{Approver, Reply};
 
 const HOUR_MICROS: i64 = 3_600_000_000;
-/// Time for which a plan waits, in microseconds: a week.
+/// Time after which a queued plan expires if it is not answered, in microseconds. It is one week.
 pub const QUEUED_MICROS: i64 = 168 * HOUR_MICROS;
-/// Time for which an approval counts, in microseconds: a day.
+/// Time after which an approval expires, in microseconds. It is one day.
 pub const APPROVED_MICROS: i64 = 24 * HOUR_MICROS;
-/// Number of newest plans of a workspace that are searched for an earlier version.
+/// Maximum number of plans, newest first, that are searched for an earlier version of a new plan.
 const EARLIER_MAX: u64 = 50;
 
-/// Plan in the queue, compared and verified before any of it is shown.
+/// Queued plan, whose ledger entries were verified when it was read.
 #[derive(Debug, Clone)]
 pub struct QueuedPlan {
-    /// Row of the plan in the ledger.
+    /// Row of the plan in the ledger's index.
     pub row: PlanRow,
-    /// Ledger entry that queued it.
+    /// Ledger entry that queued the plan.
     pub entry: EntryRef,
-    /// Content of that entry.
+    /// Content of the ledger entry that queued the plan.
     pub queued: PlanQueued,
-    /// Last answer of an approver, if it counts.
+    /// Newest answer of an approver, if its signature is valid.
     pub answer: Option<AnsweredPlan>,
-    /// Reason why the answer in the ledger does not count.
+    /// Reason why the newest answer in the ledger is invalid, or `None` if it is valid or missing.
     pub unproven: Option<AnswerProblem>,
 }
 
-/// Answer to a plan, with its ledger entry and its key.
+/// Answer to a queued plan, with a reference to its ledger entry.
 #[derive(Debug, Clone)]
 pub struct AnsweredPlan {
-    /// Ledger entry of the answer.
+    /// Ledger entry that records the answer.
     pub entry: EntryRef,
-    /// Verified answer and its key.
+    /// Verified answer, with the key that signed it.
     pub verified: VerifiedAnswer,
 }
 
 impl QueuedPlan {
-    /// Reads the plan of `row`. The keys are the ones that the reader trusts.
+    /// Reads the plan of `row`, and verifies its newest answer with the keys in `keyring`.
     ///
     /// # Errors
-    /// [`LedgerError`]; `Damaged` if an entry has changed. An answer that no key of the keyring signed does not count,
-    /// and the plan reports it.
+    /// Returns [`LedgerError::Damaged`] if an entry was modified, or another [`LedgerError`] if reading fails. An answer
+    /// without a valid signature is not an error but is reported in [`QueuedPlan::unproven`].
     pub fn read(log: &dyn Log, keyring: &Keyring, row: PlanRow) -> Result<Self, LedgerError> {
         let (index, plan) = (row.queued, row.plan);
         let damaged = |error: &dyn fmt::Display| LedgerError::entry(index, error);
@@ -97,10 +97,10 @@ impl QueuedPlan {
         Ok(Self { row, entry, queued, answer: Some(answer), unproven: None })
     }
 
-    /// Reads all plans that may still have an effect, the oldest first. They include expired plans.
+    /// Reads all open plans, oldest first. These are the plans that may still be carried out, and expired ones.
     ///
     /// # Errors
-    /// As [`QueuedPlan::read`].
+    /// Returns the same errors as [`QueuedPlan::read`].
     pub fn open(log: &dyn Log, keyring: &Keyring) -> Result<Vec<Self>, LedgerError> {
         let read = |row| Self::read(log, keyring, row);
         log.open_plans()?.into_iter().map(read).collect()
@@ -111,7 +111,7 @@ impl QueuedPlan {
         self.row.plan
     }
 
-    /// Returns the state at a moment.
+    /// Returns the state of the plan at the time `now`.
     pub fn state(&self, now: Timestamp) -> PlanState {
         if self.row.started.is_some() {
             return PlanState::CarriedOut;
@@ -131,16 +131,16 @@ impl QueuedPlan {
         }
     }
 
-    /// Checks that the plan can be given this answer.
+    /// Checks that the current state of the plan allows this answer.
     ///
     /// # Errors
-    /// `State`.
+    /// Returns `State` if the state of the plan does not allow the answer.
     pub fn check_answerable(&self, answer: Answer, now: Timestamp) -> Result<(), QueueError> {
         let (plan, state) = (self.id(), self.state(now));
-        // The ledger accepts no other order of answers.
+        // The ledger would reject any other order of answers.
         let takes = match (answer, self.row.answered.map(|(said, _)| said)) {
             (Answer::Approved, None) => state == PlanState::Waiting,
-            // An expired plan may still be removed from the queue.
+            // Denying an expired plan is allowed, because it removes the plan from the queue.
             (Answer::Denied, None) => matches!(state, PlanState::Waiting | PlanState::Expired),
             (Answer::Revoked, Some(Answer::Approved)) => {
                 matches!(state, PlanState::Approved | PlanState::Expired | PlanState::Unproven)
@@ -153,23 +153,23 @@ impl QueuedPlan {
         }
     }
 
-    /// Returns true if the plan is judged as when it was queued, and has the same requester.
+    /// Returns true if the gates judge the plan exactly as they did when it was queued, and its requester is the same.
     pub(crate) fn is_same(
         &self,
         (bundle, decision): (&Bundle, &Decision),
         actor: &Actor,
     ) -> Result<bool, CanonicalError> {
         let JudgedPlan { bound, actor: asked, decision: then, .. } = &self.queued.plan;
-        // Permission of one agent after a review is no permission of another.
+        // An approval for one agent must not apply to another.
         let is_bound = *bound == bundle.bound()? && asked == actor;
         Ok(is_bound && is_decided_alike(&then.gates, decision)?)
     }
 
-    /// Returns the differences since the plan was queued, when `was` was judged. Without differences the plan of
-    /// [`Request::plan`] may be carried out.
+    /// Returns the differences between the plan as it was queued, with the bundle `was`, and the plan as it is judged now.
+    /// If the list is empty, a request with this plan in [`Request::plan`] may be carried out.
     ///
     /// # Errors
-    /// [`CanonicalError`], which a judged request never causes.
+    /// Returns [`CanonicalError`] if a bundle has no canonical form, which cannot happen for a request that was judged.
     pub fn moved(
         &self,
         was: &Bundle,
@@ -189,7 +189,7 @@ impl QueuedPlan {
         Ok(moved)
     }
 
-    /// Returns the approval for the gate that judges it, or `None` if none counts.
+    /// Returns the approval as a fact for the approval gate, or `None` if there is no valid approval.
     pub(crate) fn approved(&self, now: Timestamp) -> Option<Approved> {
         let AnsweredPlan { entry, verified } = self.answer.as_ref()?;
         let VerifiedAnswer { answered, key, .. } = verified;
@@ -200,23 +200,24 @@ impl QueuedPlan {
         is_approved.then_some(Approved { approval, bound, expires })
     }
 
-    /// Returns the facts of the decision when the plan was queued.
+    /// Reads the bundle of facts that the gates judged when the plan was queued.
     ///
     /// # Errors
-    /// [`LedgerError`]; `Damaged` if the bundle is missing, has changed, or belongs to another plan.
+    /// Returns [`LedgerError::Damaged`] if the bundle is missing, was modified or belongs to a different plan. Returns
+    /// another [`LedgerError`] if reading fails.
     pub fn bundle(&self, log: &dyn Log) -> Result<Bundle, LedgerError> {
         let index = self.row.queued;
         let bundle = bundle_of(log, index, self.queued.plan.decision.bundle)?;
         match bundle.bound().is_ok_and(|bound| bound == self.queued.plan.bound) {
             true => Ok(bundle),
-            false => Err(LedgerError::entry(index, &"its bundle is of another change")),
+            false => Err(LedgerError::entry(index, &"its bundle belongs to a different change")),
         }
     }
 
-    /// Returns the request as it was queued.
+    /// Reads the stored request of the plan, exactly as it was queued.
     ///
     /// # Errors
-    /// `Input` if it is missing or has changed; `Ledger` if it cannot be read.
+    /// Returns `Input` if the request is missing or was modified, or `Ledger` if it cannot be read.
     pub fn request(&self, inputs: &dyn Inputs) -> crate::Result<Request> {
         let PlanQueued { plan, input, .. } = &self.queued;
         let wrong = |what: String| QueueError::Input { plan: plan.id, what };
@@ -224,7 +225,7 @@ impl QueuedPlan {
             return Err(wrong("is missing".to_owned()).into());
         };
         if Digest::of(&bytes) != *input {
-            return Err(wrong("was changed since".to_owned()).into());
+            return Err(wrong("has changed since it was queued".to_owned()).into());
         }
         let request = Request::read_document(&bytes);
         let request = request.map_err(|error| wrong(format!("cannot be used: {error}")))?;
@@ -232,7 +233,8 @@ impl QueuedPlan {
     }
 }
 
-/// Returns true if all gates except `approval` decide as when the plan was queued, on the same grounds.
+/// Returns true if all gates except `approval` reach the same decisions on the same grounds as when the plan was
+/// queued.
 fn is_decided_alike(then: &[GateRecord], decision: &Decision) -> Result<bool, CanonicalError> {
     let now = decision.gates.iter().filter(|gate| gate.gate != GateName::Approval);
     let now: Vec<_> = now.map(GateDecision::record).collect::<Result<_, _>>()?;
@@ -240,8 +242,10 @@ fn is_decided_alike(then: &[GateRecord], decision: &Decision) -> Result<bool, Ca
     Ok(then.iter().filter(is_other).eq(&now))
 }
 
-/// Finds the last plan of a workspace that `plan`, which changes these files, replaces. That plan was not carried
-/// out. It is equal, or has the same request key, or has the same requester and one of the files.
+/// Finds the newest plan that `plan` replaces among those that have not been carried out.
+///
+/// A plan is replaced if it requests the same work or has the same request key. It is also replaced if it has the same
+/// requester and changes one of the files in `files`.
 pub(crate) fn earlier(
     log: &dyn Log,
     plan: &JudgedPlan,
@@ -267,12 +271,12 @@ pub(crate) fn earlier(
     Ok(None)
 }
 
-/// Returns the bundle that the entry `index` names.
+/// Reads the bundle that the entry at `index` refers to by its digest.
 fn bundle_of(log: &dyn Log, index: u64, digest: Digest) -> Result<Bundle, LedgerError> {
     let damaged = |error: &dyn fmt::Display| LedgerError::entry(index, error);
     let bytes = log.blob(&digest)?.ok_or_else(|| damaged(&"its bundle is missing"))?;
     if Digest::of(&bytes) != digest {
-        return Err(damaged(&"its bundle was changed"));
+        return Err(damaged(&"its bundle was modified"));
     }
     Bundle::read(&bytes).map_err(|error| damaged(&error))
 }

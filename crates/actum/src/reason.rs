@@ -1,4 +1,4 @@
-//! Permanent names of the reasons for a refusal.
+//! Permanent reason codes for refusals, with the mapping of all error types to them.
 
 use actum_edit::EditError;
 use actum_edit::change_set::ChangeSetError;
@@ -15,27 +15,27 @@ use crate::task::RollbackRefused;
 use crate::{CatalogError, CommandError, GrantLeaseError, PolicyProblem, QueueError, WayBack};
 use serde::{Serialize, Serializer};
 
-/// Defines the reasons. Each has a permanent name, and a page of that name under `docs/reasons`, without which this
-/// does not compile.
+/// Defines the reasons. Each one has a permanent name and a page `docs/reasons/NAME.md`. A missing page is a compile
+/// error.
 macro_rules! reasons {
     ($($reason:ident = $name:literal,)*) => {
-        /// Reason why a command did not do what was requested. A name is never changed, and never used again for
-        /// another reason.
+        /// Reason why a command did not do what was requested. The name of a reason never changes and is never reused for
+        /// a different reason.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         pub enum Reason {
             $(#[doc = $name] $reason,)*
         }
 
         impl Reason {
-            /// All reasons, by name.
+            /// All reasons, roughly sorted by name.
             pub const ALL: &'static [Self] = &[$(Self::$reason,)*];
 
-            /// Returns the name.
+            /// Returns the permanent name of the reason, such as `NEEDS_APPROVAL`.
             pub fn name(self) -> &'static str {
                 match self { $(Self::$reason => $name,)* }
             }
 
-            /// Returns the page about the reason and its remedy, in Markdown.
+            /// Returns the Markdown page that explains the reason and the remedy.
             pub fn page(self) -> &'static str {
                 match self {
                     $(Self::$reason => {
@@ -276,7 +276,7 @@ impl Serialize for Reason {
     }
 }
 
-/// Returns the reason for an error of the workspace.
+/// Returns the reason for a workspace error.
 pub fn of(kind: &ErrorKind) -> Reason {
     match kind {
         ErrorKind::ChangeSet { source } => of_change_set(source),
@@ -361,7 +361,7 @@ pub fn of_grant(error: &GrantError) -> Reason {
     }
 }
 
-/// Returns the reason for an error of the engine.
+/// Returns the reason for an engine error.
 pub fn of_engine(error: &crate::Error) -> Reason {
     use crate::Error;
     match error {
@@ -434,7 +434,7 @@ fn of_command(error: &CommandError) -> Reason {
     }
 }
 
-/// Returns the reason for an error of a plugin package.
+/// Returns the reason for an error from a plugin package.
 pub fn of_plugin(error: &PluginError) -> Reason {
     match error {
         PluginError::Package { .. } | PluginError::Syntax { .. } => Reason::PluginUnusable,
@@ -453,7 +453,7 @@ pub fn of_plugin(error: &PluginError) -> Reason {
     }
 }
 
-/// Returns the reason for an error of a key: `KeyUnusable` unless it has one of its own.
+/// Returns the reason for a key error, which is `KeyUnusable` unless there is a more specific one.
 fn of_key(error: &KeyError) -> Reason {
     if let KeyError::Waiting { .. } | KeyError::NoneWaiting { .. } = error {
         Reason::KeyWaits
@@ -524,7 +524,7 @@ fn of_policy(problem: &PolicyProblem) -> Reason {
     }
 }
 
-/// Returns the reason for an error of a ledger.
+/// Returns the reason for a ledger error.
 pub fn of_ledger(error: &LedgerError) -> Reason {
     match error {
         LedgerError::Damaged { .. } | LedgerError::NoLedger { .. } | LedgerError::Forgot { .. } => {
@@ -562,7 +562,7 @@ pub fn of_ledger(error: &LedgerError) -> Reason {
     }
 }
 
-/// Returns the reason for a problem with an input.
+/// Returns the reason for an input that cannot be parsed or accepted.
 pub fn of_input(problem: &Problem) -> Reason {
     match problem.class() {
         ProblemClass::TooLarge => Reason::InputTooLarge,

@@ -1,4 +1,4 @@
-//! Recorded runs, as the ledger proves them.
+//! Runs as recorded in the ledger, with verification of their intents and receipts.
 
 use std::fmt;
 
@@ -15,22 +15,22 @@ use actum_record::signer::KeyId;
 
 use crate::records::Records;
 
-/// Record of a run, compared and verified before any of it is shown: the owner of a ledger file can write to it.
+/// Verified record of a run. Verification is needed because any process of the file's owner can modify the ledger.
 #[derive(Debug, Clone)]
 pub struct RecordedRun {
-    /// Index of the intent, counted from 0.
+    /// Zero-based index of the ledger entry with the intent.
     pub started: u64,
-    /// Intent: the bytes whose hash is in the tree and in the receipt.
+    /// Intent of the run. The hash of its bytes appears in the Merkle tree and in the receipt.
     pub intent: EffectStarted,
-    /// Receipt, with the key that signed it. `None` until the end of the run is recorded.
+    /// Receipt of the run, with the key that signed it, or `None` while the end of the run is not recorded.
     pub receipt: Option<(Receipt, KeyId)>,
 }
 
 impl Records {
-    /// Returns the record of a run, if any.
+    /// Reads and verifies the record of a run. Returns `None` if the ledger has no such run.
     ///
     /// # Errors
-    /// `Ledger`, `Damaged` among them.
+    /// Returns `Ledger` if the ledger cannot be read, or if the record of the run is damaged.
     pub fn recorded(&self, run: RunId) -> crate::error::Result<Option<RecordedRun>> {
         Ok(self.ledger.read(|log| {
             let row = log.run(run)?;
@@ -38,27 +38,29 @@ impl Records {
         })?)
     }
 
-    /// Returns the facts about a run that will be undone, if it is recorded.
+    /// Returns the recorded facts about a run that is about to be undone. Returns `None` if the run is not recorded or its
+    /// record is damaged.
     ///
     /// # Errors
-    /// As [`recorded`](Self::recorded).
+    /// Returns `Ledger` if the ledger cannot be read.
     pub(crate) fn undone(&self, run: RunId) -> crate::error::Result<Option<Undone>> {
         let undone = self.ledger.read(|log| {
             let row = log.run(run)?;
             row.map(|row| facts_for_undo(log, self.keyring(), &row)).transpose()
         });
         match undone {
-            // A damaged record proves nothing. Its run can still be undone, as a new change.
+            // A damaged record proves nothing, but the run can still be undone like any new change.
             Err(LedgerError::Damaged { .. }) => Ok(None),
             undone => Ok(undone?),
         }
     }
 }
 
-/// Returns the facts that decide how the undo of a run is judged, from the intent and the signed receipt of `row`.
+/// Returns the facts that the gates need to judge the undo of a run, taken from the intent and the signed receipt of
+/// `row`.
 ///
 /// # Errors
-/// As [`RecordedRun::read`].
+/// Returns the same errors as [`RecordedRun::read`].
 pub fn facts_for_undo(
     log: &dyn Log,
     keyring: &Keyring,
@@ -76,7 +78,7 @@ pub fn facts_for_undo(
     Ok(Undone { actor: intent.actor, approved: intent.approval.is_some() })
 }
 
-/// Returns the intent of `row`, and its leaf hash.
+/// Reads the intent of `row`, and returns it with its leaf hash.
 fn intent(log: &dyn Log, row: &RunRow) -> Result<(EffectStarted, Digest), LedgerError> {
     let damaged = |error: &dyn fmt::Display| LedgerError::entry(row.started, error);
     let body = log.sound_entry(row.started)?.body;
@@ -89,10 +91,11 @@ fn intent(log: &dyn Log, row: &RunRow) -> Result<(EffectStarted, Digest), Ledger
 }
 
 impl RecordedRun {
-    /// Reads the run of `row`. The keys are the ones that the reader trusts.
+    /// Reads the run of `row`, and verifies its receipt with the keys in `keyring`.
     ///
     /// # Errors
-    /// [`LedgerError`]; `Damaged` if an entry has changed, or no key of the keyring signed the receipt.
+    /// Returns [`LedgerError::Damaged`] if an entry was modified or the receipt is not signed by a key in `keyring`.
+    /// Returns another [`LedgerError`] if reading fails.
     pub fn read(log: &dyn Log, keyring: &Keyring, row: RunRow) -> Result<Self, LedgerError> {
         let (index, run) = (row.started, row.run);
         let (intent, leaf_of_intent) = intent(log, &row)?;
@@ -109,7 +112,7 @@ impl RecordedRun {
         let named = &statement.predicate.intent;
         if (named.index, named.leaf) != (index, leaf_of_intent) {
             return Err(damaged(&format_args!(
-                "it was signed over another intent than entry {index} is now"
+                "it was signed for an intent that differs from entry {index}"
             )));
         }
         let receipt = Receipt { index: done, leaf, envelope, statement };
@@ -117,21 +120,21 @@ impl RecordedRun {
     }
 }
 
-/// Signed end of a run, as the ledger holds it.
+/// Receipt of a run as stored in the ledger, which is the signed record of its outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receipt {
-    /// Index in the log, counted from 0.
+    /// Zero-based index of the receipt in the log.
     pub index: u64,
-    /// Hash as a leaf of the Merkle tree.
+    /// Leaf hash of the receipt in the Merkle tree.
     pub leaf: Digest,
-    /// Exact bytes: a DSSE envelope.
+    /// Exact bytes of the receipt, which are a DSSE envelope.
     pub envelope: Vec<u8>,
-    /// Statement in the envelope.
+    /// Parsed statement from the envelope.
     pub statement: Statement,
 }
 
 impl Receipt {
-    /// Returns the reference to its entry in the log of this name.
+    /// Returns a reference to the receipt's entry in the log named `origin`.
     pub(crate) fn entry(&self, origin: &str) -> EntryRef {
         EntryRef { origin: origin.to_owned(), index: self.index, leaf: self.leaf }
     }

@@ -1,4 +1,4 @@
-//! Records of intents and ends, with the keys that sign them.
+//! Access to the ledger, in which intents and outcomes are recorded, and to the keys that sign its entries.
 
 mod own_ledger;
 mod witness;
@@ -23,10 +23,10 @@ pub(crate) use own_ledger::Standing;
 pub(crate) use witness::KeysInForce;
 pub use witness::Witness;
 
-/// Program name and version in records.
+/// Program name and version, as written in records.
 pub(crate) const ENGINE: &str = concat!("actum ", env!("CARGO_PKG_VERSION"));
 
-/// Clock as a value: this crate never reads the system's clock.
+/// Clock that is passed in as a value, because this crate never reads the system clock itself.
 #[derive(Clone)]
 pub struct Clock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
 
@@ -42,7 +42,7 @@ impl Clock {
         Self(Arc::new(read))
     }
 
-    /// Creates a stopped clock, for tests and examples.
+    /// Creates a clock that always returns the same time, for tests and examples.
     pub fn fixed(micros: i64) -> Self {
         Self::new(move || Timestamp::from_micros(micros))
     }
@@ -53,27 +53,27 @@ impl Clock {
     }
 }
 
-/// Ledger of one tenant, with the keys and the clock.
+/// Ledger of one tenant, together with its keys and a clock.
 #[derive(Clone)]
 pub struct Records {
     pub(crate) tenant: TenantId,
     pub(crate) ledger: Ledger,
     pub(crate) keys: Arc<Keys>,
-    /// Requests of pending plans.
+    /// Store for the requests of pending plans.
     pub(crate) inputs: Arc<dyn Inputs>,
     pub(crate) clock: Clock,
-    /// Home of ledger and keys.
+    /// Home directory of the ledger and keys, if it is known.
     pub(crate) home: Option<PathBuf>,
-    /// Name of the log, once it has been read.
+    /// Cached name of the log, which is set once it has been read.
     pub(crate) origin: Arc<OnceLock<String>>,
 }
 
 impl Records {
-    /// Opens the ledger of `tenant` below `home`, and creates both at first use. A thread opens the ledger; a failure
-    /// there is reported when the ledger is first needed.
+    /// Opens the ledger of `tenant` in `home`, and creates both if they do not exist. The ledger is opened in a background
+    /// thread, so a failure there is reported only when the ledger is first used.
     ///
     /// # Errors
-    /// `Home` and `Key` if the directory or a key in it cannot be trusted.
+    /// Returns `Home` or `Key` if the directory or a key in it cannot be trusted.
     pub fn open(home: &Path, tenant: &TenantId, clock: Clock) -> Result<Self> {
         let home = LedgerHome::open(home)?;
         let keys = Arc::new(Keys::open(&home, clock.now())?);
@@ -82,11 +82,11 @@ impl Records {
         Ok(Self { home, ..Self::over(tenant.clone(), ledger, keys, clock) })
     }
 
-    /// Checks that the operator's configuration is where it was at the first use of this installation, which this
-    /// records. Otherwise the environment could hide the operator's policy.
+    /// Checks that the operator's configuration is in the directory that was recorded when this installation was first
+    /// used. The first call records the directory. Without this check, the environment could hide the operator's policy.
     ///
     /// # Errors
-    /// `ConfigurationElsewhere`; `Home`.
+    /// Returns `ConfigurationElsewhere` if the directory differs from the recorded one, or `Home` on an I/O error.
     pub fn check_configuration(&self, directory: &Path) -> Result<()> {
         let home = self.keys.home();
         match Self::compare_configuration(home, directory)? {
@@ -95,11 +95,11 @@ impl Records {
         }
     }
 
-    /// Checks the operator's configuration as [`Records::check_configuration`], for an installation that is only read.
-    /// Records nothing.
+    /// Performs the same check as [`Records::check_configuration`] for an installation that is only read, so it never
+    /// records the directory.
     ///
     /// # Errors
-    /// `ConfigurationElsewhere`; `Home`.
+    /// Returns `ConfigurationElsewhere` if the directory differs from the recorded one, or `Home` on an I/O error.
     pub fn check_configuration_of(home: &LedgerHome, directory: &Path) -> Result<()> {
         Self::compare_configuration(home, directory).map(drop)
     }
@@ -108,7 +108,7 @@ impl Records {
         let given = real(directory);
         match home.configuration()? {
             None => Ok(Recorded::Nowhere),
-            // A procfs link leads to another directory than the one that its text names.
+            // Also compare the identity, because a procfs link can lead to a directory other than the one in its text.
             Some(recorded) if recorded == given && identity(&recorded) == identity(directory) => {
                 Ok(Recorded::Here)
             }
@@ -119,24 +119,24 @@ impl Records {
         }
     }
 
-    /// Creates records from an open ledger.
+    /// Creates records from a ledger and keys that are already open.
     pub fn over(tenant: TenantId, ledger: Ledger, keys: Arc<Keys>, clock: Clock) -> Self {
         let inputs = Arc::new(HomeInputs::new(keys.home().clone(), tenant.clone()));
         Self { tenant, ledger, keys, inputs, clock, home: None, origin: Arc::default() }
     }
 
-    /// Keeps the requests of pending plans in `inputs` instead of the home of the keys.
+    /// Stores the requests of pending plans in `inputs` instead of the home directory of the keys.
     #[must_use]
     pub fn with_inputs(self, inputs: Arc<dyn Inputs>) -> Self {
         Self { inputs, ..self }
     }
 
-    /// Returns the requests of pending plans.
+    /// Returns the store for the requests of pending plans.
     pub fn inputs(&self) -> &dyn Inputs {
         &*self.inputs
     }
 
-    /// Returns the marks of running operations on this machine.
+    /// Returns access to the marks of operations that are running on this machine.
     pub fn marks(&self) -> Marks {
         Marks::new(self.keys.home().clone(), self.tenant.clone())
     }
@@ -156,11 +156,13 @@ impl Records {
         &self.ledger
     }
 
-    /// Rejects a home of ledger and keys, existing or not, in the workspace at `root` or around it: a change could
-    /// touch them. [`Engine::open`](crate::Engine::open) checks this, too.
+    /// Checks that the home directory of the ledger and keys is neither inside the workspace at `root` nor around it.
+    /// Otherwise, a change could modify them. The directory need not exist.
+    ///
+    /// [`Engine::open`](crate::Engine::open) performs the same check.
     ///
     /// # Errors
-    /// `HomeInside`.
+    /// Returns `HomeInside` if one of the directories contains the other.
     pub fn check_home(home: &Path, root: &Path) -> Result<()> {
         let (real_home, real_root) = (real(home), real(root));
         match real_home.starts_with(&real_root) || real_root.starts_with(&real_home) {
@@ -173,12 +175,12 @@ impl Records {
         self.home.as_ref().map_or(Ok(()), |home| Self::check_home(home, root))
     }
 
-    /// Returns the public keys.
+    /// Returns the keyring with the public keys.
     pub fn keyring(&self) -> &Keyring {
         self.keys.keyring()
     }
 
-    /// Returns the reference to an entry that was just appended.
+    /// Returns a reference to the last of the entries that were just appended.
     pub(crate) fn entry(&self, appended: &[Appended]) -> Result<EntryRef> {
         let last = appended.last().copied().ok_or(LedgerError::Stopped)?;
         let origin = self.origin()?.to_owned();
@@ -191,16 +193,16 @@ impl Records {
             return Ok(origin);
         }
         let origin = self.ledger.origin()?;
-        // Another thread can only have set the same value.
+        // If another thread has set the value in the meantime, it is the same one.
         Ok(self.origin.get_or_init(|| origin))
     }
 
-    /// Returns the ledger in the form to which workspaces are bound.
+    /// Returns the identity of this ledger, which is used to check the binding of workspaces.
     pub(crate) fn own_ledger(&self) -> Result<OwnLedger> {
         Ok(OwnLedger::new(self.origin()?.to_owned(), Arc::clone(&self.keys)))
     }
 
-    /// Returns the names of the keys in force.
+    /// Returns the ids of the keys that are currently in force.
     pub(crate) fn keys_in_force(&self) -> KeysInForce {
         let now = self.clock.now();
         let current = |role| self.keyring().current(role, now).map(|key| key.id.clone());
@@ -208,19 +210,19 @@ impl Records {
         KeysInForce { signing: signing.collect(), approval: current(KeyRole::Approval) }
     }
 
-    /// Returns the key that signs receipts, if it may sign now.
+    /// Returns the key that signs receipts.
     ///
     /// # Errors
-    /// `Key`
+    /// Returns `Key` if there is no result key that is valid now, or if it cannot be loaded.
     pub fn signer(&self) -> Result<SigningKey> {
         Ok(self.keys.signer(KeyRole::Result, self.clock.now())?)
     }
 }
 
-/// Directory of the operator's configuration, as an installation remembers it.
+/// Result of comparing the operator's configuration directory with the recorded one.
 enum Recorded {
-    /// Same directory that the environment names.
+    /// The recorded directory is the one that was given.
     Here,
-    /// Not recorded yet.
+    /// No directory has been recorded yet.
     Nowhere,
 }

@@ -1,4 +1,4 @@
-//! Requests: work, requester and limits.
+//! Requests to change a workspace, consisting of the work, the requester and the limits.
 
 mod action;
 mod document;
@@ -26,121 +26,125 @@ pub use file_task::FileTask;
 pub use lease::RequestLease;
 pub use task::TaskDocuments;
 
-/// User number of an unknown user (`overflowuid`, proc_sys_kernel(5)).
+/// User ID that stands for an unknown user (`overflowuid`, proc_sys_kernel(5)).
 const NOBODY: u32 = 65_534;
 
-/// Request for a change of the workspace.
+/// Request to change the workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Request {
-    /// Requested work.
+    /// Work to perform, such as applying operations or undoing a run.
     pub work: Work,
     /// Limits of the change, such as its scope and budget.
     pub limits: Limits,
-    /// Purpose in the words of the requester. Without a label, records describe the work instead.
+    /// Purpose of the request in the requester's own words. Without a label, records describe the work instead.
     pub label: Option<String>,
-    /// Requester. The default is a user `unknown` with the number 65534.
+    /// Requester of the change. The default is the user `unknown` with the user ID 65534.
     pub actor: Actor,
     /// Entry point that received the request.
     pub door: EntryPoint,
-    /// Request key: a repeated request with the same key is carried out once. Without a key every request is new.
+    /// Idempotency key. A request that is repeated with the same key is carried out only once. Without a key, every
+    /// request is new.
     pub key: Option<RequestKey>,
-    /// Declared risk tier. It can only raise the computed tier.
+    /// Risk tier declared by the requester, which can only raise the computed tier.
     pub declared: Option<RiskTier>,
-    /// Queued plan that the request carries out, exactly as it was approved. A repeated request may omit it: the
-    /// approval counts all the same.
+    /// Queued plan that the request carries out exactly as it was approved. A repeated request may omit the plan, because
+    /// the approval applies anyway.
     pub plan: Option<RunId>,
-    /// Queued plan that the request is a part of. The change is made only while that plan is pending. Not part of
-    /// the digest.
+    /// Queued plan that this request is a part of. The change is made only while that plan is pending. This field is not
+    /// part of the digest.
     pub part_of: Option<RunId>,
-    /// Commands that were run for the request, or will be.
+    /// Commands that were run for the request or will be.
     pub commands: Commands,
-    /// Action that the request is a part of.
+    /// Action that this request is a part of.
     pub action: Option<Box<RequestedAction>>,
-    /// Documents of the task that the request carries out. The digest then covers these documents, since the
-    /// operations follow from them and from the files.
+    /// Documents of the task that the request carries out. The digest then covers these documents instead of the
+    /// operations, which are computed from the documents and the current files.
     pub task: Option<TaskDocuments>,
-    /// Lease under which the request is made. Not part of the digest.
+    /// Lease under which the request is made. This field is not part of the digest.
     pub lease: Option<RequestLease>,
-    /// File task that the request carries out. The digest then covers its manifest.
+    /// File task that the request carries out. The digest then covers the manifest of the task.
     pub file_task: Option<FileTask>,
-    /// Umask when the request was queued. It sets the mode of new files when the request is carried out. Not part of
-    /// the digest.
+    /// Umask at the time the request was queued, which determines the mode of new files when the request is carried out.
+    /// This field is not part of the digest.
     pub umask: Option<u32>,
-    /// Contents by digest, for an undo whose contents the workspace has lost. Not part of the request's digest: a
-    /// content is used only if its digest is the recorded one.
+    /// File contents by digest, for undoing a run whose saved contents the workspace has lost. They need not be part of the
+    /// request's digest, because a content is used only if it matches the recorded digest.
     pub images: BTreeMap<Digest, Vec<u8>>,
-    /// Number of rows that the SQL steps change, or `None` without SQL steps. Not part of the digest.
+    /// Number of rows that the SQL steps change, or `None` if there are no SQL steps. This field is not part of the digest.
     pub sql_rows: Option<u64>,
-    /// SQL steps by digest. Not part of the request's digest.
+    /// Records of the SQL steps, which identify each step by digests. This field is not part of the request's digest.
     pub queries: Vec<QueryRecord>,
-    /// Wait for another process that is working in the workspace.
+    /// If true, the request waits while another process is working in the workspace.
     pub wait: bool,
 }
 
-/// Commands of a request.
+/// Commands that belong to a request.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Commands {
-    /// Ended commands whose effects are the operations.
+    /// Finished commands, whose captured effects are the operations of the request.
     pub made: Vec<CommandRecord>,
-    /// Sandbox that confined the ended commands.
+    /// Sandbox that confined the finished commands.
     pub sandbox: Option<SandboxRecord>,
-    /// Checks that must accept the staged change before any of it is visible (AA-3).
+    /// Check commands, all of which must accept the staged change before any part of it becomes visible (AA-3).
     pub checks: Vec<CommandLine>,
-    /// Repair command: runs once on the staged change after a failed check. Then the checks run again (AA-6).
+    /// Repair command, which runs once on the staged change if a check fails. The checks then run again (AA-6).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub repair: Option<CommandLine>,
-    /// Confinement and working directory of the checks. Without it, the caller that carries out the request decides.
+    /// Sandbox policy and working directory for the checks. If it is missing, the caller that carries out the request
+    /// decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confinement: Option<SandboxPolicy>,
 }
 
-/// Requested work.
+/// Work that a request performs on the workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Work {
-    /// Apply operations, in this order.
+    /// Apply operations in the given order.
     Apply(Vec<Operation>),
-    /// Undo a change.
+    /// Undo the change of a past run.
     Undo(Which),
-    /// Redo an undone change.
+    /// Redo a change that was undone.
     Redo(Which),
-    /// Adopt the changes of another program since this snapshot as a run.
+    /// Record the changes that another program made since this snapshot as a run.
     Adopt(SnapshotId),
-    /// Restore the content of a snapshot.
+    /// Restore the files from a snapshot.
     Restore {
-        /// The snapshot.
+        /// Snapshot to restore.
         snapshot: SnapshotId,
-        /// Plan that the gates refused, and that this reverts. Without one the restore is a change like any other.
+        /// Plan that the gates refused and that this restore reverts. Without it, the restore is judged like any other
+        /// change.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         refused: Option<RunId>,
-        /// State of its paths that the plan found: a file by its digest. A path that has changed since is a conflict.
+        /// State of each path when the refused plan was judged, given as the digest of the file. A path that has changed
+        /// since then is a conflict.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         found: BTreeMap<RelPath, Option<Digest>>,
     },
 }
 
-/// Selection of a past run.
+/// Selects a past run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Which {
-    /// Run with this id.
+    /// Selects the run with this id.
     Run(RunId),
-    /// Newest eligible run, chosen under the lock.
+    /// Selects the newest eligible run, which is determined while the workspace lock is held.
     Newest,
 }
 
-/// Inversion of a past run.
+/// Kind of inversion of a past run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WayBack {
-    /// Invert a change.
+    /// Undo, which inverts a change.
     Undo,
-    /// Invert an undo.
+    /// Redo, which inverts an undo.
     Redo,
 }
 
 impl WayBack {
-    /// Returns the name, which is also the name of the command.
+    /// Returns the name of the inversion, which is also the name of the CLI command.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Undo => "undo",
@@ -155,23 +159,23 @@ impl Request {
         Self::new(Work::Apply(operations))
     }
 
-    /// Creates a request to undo a change.
+    /// Creates a request to undo the selected run.
     pub fn undo(which: Which) -> Self {
         Self::new(Work::Undo(which))
     }
 
-    /// Creates a request to redo an undone change.
+    /// Creates a request to redo the selected run, which was undone.
     pub fn redo(which: Which) -> Self {
         Self::new(Work::Redo(which))
     }
 
-    /// Creates a request to adopt the changes of another program since a snapshot.
+    /// Creates a request to record the changes that another program made since a snapshot.
     pub fn adopt(snapshot: SnapshotId) -> Self {
         Self::new(Work::Adopt(snapshot))
     }
 
-    /// Creates a request to restore a snapshot after the gates refused to adopt the plan `refused`, which found
-    /// these files.
+    /// Creates a request to restore a snapshot after the gates refused the plan `refused` of a client's change. `found`
+    /// holds the files as they were when that plan was judged.
     pub fn restore(
         snapshot: SnapshotId,
         refused: RunId,
@@ -204,14 +208,14 @@ impl Request {
         }
     }
 
-    /// Sets the label.
+    /// Sets the label of the request.
     #[must_use]
     pub fn labelled(mut self, label: impl Into<String>) -> Self {
         self.label = Some(label.into());
         self
     }
 
-    /// Sets the request key, so that a repeated request is carried out once.
+    /// Sets the request key, so that a repeated request is carried out only once.
     #[must_use]
     pub fn keyed(mut self, key: RequestKey) -> Self {
         self.key = Some(key);
@@ -225,7 +229,8 @@ impl Request {
         self
     }
 
-    /// Computes the digest of the request: of its work, or of its action or task, and of its checks.
+    /// Computes the digest of the request. It covers the checks and either the work or the action or task that the work
+    /// belongs to.
     pub(crate) fn digest(&self) -> Result<Digest, CanonicalError> {
         let Commands { checks, confinement, .. } = &self.commands;
         let work = match (&self.action, &self.task, &self.file_task) {
@@ -241,8 +246,8 @@ impl Request {
         Ok(Digest::tagged("actum/checked-plan/v1", &[work.as_bytes(), &checks]))
     }
 
-    /// Returns true if a change that needs an approval is queued. A change that a client already made is reverted
-    /// instead.
+    /// Returns true if the request is queued when its change requires approval. A change that a client already made is not
+    /// queued but reverted.
     pub(crate) fn queues(&self) -> bool {
         match self.work {
             Work::Apply(_) | Work::Undo(_) | Work::Redo(_) => self.door.queues(),
@@ -257,21 +262,21 @@ impl Request {
         self.task.as_ref().map_or(&[], |task| &task.external)
     }
 
-    /// Returns the profile that the entry point adds to the policy (D-5).
+    /// Returns the policy profile that the entry point adds (D-5).
     pub(crate) fn profile(&self) -> Option<Profile> {
         self.door.profile()
     }
 
-    /// Returns true if the request only asks for permission to begin its action. No part of the action has run yet.
+    /// Returns true if the request only asks for permission to start its action, no part of which has run yet.
     pub(crate) fn begins_action(&self) -> bool {
         self.action.as_ref().is_some_and(|action| action.phase == Phase::ToRun)
     }
 
-    /// Returns the commands that a rule must allow, and the commands that a rule may hold back: those that ran
-    /// already and are confined. Both lists are in the order in which the commands run.
+    /// Returns two lists of commands, each in execution order. A policy rule must allow each command of the first list. The
+    /// commands of the second list need no such rule, but a rule can hold them back.
     ///
-    /// The commands that an action asks for must be allowed once (AA-7); an earlier approval of the action counts.
-    /// The code of a package is not a command of the action.
+    /// The commands of an action must be allowed only once (AA-7), so an action that was already approved has none to
+    /// judge. The code of a package is not a command of the action.
     pub(crate) fn judged_commands(
         &self,
     ) -> Result<(Vec<CommandLine>, Vec<CommandLine>), CommandLineError> {
@@ -294,7 +299,7 @@ impl Request {
         })
     }
 
-    /// Sets the limits.
+    /// Sets the limits of the change.
     #[must_use]
     pub fn within(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -303,13 +308,13 @@ impl Request {
 }
 
 impl Work {
-    /// Returns the captures with contents of its files.
+    /// Returns the ids of all captures that hold file contents for the operations.
     pub(crate) fn captures(&self) -> BTreeSet<RunId> {
         let Self::Apply(operations) = self else { return BTreeSet::new() };
         operations.iter().filter_map(Operation::capture).collect()
     }
 
-    /// Computes the digest of the work, without requester and limits.
+    /// Computes the digest of the work, which does not cover the requester or the limits.
     pub(crate) fn digest(&self) -> Digest {
         let which = |which: &Which| match which {
             Which::Run(run) => run.to_string(),
@@ -339,7 +344,7 @@ impl Work {
     }
 }
 
-/// Computes the digest of the limits.
+/// Computes the digest of the limits of a request.
 pub(crate) fn limits_digest(limits: &Limits) -> Digest {
     let Limits { scope, budget, hard_links, existing_files, hunk_places, later_edits } = limits;
     let list = |rules: &[actum_core::PathRule]| {

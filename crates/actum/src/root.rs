@@ -1,7 +1,7 @@
-//! Root: directory of a workspace, after every check on where a workspace may be.
+//! Root directory of a workspace, after checking that a workspace is allowed at that location.
 //!
-//! The caller of a program chooses its directory and its environment. So a program that gets the root from its caller
-//! opens a workspace only by a [`Root`], which cannot be created without these checks.
+//! A program's working directory and environment are controlled by its caller. A program that takes the root from its
+//! caller therefore opens workspaces only through a [`Root`], which cannot be created without these checks.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -14,29 +14,31 @@ use crate::engine::binding::{check_ledger, withholds};
 use crate::error::{BoundWorkspace, Error, Result};
 use crate::records::{OwnLedger, Records, Standing};
 
-/// State of a directory that may be a workspace.
+/// Evidence in a directory that it is already a workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RootState {
-    /// A ledger recorded the workspace, so it was checked when it was created.
+    /// A ledger has recorded the workspace, so its location was checked when it was created.
     Made,
-    /// No ledger recorded the directory. A state directory in it is only a name.
+    /// No ledger has recorded the directory. A state directory in it proves nothing, because anything can create one.
     New,
 }
 
-/// Directory in which a workspace may be opened.
+/// Directory that passed the location checks, so that a workspace may be opened in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Root {
     path: PathBuf,
-    /// Paths in the root that no change leads into.
+    /// Paths below the root that no change may touch.
     private: Vec<RelPath>,
 }
 
 impl Root {
-    /// Checks that a workspace may be opened or created at `path`: outside of the ledger and keys at `home`, and where
-    /// `check_place` has no objection. Creates nothing. No change will lead into `private`, paths without links.
+    /// Checks that a workspace may be opened or created at `path`. The directory must neither contain `home`, which holds
+    /// the ledger and keys, nor be inside it, and `check_place` must accept it. Creates nothing.
+    ///
+    /// Changes to the workspace will not be able to touch the directories in `private`, which must be free of symbolic links.
     ///
     /// # Errors
-    /// `HomeInside`; those of `check_place`.
+    /// `HomeInside`, or an error of `check_place`.
     pub fn check<E: From<Error>>(
         path: &Path,
         home: &Path,
@@ -46,64 +48,66 @@ impl Root {
         check_place(path, RootState::inspect(path))?;
         Records::check_home(home, path)?;
         let within = private.iter().filter_map(|place| place.strip_prefix(path).ok());
-        // A place that cannot be the path of a change needs no rule.
+        // A path that no change can name needs no protection.
         let within = within.filter_map(|place| RelPath::new(place.as_os_str().as_bytes()).ok());
         Ok(Self { path: path.to_owned(), private: within.collect() })
     }
 
-    /// Returns the directory.
+    /// Returns the path of the root directory.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Opens the workspace for changes, creating its state directory if it is missing.
+    /// Opens an engine on the workspace and creates its state directory if it is missing.
     ///
     /// # Errors
-    /// As [`Engine::open`].
+    /// Returns the errors of [`Engine::open`].
     pub fn engine(&self, records: Records) -> Result<Engine> {
         let mut engine = Engine::open(&self.path, records)?;
         engine.workspace.set_private(self.private.clone());
         Ok(engine)
     }
 
-    /// Opens an existing workspace for changes.
+    /// Opens an engine on an existing workspace.
     ///
     /// # Errors
-    /// As [`Engine::open_existing`].
+    /// Returns the errors of [`Engine::open_existing`].
     pub fn existing_engine(&self, records: Records) -> Result<Engine> {
         let mut engine = Engine::open_existing(&self.path, records)?;
         engine.workspace.set_private(self.private.clone());
         Ok(engine)
     }
 
-    /// Opens an existing workspace without a ledger, only to finish what its journal has.
+    /// Opens an existing workspace without a ledger, only to finish an interrupted run from its journal.
     ///
     /// # Errors
-    /// As [`Workspace::open_existing`].
+    /// Returns the errors of [`Workspace::open_existing`].
     pub fn unproven(&self) -> Result<Workspace> {
         Ok(Workspace::open_existing(&self.path)?)
     }
 
-    /// Protects the private places of a workspace from changes, and keeps credentials out of its messages.
+    /// Protects the private paths of the workspace from changes, and keeps credentials out of its messages.
     fn closed(&self, mut workspace: Workspace) -> Workspace {
         workspace.set_private(self.private.clone());
         workspace.set_withholds(withholds(&self.path));
         workspace
     }
 
-    /// Checks that the ledger of `records` may change the workspace. Creates nothing.
+    /// Checks that the workspace is not bound to a ledger other than the one of `records`. Creates nothing.
     ///
     /// # Errors
-    /// `BoundElsewhere`; `Workspace` if the notes about ledgers cannot be read; `Ledger`.
+    /// `BoundElsewhere`, `Ledger`, or `Workspace` if the ledger notes in the workspace cannot be read.
     pub fn check_own(&self, records: &Records) -> Result<()> {
         check_ledger(&self.path, BoundWorkspace::This, || records.own_ledger().map(Some))
     }
 
-    /// Checks that the ledger in use may change the workspace. Creates nothing. `ledger` returns the ledger in use, if
-    /// it exists. It is called only if a ledger recorded the workspace or one around it.
+    /// Checks that the workspace is not bound to a ledger other than the one in use. Creates nothing.
+    ///
+    /// `ledger` returns the ledger in use, if it exists. It is called only if some ledger has recorded this workspace or
+    /// one that encloses it.
     ///
     /// # Errors
-    /// `BoundElsewhere`; `Workspace` if the notes about ledgers cannot be read; those of `ledger`.
+    /// `BoundElsewhere`, `Workspace` if the ledger notes in the workspace cannot be read, or an error of `ledger`.
     pub fn own<E: From<Error>>(
         self,
         ledger: impl FnOnce() -> std::result::Result<Option<OwnLedger>, E>,
@@ -114,9 +118,9 @@ impl Root {
 }
 
 impl RootState {
-    /// Returns the state of a directory, from the notes of ledgers in it.
+    /// Determines from the ledger notes in a directory whether it is already a recorded workspace.
     pub fn inspect(root: &Path) -> Self {
-        // Unreadable notes prove nothing.
+        // Notes that cannot be read do not prove that a ledger recorded the workspace.
         let notes = actum_workspace::notes_at(root).unwrap_or_default();
         match Standing::read(notes, None) {
             Ok(Standing::Own | Standing::Elsewhere(_)) => Self::Made,
@@ -125,32 +129,32 @@ impl RootState {
     }
 }
 
-/// [`Root`] that the ledger in use may change, since no other ledger recorded it or the workspace around it. It opens
-/// a workspace without the engine.
+/// [`Root`] that the ledger in use may change, because no other ledger has recorded it or a workspace that encloses it.
+/// It gives access to the workspace without an engine.
 #[derive(Debug)]
 pub struct OwnRoot(Root);
 
 impl OwnRoot {
-    /// Opens the workspace, creating its state directory if it is missing.
+    /// Opens the workspace and creates its state directory if it is missing.
     ///
     /// # Errors
-    /// As [`Workspace::open`].
+    /// Returns the errors of [`Workspace::open`].
     pub fn open(&self) -> Result<Workspace> {
         Ok(self.0.closed(Workspace::open(&self.0.path)?))
     }
 
-    /// Opens an existing workspace.
+    /// Opens the workspace, which must already exist.
     ///
     /// # Errors
-    /// As [`Workspace::open_existing`].
+    /// Returns the errors of [`Workspace::open_existing`].
     pub fn open_existing(&self) -> Result<Workspace> {
         Ok(self.0.closed(Workspace::open_existing(&self.0.path)?))
     }
 
-    /// Sets a damaged journal aside.
+    /// Moves the damaged journal of the workspace aside and starts a new one.
     ///
     /// # Errors
-    /// As [`Workspace::set_aside_journal`].
+    /// Returns the errors of [`Workspace::set_aside_journal`].
     pub fn set_aside_journal(&self) -> Result<SetAside> {
         Ok(Workspace::set_aside_journal(&self.0.path)?)
     }

@@ -1,4 +1,5 @@
-//! JSON Schemas of actions and packages: sound, of limited cost, and without references to other documents.
+//! JSON Schemas declared by actions and packages. A schema must be valid, limited in cost, and free of references to
+//! other documents.
 
 use std::collections::BTreeMap;
 
@@ -6,48 +7,48 @@ use actum_core::path::Harmless;
 use jsonschema::{Draft, PatternOptions, Validator};
 use serde_json::{Map, Value};
 
-/// Compiled schema.
+/// Compiled JSON Schema that values can be checked against.
 #[derive(Debug, Clone)]
 pub struct Schema {
     validator: Validator,
-    /// Source of the schema.
+    /// Source of the schema, used to improve error messages.
     written: Value,
 }
 
-/// Problem of a value that does not match its schema, or of an unusable schema.
+/// Reason why a value does not match its JSON Schema, or why a schema cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {}", placed(.pointer), Harmless(.message.as_bytes()))]
 pub struct SchemaProblem {
-    /// Position as a JSON pointer (RFC 6901), which is empty for the value as a whole.
+    /// Position of the problem as a JSON Pointer (RFC 6901). Empty if the problem concerns the entire value.
     pub pointer: String,
-    /// Description of the problem.
+    /// Description of the problem, without the position.
     pub message: String,
 }
 
 fn placed(pointer: &str) -> String {
     match pointer {
-        "" => "at the top".to_owned(),
+        "" => "at the top level".to_owned(),
         pointer => format!("at `{}`", Harmless(pointer.as_bytes())),
     }
 }
 
-/// Supported version of JSON Schema.
+/// URI of the only supported JSON Schema draft.
 const DIALECT: &str = "https://json-schema.org/draft/2020-12/schema";
-/// Largest number of places in a schema, where each `$ref` counts for all that it leads to.
+/// Maximum number of JSON values in a schema after every `$ref` is expanded.
 const PLACES_MAX: usize = 10_000;
-/// Largest depth of nested places.
+/// Maximum nesting depth of a schema after every `$ref` is expanded.
 const DEPTH_MAX: usize = 200;
-/// Largest regular expression, compiled, in bytes.
+/// Maximum size of a compiled regular expression in a schema, in bytes.
 const PATTERN_BYTES_MAX: usize = 1 << 20;
-/// Longest message, in characters.
+/// Maximum length of an error message about a schema or value, in characters.
 const MESSAGE_CHARS_MAX: usize = 500;
 
 impl Schema {
-    /// Reads a schema (draft 2020-12). Its regular expressions run in linear time, without look-around and
-    /// backreferences. The schema reads neither files nor the network.
+    /// Compiles a JSON Schema (draft 2020-12). Regular expressions run in linear time, so look-around and backreferences
+    /// are not supported. No files are read and no network access happens.
     ///
     /// # Errors
-    /// [`SchemaProblem`] if it is not a sound JSON Schema, leads elsewhere or in a circle, or is too large.
+    /// Returns [`SchemaProblem`] if the schema is invalid, too large, recursive, or refers to another document.
     pub fn read(schema: &Map<String, Value>) -> Result<Self, SchemaProblem> {
         let schema = Value::Object(schema.clone());
         Weighing { schema: &schema, known: BTreeMap::new() }.weigh(&schema, "", 0)?;
@@ -61,17 +62,16 @@ impl Schema {
         Ok(Self { validator, written: schema })
     }
 
-    /// Checks a value against the schema.
+    /// Checks whether a JSON value matches the schema.
     ///
     /// # Errors
-    /// [`SchemaProblem`] with the first mismatch.
+    /// Returns [`SchemaProblem`] for the first mismatch.
     pub fn check(&self, value: &Value) -> Result<(), SchemaProblem> {
         self.validator.validate(value).map_err(|error| {
             let place = error.schema_path().to_string();
             let better = ways(&self.written, &place).or_else(|| known(&self.written, &place));
             let mut problem = told(&error);
             problem.message = match better {
-                // Best description of the problem, or an addition to it.
                 Some(Better::Instead(message)) => message,
                 Some(Better::Besides(more)) => format!("{}; {more}", problem.message),
                 None => problem.message,
@@ -81,13 +81,13 @@ impl Schema {
     }
 }
 
-/// Improvement of a message of the validator.
+/// Text that replaces or extends a message of the validator.
 enum Better {
     Instead(String),
     Besides(String),
 }
 
-/// Lists the known members if one is unknown or missing.
+/// Lists the known and the required properties if the validator found an unknown or a missing one.
 fn known(schema: &Value, place: &str) -> Option<Better> {
     let (object, keyword) = place.rsplit_once('/')?;
     if !["additionalProperties", "required"].contains(&keyword) {
@@ -105,12 +105,13 @@ fn known(schema: &Value, place: &str) -> Option<Better> {
         .collect();
     let needed = match required.is_empty() {
         true => String::new(),
-        false => format!(", and needed {}", required.join(", ")),
+        false => format!("; required properties: {}", required.join(", ")),
     };
-    Some(Better::Besides(format!("known are {}{needed}", names.join(", "))))
+    Some(Better::Besides(format!("known properties: {}{needed}", names.join(", "))))
 }
 
-/// Lists the members of which exactly one is required: "one of the schemas" does not help a user.
+/// Lists the properties of which exactly one is required, because the validator's "one of the schemas" does not help
+/// users.
 fn ways(schema: &Value, place: &str) -> Option<Better> {
     let ways = place.ends_with("/oneOf").then(|| schema.pointer(place))??;
     let names = ways.as_array()?.iter().map(|way| {
@@ -120,11 +121,11 @@ fn ways(schema: &Value, place: &str) -> Option<Better> {
     });
     let names: Vec<String> = names.collect::<Option<_>>()?;
     let names = names.join(", ");
-    Some(Better::Instead(format!("one of these has to be there, and no other of them: {names}")))
+    Some(Better::Instead(format!("exactly one of these is required: {names}")))
 }
 
 pub(crate) fn told(error: &jsonschema::ValidationError<'_>) -> SchemaProblem {
-    // The value itself may be long, so the message omits it.
+    // The message refers to the value without quoting it, because the value may be long.
     let message = error.masked_with("the value").to_string();
     let message = match message.char_indices().nth(MESSAGE_CHARS_MAX) {
         Some((end, _)) => format!("{}…", message.get(..end).unwrap_or_default()),
@@ -133,10 +134,11 @@ pub(crate) fn told(error: &jsonschema::ValidationError<'_>) -> SchemaProblem {
     SchemaProblem { pointer: error.instance_path().to_string(), message }
 }
 
-/// Counts the places of a schema with every `$ref` followed, since each step of a few of them can double the number.
+/// Counts the JSON values in a schema with every `$ref` expanded, because a chain of references can double the count at
+/// each step.
 struct Weighing<'s> {
     schema: &'s Value,
-    /// Counts by pointer; `None` while the count is running.
+    /// Finished counts by JSON Pointer. `None` marks a value that is still being counted, which detects cycles.
     known: BTreeMap<String, Option<usize>>,
 }
 
@@ -147,12 +149,14 @@ impl Weighing<'_> {
             message: message.to_owned(),
         };
         if depth > DEPTH_MAX {
-            return Err(wrong("the schema lies too deep in itself; take levels or `$ref`s away"));
+            return Err(wrong("the schema is nested too deeply; remove levels or `$ref`s"));
         }
         match self.known.get(pointer) {
             Some(Some(known)) => return Ok(*known),
             Some(None) => {
-                return Err(wrong("a `$ref` leads in a circle; say how deep a value may be"));
+                return Err(wrong(
+                    "circular `$ref`s are not supported; write out each level instead",
+                ));
             }
             None => {}
         }
@@ -175,14 +179,14 @@ impl Weighing<'_> {
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
         if places > PLACES_MAX {
-            return Err(wrong("the schema is too large, with all that its `$ref`s lead to"));
+            return Err(wrong("the schema is too large after its `$ref`s are expanded"));
         }
         self.known.insert(pointer.to_owned(), Some(places));
         Ok(places)
     }
 
-    /// Counts the places of another schema to which a member refers. A member whose value is not a text is the name of
-    /// a property.
+    /// Counts the JSON values in the schema that a `$ref` member points to, and rejects unsupported references. If the
+    /// value of a member is not a string, the member is a property name and not a reference.
     fn member(
         &mut self,
         name: &str,
@@ -199,27 +203,27 @@ impl Weighing<'_> {
                     "#" => Some(""),
                     text => text.strip_prefix('#').filter(|rest| rest.starts_with('/')),
                 };
-                // Pointers with percent signs would have to be decoded, and have no use here.
+                // A pointer with a percent sign would have to be decoded. Schemas do not need such pointers.
                 let target = target.filter(|target| !target.contains('%'));
                 let found = target.and_then(|target| {
                     Some((target.to_owned(), self.schema.pointer(target)?.clone()))
                 });
                 let (target, found) = found.ok_or_else(|| {
                     wrong(
-                        "a `$ref` leads to a place in the same schema, as `#/$defs/NAME`"
+                        "a `$ref` must point into the same schema, such as `#/$defs/NAME`"
                             .to_owned(),
                     )
                 })?;
                 self.weigh(&found, &target, depth + 1)
             }
             "$dynamicRef" | "$recursiveRef" => {
-                Err(wrong("references of this kind are not followed; use `$ref`".to_owned()))
+                Err(wrong("this kind of reference is not supported; use `$ref`".to_owned()))
             }
             "$id" if !pointer.is_empty() => {
-                Err(wrong("only the schema as a whole may have an `$id`".to_owned()))
+                Err(wrong("only the root schema may have an `$id`".to_owned()))
             }
             "$schema" if !pointer.is_empty() || text.trim_end_matches('#') != DIALECT => {
-                Err(wrong(format!("a schema is one of `{DIALECT}`")))
+                Err(wrong(format!("`$schema` is allowed only at the root and must be `{DIALECT}`")))
             }
             _ => Ok(0),
         }
@@ -252,7 +256,7 @@ mod tests {
         let cases = [
             (
                 json!({}),
-                "at the top: \"a/b\" is a required property; known are `a/b`, and needed `a/b`",
+                "at the top level: \"a/b\" is a required property; known properties: `a/b`; required properties: `a/b`",
             ),
             (json!({ "a/b": ["x", 1] }), "at `/a~1b/1`: the value is not of type \"string\""),
             (json!({ "a/b": ["X"] }), "at `/a~1b/0`: the value does not match \"^[a-z]+$\""),
@@ -286,8 +290,8 @@ mod tests {
             (json!({ "$ref": "file:///etc/passwd" }), "/$ref"),
             (json!({ "$ref": "other.json#/a" }), "/$ref"),
             (json!({ "$ref": "#/$defs/none" }), "/$ref"),
-            (json!({ "$ref": "#" }), "circle"),
-            (json!({ "properties": { "a": { "items": { "$ref": "#" } } } }), "circle"),
+            (json!({ "$ref": "#" }), "circular"),
+            (json!({ "properties": { "a": { "items": { "$ref": "#" } } } }), "circular"),
             (json!({ "$dynamicRef": "#a" }), "/$dynamicRef"),
             (json!({ "properties": { "a": { "$id": "b" } } }), "/properties/a/$id"),
             (json!({ "$schema": "http://json-schema.org/draft-07/schema#" }), "2020-12"),
@@ -299,7 +303,7 @@ mod tests {
             let problem = read(schema).err().unwrap_or_else(|| panic!("{shown} was taken"));
             assert!(problem.to_string().contains(told), "{shown}: {problem}");
         }
-        // Property names are not references.
+        // Properties may be named `$ref` or `$id` without being treated as references.
         assert!(read(json!({ "properties": { "$ref": { "type": "string" }, "$id": {} } })).is_ok());
     }
 }

@@ -1,4 +1,4 @@
-//! Host of the SQL steps of tasks (EX-9).
+//! Configuration and lookup of the DuckDB library for the SQL steps of task plans (EX-9).
 
 use std::path::{Path, PathBuf};
 
@@ -9,27 +9,27 @@ use actum_task::{ActionType, TaskPlan};
 
 use crate::policies::PolicyInForce;
 
-/// Host of SQL steps: this program, and the report of what the machine can confine.
+/// Settings with which a program runs SQL steps: its sandbox helper, its worker binary, and its home directory.
 #[derive(Debug, Clone)]
 pub struct SqlHost {
-    /// Helper that makes the sandbox.
+    /// Helper process that sets up the sandbox.
     pub helper: Helper,
-    /// Function that reports what the host can confine.
+    /// Function that reports which confinement mechanisms the host supports.
     pub report: fn(&Helper) -> HostReport,
-    /// Program whose `main` calls [`actum_sql::enter`].
+    /// Worker executable, whose `main` calls [`actum_sql::enter`].
     pub program: PathBuf,
-    /// Home of actum, which has the library.
+    /// Home directory of actum, in which the DuckDB library is installed.
     pub home: PathBuf,
-    /// Request to end a running step.
+    /// Signal that ends a running SQL step when it is set.
     pub stop: Option<Stop>,
-    /// Keeps results, so that exactly what an approver sees can be published.
+    /// Keeps the results of SQL steps, so that exactly the result that an approver reviewed is published later.
     pub keeps_results: bool,
 }
 
-/// Runner of the SQL steps of a plan, `None` for a plan without any, or the reason why they cannot run here.
+/// Runner for the SQL steps of a plan: `None` if the plan has none, or the reason why SQL cannot run on this host.
 pub type SqlSteps = std::result::Result<Option<SqlRunner>, String>;
 
-/// Runner of SQL steps in a workspace. The worker compares the digest of the library.
+/// Runs SQL steps in a workspace. The worker process verifies the digest of the library before it is loaded.
 #[derive(Debug)]
 pub struct SqlRunner {
     pub(crate) host: SqlHost,
@@ -37,33 +37,34 @@ pub struct SqlRunner {
     pub(crate) library: Library,
     pub(crate) results: KeptResults,
     pub(crate) root: PathBuf,
-    /// Library and limits, as the policy sets them.
+    /// Library and limits that the policy sets for SQL.
     pub(crate) settings: SqlSettings,
-    /// Compares the tables before and after each step, for an approver or for a limit on rows in the policy.
+    /// True if tables are compared before and after each step, for an approver or because a policy limits changed rows.
     pub(crate) compares: bool,
 }
 
 impl SqlHost {
-    /// Returns the runner of the SQL steps of a plan, under the policies of a workspace.
+    /// Returns the runner for the SQL steps of a plan under the policies in force in a workspace. Returns `Ok(None)` if the
+    /// plan has no SQL steps.
     pub fn open_for(host: Option<Self>, plan: &TaskPlan, in_force: &PolicyInForce) -> SqlSteps {
         if !plan.actions.iter().any(|action| action.action_type() == ActionType::SqlExecute) {
             return Ok(None);
         }
-        let host = host.ok_or("this program does not run any")?;
+        let host = host.ok_or("this program does not support SQL steps")?;
         host.open(in_force).map(Some)
     }
 
-    /// Finds the library, and determines what the host can confine.
+    /// Finds the DuckDB library and checks that the host can confine SQL steps.
     ///
     /// # Errors
-    /// Reason why no SQL can run here: [`LibraryError`], or a host without namespaces.
+    /// Returns the reason why SQL cannot run: the text of a [`LibraryError`], or that the host lacks namespaces.
     fn open(self, in_force: &PolicyInForce) -> std::result::Result<SqlRunner, String> {
         let settings = in_force.sql.clone();
         let library = library_in_force(&self.home, &settings)
             .map_err(|error| format!("{error}; {}", library_hint(&error, &settings)))?;
         let report = (self.report)(&self.helper);
         if let Err(missing) = &report.tier_n {
-            return Err(format!("this host cannot confine it in namespaces: {missing}"));
+            return Err(format!("this host cannot confine SQL in namespaces: {missing}"));
         }
         let results = KeptResults::below(&self.home);
         let has_limit = in_force.policy.layers().iter().any(|layer| layer.sql_rows.is_some());
@@ -73,10 +74,10 @@ impl SqlHost {
     }
 }
 
-/// Finds the library that a policy pins or, without one, the tested library.
+/// Finds the DuckDB library that the policy pins. Without a pinned library, finds the tested version in `home`.
 ///
 /// # Errors
-/// [`LibraryError`]
+/// Returns [`LibraryError`] if the library is missing, cannot be read, or is not the expected one.
 pub fn library_in_force(
     home: &Path,
     settings: &SqlSettings,
@@ -86,11 +87,11 @@ pub fn library_in_force(
     Library::find(home, pinned.as_ref())
 }
 
-/// Returns the hint that makes a library usable.
+/// Returns a hint that explains how the user can fix a problem with the DuckDB library.
 pub fn library_hint(error: &LibraryError, settings: &SqlSettings) -> &'static str {
     match (&settings.library, error) {
         (None, LibraryError::Untested { .. }) => {
-            "pin one with `library` and `sha256` under `[sql]` in the operator's policy"
+            "pin a library with `library` and `sha256` under `[sql]` in the operator's policy"
         }
         (
             None,
@@ -100,9 +101,9 @@ pub fn library_hint(error: &LibraryError, settings: &SqlSettings) -> &'static st
             | LibraryError::OtherProcessor { .. }
             | LibraryError::NoLibrary { .. }
             | LibraryError::Unreadable { .. },
-        ) => "`actum sql install` installs the tested one",
+        ) => "run `actum sql install` to install the tested library",
         (Some(_), LibraryError::Changed { .. } | LibraryError::Unknown { .. }) => {
-            "if you replaced it, put its new digest under `[sql] sha256` in the operator's policy"
+            "if you replaced the library, set `sha256` under `[sql]` in the operator's policy to its digest"
         }
         (
             Some(_),

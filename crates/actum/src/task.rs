@@ -1,5 +1,5 @@
-//! Entry point of task plans (EX): the actions of an approved plan become one change, which passes the pipeline like
-//! any other.
+//! Entry point for task plans (EX). The actions of an approved plan are combined into one change, which passes the same
+//! pipeline as every other change.
 
 mod alert;
 mod allowance;

@@ -114,7 +114,7 @@ fn system() -> SandboxPolicy {
 /// This host; and for tier L the same, as if it had no namespaces.
 fn host(tier: Tier) -> HostReport {
     let found = HostReport::probe(&helper());
-    let missing = || Missing::of_host("make namespaces".to_owned(), "unwanted".to_owned());
+    let missing = || Missing::of_host("create namespaces".to_owned(), "unwanted".to_owned());
     match tier {
         Tier::N => found,
         Tier::L => HostReport { tier_n: Err(missing()), ..found },

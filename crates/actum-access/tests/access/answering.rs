@@ -63,7 +63,7 @@ fn an_answer_has_three_values_and_names_its_policies() {
     is(
         answer(TIERS, |request| request.tier = 3),
         Access::NeedsApproval { approvals: 1 },
-        &[TIER_GROUND, "once 1 person agreed, permitted by `with-an-agreement`"],
+        &[TIER_GROUND, "permitted by `with-an-agreement` after 1 approval"],
     );
     is(
         answer(TIERS, |request| (request.tier, request.approvals) = (3, 1)),
@@ -73,17 +73,21 @@ fn an_answer_has_three_values_and_names_its_policies() {
     is(
         answer(TIERS, |request| request.tier = 4),
         Access::NeedsApproval { approvals: 2 },
-        &[TIER_GROUND, "once 2 people agreed, permitted by `with-two`: four eyes see more"],
+        &[TIER_GROUND, "permitted by `with-two` after 2 approvals: four eyes see more"],
     );
     is(
         answer(TIERS, |request| (request.tier, request.approvals) = (4, 1)),
         Access::NeedsApproval { approvals: 2 },
         &[
-            "no policy permits it",
-            "once 2 people agreed, permitted by `with-two`: four eyes see more",
+            "no access policy permits the request",
+            "permitted by `with-two` after 2 approvals: four eyes see more",
         ],
     );
-    is(answer(TIERS, |request| request.files = 16), Access::Denied, &["no policy permits it"]);
+    is(
+        answer(TIERS, |request| request.files = 16),
+        Access::Denied,
+        &["no access policy permits the request"],
+    );
     is(
         answer(TIERS, |request| request.paths = paths(&[b"a", b".github/workflows/ci.yml"])),
         Access::Denied,
@@ -197,17 +201,17 @@ fn a_policy_that_cannot_be_evaluated_denies() {
             (Access::Denied, &[ground.to_owned()][..])
         );
     };
-    denied(overflow, "`sum` cannot be evaluated: a number in it becomes too large");
+    denied(overflow, "`sum` cannot be evaluated: a number overflows");
     // Also if only more approvals cause the failure.
     let later = "permit(principal, action, resource) when { context.approvals > 1 };\npermit( \
                  principal, action, resource) when { context.approvals + 9223372036854775806 < 0 };";
-    denied(later, "policy 2 cannot be evaluated: a number in it becomes too large");
+    denied(later, "policy 2 cannot be evaluated: a number overflows");
     // An unknown user.
     let other = "permit(principal, action, resource);\nforbid(principal, action, resource) when { \
                  User::\"bob\".uid == 0 };";
     denied(
         other,
-        "policy 2 cannot be evaluated: it speaks of an attribute of somebody else, or of another workspace",
+        "policy 2 cannot be evaluated: it refers to an attribute of a different user or workspace",
     );
 }
 
@@ -262,14 +266,14 @@ fn a_request_has_limits() {
     assert_eq!(with(&|request| (request.tier, request.approvals) = (4, 1)), permitted);
     assert_eq!(
         with(&|request| (request.tier, request.approvals) = (5, 1)),
-        denied("the policies cannot be asked: there is no risk tier 5")
+        denied("the access policies cannot be evaluated: there is no risk tier 5")
     );
     assert_eq!(with(&|request| request.lines = u64::MAX / 2), permitted);
     assert_eq!(
         with(&|request| request.lines = u64::MAX / 2 + 1),
         denied(
-            "the policies cannot be asked: 9223372036854775808 lines are more than a policy can \
-             count to"
+            "the access policies cannot be evaluated: 9223372036854775808 lines exceed the number range of \
+             access policies"
         )
     );
     let many = |count: usize| {
@@ -281,7 +285,7 @@ fn a_request_has_limits() {
     assert_eq!(
         with(&many(REQUEST_PATHS_MAX + 1)),
         denied(
-            "the policies cannot be asked: 100001 paths are more than 100000, which is the most"
+            "the access policies cannot be evaluated: the change has 100001 paths, but at most 100000 are supported"
         )
     );
     let text = "permit(principal, action, resource);";

@@ -61,13 +61,13 @@ fn policies_of_several_files_count_together_and_are_told_by_file_and_name() {
         assert_eq!(policies.answer(&request()).access, Access::Allowed);
         assert_eq!(
             said(&files, case(&["src/a"])),
-            (Verdict::Allow, "permitted by policy 1 of `all.cedar`".to_owned())
+            (Verdict::Allow, "permitted by policy 1 in `all.cedar`".to_owned())
         );
-        let ground = "forbidden by `no-ci` of `ci.cedar`: CI is changed by hand";
+        let ground = "forbidden by `no-ci` in `ci.cedar`: CI is changed by hand";
         assert_eq!(said(&files, case(&["src/a", "ci/b"])), (Verdict::Deny, ground.to_owned()));
     }
     // Alone, a file that only forbids permits nothing.
-    let nothing = (Verdict::Deny, "no policy permits it".to_owned());
+    let nothing = (Verdict::Deny, "no access policy permits the request".to_owned());
     assert_eq!(said(&[ci], case(&["src/a"])), nothing);
     assert_eq!(said(&[file("empty.cedar", "")], case(&["src/a"])), nothing);
 }
@@ -109,7 +109,7 @@ fn the_limits_are_those_of_all_files_together() {
     assert_eq!(error, AccessFileError { file: None, problem });
     let many = ALL.replace(' ', "").repeat(5001);
     let error = refused(&[file("a.cedar", &many), file("b.cedar", &many)]);
-    assert_eq!(error, "there are 10002 access policies, and at most 10000 are read");
+    assert_eq!(error, "there are 10002 access policies, but the limit is 10000");
 }
 
 /// AEC-6: each fact of a change in a bundle reaches the policies.
@@ -177,14 +177,14 @@ fn what_needs_one_person_asks_and_what_needs_two_is_denied() {
         said(&[one], case(&["a"])),
         (
             Verdict::NeedsApproval,
-            "no policy permits it; once 1 person agreed, permitted by policy 1 of `a.cedar`"
+            "no access policy permits the request; permitted by policy 1 in `a.cedar` after 1 approval"
                 .to_owned()
         )
     );
     let two = file("a.cedar", &when("context.approvals >= 2"));
     let (verdict, ground) = said(&[two], case(&["a"]));
     assert_eq!(verdict, Verdict::Deny);
-    assert!(ground.starts_with("2 people would have to agree, and only one can; "), "{ground}");
+    assert!(ground.starts_with("2 approvals are required, but only one is possible; "), "{ground}");
     let risky = Case { declared: Some(RiskTier::R4), ..case(&["a"]) };
     let (verdict, ground) = said(&[file("a.cedar", ALL)], risky);
     assert_eq!(verdict, Verdict::NeedsApproval);
@@ -198,7 +198,7 @@ fn what_cannot_be_evaluated_is_denied_by_the_gate() {
         "{ALL}\n@id(\"sum\") forbid (principal, action, resource) when {{ context.lines + \
          9223372036854775807 < 0 }};"
     );
-    let ground = "`sum` of `a.cedar` cannot be evaluated: a number in it becomes too large";
+    let ground = "`sum` in `a.cedar` cannot be evaluated: a number overflows";
     assert_eq!(said(&[file("a.cedar", &text)], case(&["a"])), (Verdict::Deny, ground.to_owned()));
 }
 

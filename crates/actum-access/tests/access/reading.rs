@@ -43,13 +43,13 @@ fn what_the_schema_does_not_know_is_refused_with_what_it_knows() {
     assert_eq!(
         refused("permit (principal, action == Action::\"delete_files\", resource);"),
         "the access policies are not valid: policy 1, line 1: unrecognized action \
-         `Action::\"delete_files\"`; there are `Action::\"change_files\"`, \
+         `Action::\"delete_files\"`; known actions are `Action::\"change_files\"`, \
          `Action::\"run_command\"`, `Action::\"run_action\"`"
     );
     assert_eq!(
         refused("permit (principal in Group::\"admins\", action, resource);"),
         "the access policies are not valid: policy 1, line 1: unrecognized entity type `Group`; \
-         there are `User`, `Workspace`, `Action`"
+         known entity types are `User`, `Workspace`, `Action`"
     );
     assert_eq!(
         refused(&when("context.tier == \"R3\"")),
@@ -76,8 +76,8 @@ fn a_policy_that_can_never_hold_is_refused() {
     );
     assert_eq!(
         refused("@id(\"per-user\") forbid (principal == ?principal, action, resource);"),
-        "the access policy `per-user` is a template, with `?principal` or `?resource`, and nothing \
-         fills these; name whom and what it is about"
+        "the access policy `per-user` is a template with `?principal` or `?resource`, which is not \
+         supported; name the principal and the resource instead"
     );
     assert!(refused(&when("context.door == \"\u{202e}cli\"")).contains("BIDI"));
     assert_eq!(policies(&when("context.paths.contains(\"docs/обзор-overview\")")).count(), 1);
@@ -105,12 +105,12 @@ fn names_of_policies_are_held_apart() {
     );
     assert_eq!(
         refused(&named("actum.tier")),
-        "the access policy 1 has the `@id` `actum.tier`, which is for what is part of actum"
+        "the access policy 1 has the `@id` `actum.tier`, which is reserved for built-in policies"
     );
-    assert_eq!(refused(&named(" ")), "the access policy 1 has the `@id` ` `, which is no name");
+    assert_eq!(refused(&named(" ")), "the access policy 1 has the `@id` ` `, which is blank");
     assert_eq!(
         refused(&named("a\\nb")),
-        "the access policy 1 has the `@id` `a\\nb`, which holds a control character"
+        "the access policy 1 has the `@id` `a\\nb`, which contains a control character"
     );
 }
 
@@ -121,13 +121,13 @@ fn policies_have_limits() {
     assert_eq!(policies(&padded(POLICY_BYTES_MAX)).count(), 0);
     assert_eq!(
         refused(&padded(POLICY_BYTES_MAX + 1)),
-        "the access policies have 1048577 bytes, and at most 1048576 are read"
+        "the access policies have 1048577 bytes, but the limit is 1048576"
     );
     let many = |count: usize| "permit(principal,action,resource);".repeat(count);
     assert_eq!(policies(&many(POLICIES_MAX)).count(), POLICIES_MAX);
     assert_eq!(
         refused(&many(POLICIES_MAX + 1)),
-        "there are 10001 access policies, and at most 10000 are read"
+        "there are 10001 access policies, but the limit is 10000"
     );
     let reason = |bytes: usize| {
         format!("@reason(\"{}\") permit (principal, action, resource);", "x".repeat(bytes))
@@ -135,7 +135,7 @@ fn policies_have_limits() {
     assert_eq!(policies(&reason(ANNOTATION_BYTES_MAX)).count(), 1);
     assert_eq!(
         refused(&reason(ANNOTATION_BYTES_MAX + 1)),
-        "the `@reason` of the access policy 1 has 1001 bytes, and at most 1000 are read"
+        "the `@reason` of the access policy 1 has 1001 bytes, but the limit is 1000"
     );
 }
 
@@ -181,9 +181,11 @@ fn policies_are_not_read_where_the_validator_would_pass_over_them() {
     let small = std::thread::Builder::new().stack_size(400 * 1024).spawn(read).unwrap();
     assert_eq!(
         small.join().unwrap(),
-        Err("the access policies that are part of actum cannot be read: the stack is too small, or \
-             its size is unknown, so that nothing would be checked"
-            .to_owned())
+        Err(
+            "the built-in access policies cannot be loaded: the thread's stack is too small or of \
+             unknown size, so policies would not be validated"
+                .to_owned()
+        )
     );
 }
 

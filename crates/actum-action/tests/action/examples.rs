@@ -295,9 +295,9 @@ fn a_manifest_can_name_a_repair_among_its_commands() {
     assert_eq!(Manifest::read(&manifest.write().unwrap()).unwrap(), manifest);
     for (repair, message) in [
         (json!("node fix.js"), "`repair`: the command `node fix.js`"),
-        (json!(""), "`repair`: expected a text of 1 to 4096 characters"),
-        (json!(["node fix.js"]), "`repair`: expected a text"),
-        (Value::Null, "`repair`: expected a text"),
+        (json!(""), "`repair`: expected a string of 1 to 4096 characters"),
+        (json!(["node fix.js"]), "`repair`: expected a string"),
+        (Value::Null, "`repair`: expected a string"),
     ] {
         text["repair"] = repair;
         let refused = Manifest::read(text.to_string().as_bytes()).unwrap_err().to_string();

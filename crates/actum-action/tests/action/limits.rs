@@ -121,7 +121,10 @@ fn each_document_has_a_largest_size() {
         let full = format!("{example}{}", " ".repeat(bytes_max - example.len()));
         assert_eq!(read(example, full.as_bytes()), None);
         let message = read(example, format!("{full} ").as_bytes()).unwrap();
-        let found = format!("it has {} bytes, but at most {bytes_max} are read", bytes_max + 1);
+        let found = format!(
+            "the document has {} bytes, but at most {bytes_max} are allowed",
+            bytes_max + 1
+        );
         assert!(message.ends_with(&found), "{message}");
     }
 }
@@ -142,7 +145,7 @@ fn each_document_has_a_deepest_nesting() {
         assert_eq!(with(DEPTH_MAX - 2), None);
         for deeper in [DEPTH_MAX - 1, 2 * DEPTH_MAX, 100_000] {
             let message = with(deeper).unwrap();
-            let found = ": arrays and objects are nested more than 64 deep here";
+            let found = ": arrays and objects are nested more than 64 levels deep";
             assert!(message.ends_with(found), "{message}");
             assert!(message.len() < 250, "{message}");
         }
@@ -151,8 +154,9 @@ fn each_document_has_a_deepest_nesting() {
     assert_eq!(
         message.as_deref(),
         Some(
-            "the plan envelope cannot be used: line 7, column 79: `input.a[0][0][0]…[0][0][0][0]\
-             [0]`: arrays and objects are nested more than 64 deep here"
+            "the plan envelope cannot be used: line 7, column 79: \
+             `input.a[0][0][0]…[0][0][0][0][0]`: arrays and objects are nested more than 64 levels \
+             deep"
         )
     );
 }

@@ -28,19 +28,16 @@ fn said<T, E: std::error::Error>(read: Result<T, E>, prefix: &str) -> String {
 #[test]
 fn bytes_that_are_no_object_in_json_are_refused_in_plain_words() {
     for (bytes, message) in [
-        (&b""[..], "line 1, column 1: the JSON is not sound: there is nothing in it"),
-        (b" \n", "line 1, column 1: the JSON is not sound: there is nothing in it"),
+        (&b""[..], "line 1, column 1: invalid JSON: the text contains no JSON value"),
+        (b" \n", "line 1, column 1: invalid JSON: the text contains no JSON value"),
         (
             b"{\n\"actionType\": \"\xff\"}",
-            "line 2, column 16: the JSON is not sound: JSON is UTF-8, and the byte here is not",
+            "line 2, column 16: invalid JSON: this byte is not valid UTF-8",
         ),
-        (
-            b"\xff\xfe{\0}\0",
-            "line 1, column 1: the JSON is not sound: JSON is UTF-8, and the byte here is not",
-        ),
+        (b"\xff\xfe{\0}\0", "line 1, column 1: invalid JSON: this byte is not valid UTF-8"),
         (
             b"\xef\xbb\xbf{}",
-            "line 1, column 1: the JSON is not sound: it starts with a byte order mark",
+            "line 1, column 1: invalid JSON: the text starts with a byte order mark",
         ),
         (
             b"[]",
@@ -50,11 +47,14 @@ fn bytes_that_are_no_object_in_json_are_refused_in_plain_words() {
             b" null",
             "line 1, column 2: expected a plan envelope, which is an object, but found `null`",
         ),
-        (b"{\"input\":", "line 1, column 10: the JSON is not sound: it ends too early"),
-        (b"{} {}", "line 1, column 4: the JSON is not sound: the JSON has ended, but `{` follows"),
+        (b"{\"input\":", "line 1, column 10: invalid JSON: unexpected end of the text"),
+        (
+            b"{} {}",
+            "line 1, column 4: invalid JSON: unexpected `{` after the end of the JSON value",
+        ),
         (
             br#"{"reason":"\ud800"}"#,
-            "line 1, column 12: the JSON is not sound: the `\\u` escapes here stand for no character",
+            "line 1, column 12: invalid JSON: invalid `\\u` escape: it does not encode a character",
         ),
     ] {
         assert_eq!(plan(bytes), message, "{}", bytes.escape_ascii());
@@ -64,12 +64,12 @@ fn bytes_that_are_no_object_in_json_are_refused_in_plain_words() {
 /// AA-1, D-4
 #[test]
 fn a_field_that_is_unknown_missing_or_doubled_is_told_with_its_path() {
-    let known = "a plan envelope has `actionId`, `actionType`, `riskTier`, `confidence`, `reason`, \
+    let known = "fields of a plan envelope: `actionId`, `actionType`, `riskTier`, `confidence`, `reason`, \
                  `input`, `rollbackPlan`, `verification`, `scope`";
     assert_eq!(
         plan("{\n  \"action_type\": \"a\"\n}"),
         format!(
-            "line 2, column 3: `action_type`: unknown field, perhaps `actionType` is meant; {known}"
+            "line 2, column 3: `action_type`: unknown field (did you mean `actionType`?); {known}"
         )
     );
     assert_eq!(
@@ -78,8 +78,8 @@ fn a_field_that_is_unknown_missing_or_doubled_is_told_with_its_path() {
     );
     assert_eq!(
         plan(PLAN.replace("allowedDirs", "alowedDirs")),
-        "line 15, column 5: `scope.alowedDirs`: unknown field, perhaps `allowedDirs` is meant; a \
-         scope has `allowedFiles`, `allowedDirs`, `forbiddenFiles`"
+        "line 15, column 5: `scope.alowedDirs`: unknown field (did you mean `allowedDirs`?); \
+         fields of a scope: `allowedFiles`, `allowedDirs`, `forbiddenFiles`"
     );
     assert_eq!(
         plan(
@@ -87,26 +87,25 @@ fn a_field_that_is_unknown_missing_or_doubled_is_told_with_its_path() {
                 .replace('{', "{\n")
                 .replace("\"v", "\"actionType\":\"a\",\"input\":{},\"v")
         ),
-        "line 3, column 17: `verification.ok`: unknown field; a verification has `required`, \
-         `commands`"
+        "line 3, column 17: `verification.ok`: unknown field; fields of a verification: \
+         `required`, `commands`"
     );
     assert_eq!(
         plan("{}"),
-        "line 1, column 1: `actionType`: the field is missing; expected a text of 1 to 64 \
-         characters of a-z, 0-9 and `_`, the first of them a letter"
+        "line 1, column 1: `actionType`: missing field; expected a string of 1 to 64 characters \
+         (a-z, 0-9 and `_`, starting with a letter)"
     );
     assert_eq!(
         plan(r#"{"actionType":"a","input":{},"verification":{}}"#),
-        "line 1, column 45: `verification.required`: the field is missing; expected `true` or \
-         `false`"
+        "line 1, column 45: `verification.required`: missing field; expected `true` or `false`"
     );
     assert_eq!(
         plan(r#"{"actionType":"a","\u0061ctionType":"b"}"#),
-        "line 1, column 19: `actionType`: the name stands in its object a second time"
+        "line 1, column 19: `actionType`: duplicate field"
     );
     assert_eq!(
         plan(r#"{"input":{"list":[0,{"a b":1,"a b":2}]}}"#),
-        "line 1, column 30: `input.list[1][\"a b\"]`: the name stands in its object a second time"
+        "line 1, column 30: `input.list[1][\"a b\"]`: duplicate field"
     );
 }
 
@@ -175,25 +174,25 @@ fn a_value_of_another_form_is_told_with_what_was_expected() {
         (
             "/scope/allowedDirs",
             json!(["a", "b", 3]),
-            "`scope.allowedDirs[2]`: expected a text of 1 to 4095 characters without NUL, but \
+            "`scope.allowedDirs[2]`: expected a string of 1 to 4095 characters without NUL, but \
              found a number",
         ),
         (
             "/scope/allowedDirs",
             json!("src"),
-            "`scope.allowedDirs`: expected a list of at most 4096 texts, each of 1 to 4095 \
+            "`scope.allowedDirs`: expected a list of at most 4096 strings, each of 1 to 4095 \
              characters without NUL, but found a string",
         ),
         (
             "/scope/allowedFiles",
             json!(["a\0"]),
-            "`scope.allowedFiles[0]`: expected a text of 1 to 4095 characters without NUL, but \
+            "`scope.allowedFiles[0]`: expected a string of 1 to 4095 characters without NUL, but \
              found `a\\000`",
         ),
         (
             "/verification/commands",
             json!(["a\nb"]),
-            "`verification.commands[0]`: expected a text of 1 to 4096 characters without control \
+            "`verification.commands[0]`: expected a string of 1 to 4096 characters without control \
              characters, but found `a\\nb`",
         ),
         (
@@ -204,8 +203,8 @@ fn a_value_of_another_form_is_told_with_what_was_expected() {
         (
             "/riskTier",
             json!("r2"),
-            "`riskTier`: expected `R0`, `R1`, `R2`, `R3` or `R4`, but found `r2`, perhaps `R2` is \
-             meant",
+            "`riskTier`: expected `R0`, `R1`, `R2`, `R3` or `R4`, but found `r2` (did you mean \
+             `R2`?)",
         ),
         (
             "/riskTier",
@@ -227,25 +226,25 @@ fn a_value_of_another_form_is_told_with_what_was_expected() {
         (
             "/rollbackPlan",
             json!(7),
-            "`rollbackPlan`: expected `null`, an object or a text of 1 to 65536 characters, but \
+            "`rollbackPlan`: expected `null`, an object or a string of 1 to 65536 characters, but \
              found a number",
         ),
         (
             "/rollbackPlan",
             json!(""),
-            "`rollbackPlan`: expected a text of 1 to 65536 characters, but found 0 characters",
+            "`rollbackPlan`: expected a string of 1 to 65536 characters, but found 0 characters",
         ),
         (
             "/actionType",
             json!("File.Create"),
-            "`actionType`: expected a text of 1 to 64 characters of a-z, 0-9 and `_`, the first of \
-             them a letter, but found `File.Create`",
+            "`actionType`: expected a string of 1 to 64 characters (a-z, 0-9 and `_`, starting \
+             with a letter), but found `File.Create`",
         ),
         (
             "/input",
             json!({ "id": 9007199254740992u64 }),
-            "`input.id`: the number `9007199254740992` is beyond ±(2^53 − 1), where readers round; \
-             write it as a text",
+            "`input.id`: the number `9007199254740992` is outside ±(2^53 − 1), so parsers may \
+             round it; write it as a string",
         ),
     ] {
         assert_eq!(with(pointer, value), message);
@@ -266,8 +265,7 @@ fn a_check_that_is_none_is_told_with_its_place_in_the_list() {
     };
     assert_eq!(
         with("{\"name\":\"b\"}"),
-        "line 8, column 39: `verification.checks[1].ok`: the field is missing; expected `true` or \
-         `false`"
+        "line 8, column 39: `verification.checks[1].ok`: missing field; expected `true` or `false`"
     );
     assert_eq!(
         with("7"),
@@ -282,7 +280,7 @@ fn a_check_that_is_none_is_told_with_its_place_in_the_list() {
     assert_eq!(
         result(&RESULT.replace("succeeded", "sucseeded")),
         "line 2, column 13: `status`: expected `succeeded`, `reverted`, `queued`, `rejected` or \
-         `failed`, but found `sucseeded`, perhaps `succeeded` is meant"
+         `failed`, but found `sucseeded` (did you mean `succeeded`?)"
     );
 }
 
@@ -293,8 +291,8 @@ fn a_package_cannot_have_the_name_of_a_core_action() {
         assert_eq!(
             manifest(&MANIFEST.replace("example_action", core)),
             format!(
-                "line 2, column 11: `name`: `{core}` is a core action, which no package can take \
-                 the place of; choose another name"
+                "line 2, column 11: `name`: `{core}` is a core action, which a package cannot \
+                 replace; choose a different name"
             )
         );
         assert!(core.parse::<ActionName>().unwrap().is_core());
@@ -317,8 +315,8 @@ fn a_package_verifies_only_by_commands_that_it_asks_for() {
             "\"required\": true,\n    \"commands\": [",
             "\"required\": true,\n    \"commands\": [\"node --check src/file.js\", \"node  --check src/file.js\", "
         )),
-        "line 12, column 46: `verification.commands[1]`: the command `node \\040--check src/file.js` \
-         does not stand in `permissions.commands` in so many words"
+        "line 12, column 46: `verification.commands[1]`: the command `node \\040--check \
+         src/file.js` is not listed verbatim in `permissions.commands`"
     );
     let more = MANIFEST.replace("\"commands\": [", "\"commands\": [\"true\", ");
     assert!(Manifest::read(more.as_bytes()).is_ok());
@@ -329,8 +327,8 @@ fn a_package_verifies_only_by_commands_that_it_asks_for() {
 fn a_manifest_with_another_field_or_word_is_refused() {
     assert_eq!(
         manifest(&MANIFEST.replace("\"filesystem\"", "\"network\": true,\n    \"filesystem\"")),
-        "line 8, column 5: `permissions.network`: unknown field; the permissions has `commands`, \
-         `filesystem`"
+        "line 8, column 5: `permissions.network`: unknown field; fields of the permissions: \
+         `commands`, `filesystem`"
     );
     assert_eq!(
         manifest(&MANIFEST.replace("\"workspace\"", "\"write\"")),
@@ -350,7 +348,8 @@ fn what_would_not_be_read_is_not_written() {
     assert_eq!(
         result.write().unwrap_err().to_string(),
         "the result envelope cannot be used: line 1, column 78: `output`: the number \
-         `18446744073709551615` is beyond ±(2^53 − 1), where readers round; write it as a text"
+         `18446744073709551615` is outside ±(2^53 − 1), so parsers may round it; write it as a \
+         string"
     );
     let mut manifest = Manifest::read(MANIFEST.as_bytes()).unwrap();
     manifest.permissions.commands.clear();
@@ -366,8 +365,8 @@ fn what_would_not_be_read_is_not_written() {
 /// AA-8, AEC-2
 #[test]
 fn phrases_of_an_unknown_form_are_refused_at_their_place() {
-    let texts = "expected a text of 1 to 128 characters without control characters, but found";
-    let language = "expected a text of 2 to 3 characters of a-z, but found";
+    let texts = "expected a string of 1 to 128 characters without control characters, but found";
+    let language = "expected a string of 2 to 3 characters (a-z), but found";
     for (phrases, path, message) in [
         (json!({ "en": ["tidy up\n"] }), "phrases.en[0]", format!("{texts} `tidy up\\n`")),
         (json!({ "en": ["tidy", ""] }), "phrases.en[1]", format!("{texts} 0 characters")),

@@ -1,4 +1,4 @@
-//! Answers to prompts, and their parser.
+//! Parses answers to confirmation prompts.
 
 use alloc::string::String;
 use core::fmt;
@@ -10,46 +10,46 @@ use super::language::LanguageTag;
 use super::lexicon::Lexicon;
 use super::normalise::normalise;
 
-/// Result of parsing one answer.
+/// Result of parsing an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
-    /// Canonical affirmative of the language.
+    /// The answer is a canonical affirmative word of the language.
     Confirmed {
-        /// Word, normalised.
+        /// Recognised word in normalised form.
         token: String,
     },
-    /// Canonical negative of the language.
+    /// The answer is a canonical negative word of the language.
     Rejected {
-        /// Word, normalised.
+        /// Recognised word in normalised form.
         token: String,
     },
-    /// Neither of the two.
+    /// The answer neither confirms nor rejects.
     Ambiguous {
-        /// First reason, in the order of the checks.
+        /// Reason given by the first check that failed.
         why: AmbiguousReason,
     },
 }
 
 macro_rules! reasons {
     ($($(#[$doc:meta])* $name:ident = $code:literal => $sentence:literal;)*) => {
-        /// Reason why an answer is ambiguous, in the order of the checks.
+        /// Reason why an answer is ambiguous. The variants are in the order of the checks.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
         pub enum AmbiguousReason {
             $($(#[$doc])* #[serde(rename = $code)] $name,)*
         }
 
         impl AmbiguousReason {
-            /// All reasons, in their order.
+            /// All reasons, in the order of the checks.
             pub const ALL: &[Self] = &[$(Self::$name),*];
 
-            /// Returns the permanent name.
+            /// Returns the stable code of the reason.
             pub fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$name => $code,)*
                 }
             }
 
-            /// Returns the sentence for the user.
+            /// Returns an explanation of the reason for the user.
             pub fn sentence(self) -> &'static str {
                 match self {
                     $(Self::$name => $sentence,)*
@@ -60,25 +60,26 @@ macro_rules! reasons {
 }
 
 reasons! {
-    /// The lexicon has no words of the language, or none in its script.
-    UnknownLanguage = "UNKNOWN_LANGUAGE" => "no words are known for this language";
+    /// The lexicon has no words for the language, or none in its script.
+    UnknownLanguage = "UNKNOWN_LANGUAGE" => "the lexicon has no words for this language";
     /// The answer is longer than [`UTTERANCE_BYTES_MAX`](super::UTTERANCE_BYTES_MAX).
     TooLong = "TOO_LONG" => "the answer is too long";
-    /// The answer has a control character, a bidirectional control or another character that is not shown.
-    ControlCharacter = "CONTROL_CHARACTER" => "the answer has a character that is not shown";
-    /// The answer has only spaces and punctuation.
+    /// The answer contains a control character, a bidirectional control or another invisible character.
+    ControlCharacter = "CONTROL_CHARACTER" => "the answer contains an invisible character";
+    /// The answer consists only of spaces and punctuation.
     Empty = "EMPTY" => "the answer is empty";
-    /// A word of the answer has letters of several scripts.
-    MixedScript = "MIXED_SCRIPT" => "a word of the answer mixes scripts";
-    /// The answer acknowledges without confirming, as `okay` does.
-    BannedAcknowledgement = "BANNED_ACKNOWLEDGEMENT" => "this acknowledges, but does not confirm";
-    /// The answer is a canonical word of another language only.
-    AnotherLanguage = "ANOTHER_LANGUAGE" => "this is a word of another language";
-    /// The answer is not in the lexicon.
+    /// A word in the answer mixes letters of different scripts.
+    MixedScript = "MIXED_SCRIPT" => "a word in the answer mixes scripts";
+    /// The answer is an acknowledgement such as `okay`, which does not confirm.
+    BannedAcknowledgement = "BANNED_ACKNOWLEDGEMENT" => "the answer acknowledges, but does not confirm";
+    /// The answer is a canonical word, but only in other languages.
+    AnotherLanguage = "ANOTHER_LANGUAGE" => "the answer is a word in another language";
+    /// The answer does not appear in the lexicon.
     NotInLexicon = "NOT_IN_LEXICON" => "the answer is neither yes nor no";
 }
 
-/// Parses an answer. It is confirmed or rejected only if all of it, normalised, is a canonical word of the language.
+/// Parses an answer to a confirmation prompt. The answer confirms or rejects only if the entire answer, once
+/// normalised, is a canonical word of `language`.
 pub fn parse(lexicon: &Lexicon, language: &LanguageTag, utterance: &str) -> Answer {
     let Some(words) = lexicon.words(language) else {
         return Answer::Ambiguous { why: AmbiguousReason::UnknownLanguage };
@@ -101,7 +102,7 @@ pub fn parse(lexicon: &Lexicon, language: &LanguageTag, utterance: &str) -> Answ
 }
 
 impl Answer {
-    /// Returns the outcome for the ledger.
+    /// Returns the outcome that is recorded in the ledger.
     pub fn outcome(&self) -> ConfirmationOutcome {
         match self {
             Self::Confirmed { .. } => ConfirmationOutcome::Confirmed,
@@ -110,7 +111,7 @@ impl Answer {
         }
     }
 
-    /// Returns the canonical word, normalised; `None` for an ambiguous answer.
+    /// Returns the canonical word in normalised form, or `None` if the answer is ambiguous.
     pub fn token(&self) -> Option<&str> {
         match self {
             Self::Confirmed { token } | Self::Rejected { token } => Some(token),
@@ -118,7 +119,7 @@ impl Answer {
         }
     }
 
-    /// Returns the reason of an ambiguous answer.
+    /// Returns the reason why the answer is ambiguous, if it is.
     pub fn reason(&self) -> Option<AmbiguousReason> {
         match self {
             Self::Confirmed { .. } | Self::Rejected { .. } => None,

@@ -1,4 +1,4 @@
-//! Language tags (BCP 47).
+//! Language tags as defined by BCP 47.
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::limits::LANGUAGE_CHARS_MAX;
 
-/// Well-formed BCP 47 tag of a language, in canonical case: `de-AT`, `sr-Latn`, `zh-Hant-HK`.
+/// Well-formed BCP 47 language tag in canonical case, for example `de-AT`, `sr-Latn` or `zh-Hant-HK`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct LanguageTag {
@@ -19,23 +19,23 @@ pub struct LanguageTag {
     parts: LanguageIdentifier,
 }
 
-/// Error of a text that is not a language tag.
+/// Error returned if a text is not a valid language tag.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{}` is not a language tag: expected one of BCP 47 of at most {LANGUAGE_CHARS_MAX} characters, such as `de-AT`",
+    "`{}` is not a language tag: expected a BCP 47 tag of at most {LANGUAGE_CHARS_MAX} characters, such as `de-AT`",
     Cut(given.as_bytes(), LANGUAGE_CHARS_MAX)
 )]
 pub struct LanguageTagError {
-    /// Text.
+    /// Text that was given as a language tag.
     pub given: String,
 }
 
 impl LanguageTag {
-    /// Reads a tag in any case. Rejects extended language subtags (`zh-yue`), tags of private use alone (`x-klingon`)
-    /// and underscores.
+    /// Parses a language tag, ignoring case. Rejects extended language subtags (`zh-yue`), tags that consist only of
+    /// private-use subtags (`x-klingon`), and underscores.
     ///
     /// # Errors
-    /// [`LanguageTagError`]
+    /// Returns a [`LanguageTagError`] if the text is not a supported tag.
     pub fn new(text: &str) -> Result<Self, LanguageTagError> {
         let locale = match text.len() {
             1..=LANGUAGE_CHARS_MAX => Locale::try_from_str(text).ok(),
@@ -52,22 +52,22 @@ impl LanguageTag {
         &self.text
     }
 
-    /// Returns the language subtag; `und` for an undetermined language.
+    /// Returns the language subtag, which is `und` for an undetermined language.
     pub fn language(&self) -> &str {
         self.parts.language.as_str()
     }
 
-    /// Returns the script subtag.
+    /// Returns the script subtag, if the tag has one.
     pub fn script(&self) -> Option<&str> {
         self.parts.script.as_ref().map(icu_locale_core::subtags::Script::as_str)
     }
 
-    /// Returns the region subtag.
+    /// Returns the region subtag, if the tag has one.
     pub fn region(&self) -> Option<&str> {
         self.parts.region.as_ref().map(icu_locale_core::subtags::Region::as_str)
     }
 
-    /// Returns true if the language has a dotted and a dotless i, which case folding keeps separate.
+    /// Checks whether the language distinguishes a dotted and a dotless i, so that it needs Turkic case folding.
     pub(super) fn is_turkic(&self) -> bool {
         matches!(self.language(), "az" | "tr")
     }

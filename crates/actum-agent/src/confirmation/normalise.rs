@@ -1,4 +1,4 @@
-//! Normalisation of answers: `toNFKC_Casefold` (Unicode 3.13), without outer spaces and closing punctuation.
+//! Normalises answers with `toNFKC_Casefold` (Unicode 3.13), and removes surrounding spaces and closing punctuation.
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
@@ -12,28 +12,30 @@ use super::answer::AmbiguousReason;
 use super::language::LanguageTag;
 use super::script::is_mixed;
 
-/// Longest answer, in bytes.
+/// Maximum size of an answer, in bytes.
 pub const UTTERANCE_BYTES_MAX: usize = 256;
 
-/// Marks that end a sentence. One may close an answer. Question marks are excluded: `yes?` asks.
+/// Characters that end a sentence. An answer may end with one of them. Question marks are excluded, because `yes?` is a
+/// question.
 const STOPS: &[char] = &[
     '.', '\u{589}', '\u{6d4}', '\u{964}', '\u{f0d}', '\u{104b}', '\u{1362}', '\u{166e}',
     '\u{17d4}', '\u{1803}', '\u{1c7e}', '\u{3002}', '\u{a4ff}',
 ];
 
-/// Normalises an answer for the comparison with the words of a language. The result is a fixed point.
+/// Normalises an answer so that it can be compared with the words of a language. Normalising the result again does not
+/// change it.
 ///
-/// Removes the spaces around the answer, exclamation marks at its end or one full stop, and inverted exclamation marks
-/// at its start. Runs of spaces become one space. Characters without width that writing systems use, such as U+200B to
-/// U+200D and the soft hyphen, are dropped.
+/// Removes surrounding spaces, inverted exclamation marks at the start, and either exclamation marks or a single full
+/// stop at the end. Reduces runs of spaces to one space. Drops invisible characters that writing systems use, such as
+/// U+200B to U+200D and the soft hyphen.
 ///
 /// # Errors
-/// `TooLong`, `ControlCharacter`, `Empty`, `MixedScript`.
+/// Returns `TooLong`, `ControlCharacter`, `Empty` or `MixedScript` if the answer cannot be normalised.
 pub fn normalise(language: &LanguageTag, utterance: &str) -> Result<String, AmbiguousReason> {
     if utterance.len() > UTTERANCE_BYTES_MAX {
         return Err(AmbiguousReason::TooLong);
     }
-    // A terminal ends an answer with a line feed.
+    // Remove the line feed that a terminal adds to an answer.
     let shown = utterance.trim_matches(['\t', '\n', '\r', ' ']);
     if shown.chars().any(|character| is_not_shown(character) && !is_dropped(character)) {
         return Err(AmbiguousReason::ControlCharacter);
@@ -48,8 +50,8 @@ pub fn normalise(language: &LanguageTag, utterance: &str) -> Result<String, Ambi
     Ok(token)
 }
 
-/// Returns true for a character that is not shown and that writing systems use: soft hyphen, Mongolian variation
-/// selectors, joiners and spaces without width, and variation selectors.
+/// Checks whether an invisible character is in legitimate use by writing systems: the soft hyphen, Mongolian variation
+/// selectors, zero-width joiners and spaces, and variation selectors.
 fn is_dropped(character: char) -> bool {
     matches!(
         character,
@@ -62,11 +64,11 @@ fn is_dropped(character: char) -> bool {
     )
 }
 
-/// Computes `toNFKC_Casefold`, with the Turkic mappings of i for a Turkic language.
+/// Computes `toNFKC_Casefold`, with the Turkic mappings for the letter i if the language is Turkic.
 fn fold(language: &LanguageTag, text: &str) -> String {
     let (normalizer, mapper) = (ComposingNormalizer::new_nfkc(), CaseMapper::new());
     let seen: String = text.chars().filter(|character| !is_ignorable(*character)).collect();
-    // Composed before folding: `I` and a combining dot are one letter, which folds to `i`.
+    // Compose before folding, because `I` followed by a combining dot is a single letter, which folds to `i`.
     let composed = normalizer.normalize(&seen);
     let without_case = match language.is_turkic() {
         true => mapper.fold_turkic_string(&composed),
@@ -75,8 +77,8 @@ fn fold(language: &LanguageTag, text: &str) -> String {
     normalizer.normalize(&without_case).into_owned()
 }
 
-/// Removes opening and closing marks of an answer. Several different marks, or several stops as in `yes...`, hesitate
-/// and stay.
+/// Removes the punctuation at the start and end of an answer. Mixed marks and repeated full stops, as in `yes...`,
+/// express hesitation, so they are kept and the answer does not match.
 fn without_punctuation(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
     let joined = words.join(" ");

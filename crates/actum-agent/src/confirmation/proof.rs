@@ -1,4 +1,4 @@
-//! Proof of a parsed answer (`confirmation_parse_proof_ref`), with which it can be parsed again.
+//! Proof of how an answer was parsed (`confirmation_parse_proof_ref`), which allows the parsing to be repeated later.
 
 use alloc::borrow::ToOwned;
 use alloc::string::String;
@@ -13,70 +13,71 @@ use super::answer::{AmbiguousReason, parse};
 use super::language::LanguageTag;
 use super::lexicon::Lexicon;
 
-/// Answer to one prompt, as in the request.
+/// Answer to a confirmation prompt, as contained in a request.
 ///
-/// A proof holds the digest of the utterance and never the utterance. For a replay the caller keeps the utterance with
-/// the request, or in a document of its own in the ledger.
+/// A proof contains only the digest of the utterance, never the utterance itself. To allow a replay, the caller must
+/// keep the utterance with the request or as a separate document in the ledger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reply<'a> {
-    /// Language of the answer.
+    /// Language of the answer, as named in the request.
     pub language: &'a LanguageTag,
     /// Words of the user, unchanged.
     pub utterance: &'a str,
-    /// Digest of the answered prompt.
+    /// Digest of the prompt that was answered.
     pub prompt: Digest,
-    /// Fingerprint of the plan that the prompt shows.
+    /// Fingerprint of the plan shown in the prompt.
     pub plan_fingerprint: Digest,
 }
 
-/// Proof that an answer was parsed, with the result.
+/// Record of how an answer was parsed, and with which result.
 ///
-/// The proof is a function of lexicon and reply. A parser with other rules writes another [`FORMAT`](Self::FORMAT).
+/// A given lexicon and reply always produce the same proof. A parser with different rules must use a different
+/// [`FORMAT`](Self::FORMAT).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ParseProof {
-    /// [`ParseProof::FORMAT`].
+    /// Format version, always [`ParseProof::FORMAT`].
     pub format: String,
-    /// Digest of the lexicon.
+    /// Digest of the lexicon that was used.
     pub lexicon: Digest,
-    /// Language of the answer, as in the request.
+    /// Language of the answer, as named in the request.
     pub language: LanguageTag,
-    /// Tag under which the lexicon has the words; `None` for an unknown language.
+    /// Tag of the lexicon entry that was used, or `None` if the lexicon does not contain the language.
     pub entry: Option<String>,
     /// Digest of the utterance.
     pub utterance: Digest,
-    /// Canonical word of the answer, normalised; `None` for an ambiguous answer.
+    /// Canonical word that was recognised, or `None` if the answer is ambiguous.
     pub token: Option<String>,
-    /// Result.
+    /// Outcome of parsing the answer.
     pub outcome: ConfirmationOutcome,
-    /// Reason of an ambiguous answer.
+    /// Reason why the answer is ambiguous, if it is.
     pub reason: Option<AmbiguousReason>,
-    /// Digest of the prompt.
+    /// Digest of the prompt that was answered.
     pub prompt: Digest,
-    /// Fingerprint of the plan.
+    /// Fingerprint of the plan shown in the prompt.
     pub plan_fingerprint: Digest,
 }
 
-/// Error of bytes that are not a proof.
+/// Error returned if bytes are not a valid proof.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ProofError {
     /// The proof is not strict JSON.
     #[error("the confirmation proof cannot be read: {source}")]
     Syntax {
-        /// Error.
+        /// Error of the JSON reader.
         #[from]
         source: CanonicalError,
     },
-    /// A member is missing, unknown or of another type.
-    #[error("the confirmation proof has another form: {message}")]
+    /// A member is missing, unknown or of the wrong type.
+    #[error("the confirmation proof is malformed: {message}")]
     Form {
-        /// Error.
+        /// Description of the problem.
         message: String,
     },
-    /// The document has another format.
+    /// The document has a different format version.
     #[error("the confirmation proof has the format `{found}` instead of `{}`", ParseProof::FORMAT)]
     Format {
-        /// Format of the document.
+        /// Format version found in the document.
         found: String,
     },
     /// The proof is not in canonical form.
@@ -87,34 +88,34 @@ pub enum ProofError {
 /// First difference between a proof and the result of parsing the answer again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum ProofMismatch {
-    /// Format: other rules made the proof.
-    #[error("the confirmation proof has another format")]
+    /// The format differs, so the proof was created with different rules.
+    #[error("the confirmation proof has a different format")]
     Format,
-    /// Lexicon.
-    #[error("the confirmation proof was made with another lexicon")]
+    /// The lexicon differs.
+    #[error("the confirmation proof was created with a different lexicon")]
     Lexicon,
-    /// Language.
-    #[error("the confirmation proof is for an answer in another language")]
+    /// The language of the answer differs.
+    #[error("the confirmation proof is for an answer in a different language")]
     Language,
-    /// Utterance.
-    #[error("the confirmation proof is for another utterance")]
+    /// The utterance differs.
+    #[error("the confirmation proof is for a different utterance")]
     Utterance,
-    /// Prompt.
-    #[error("the confirmation proof is for another prompt")]
+    /// The prompt differs.
+    #[error("the confirmation proof is for a different prompt")]
     Prompt,
-    /// Plan.
-    #[error("the confirmation proof is for another plan")]
+    /// The plan shown in the prompt differs.
+    #[error("the confirmation proof is for a different plan")]
     Plan,
-    /// Token, outcome, reason or entry: the same input had another result.
-    #[error("the confirmation proof has another result than the parser")]
+    /// The token, outcome, reason or entry differs, although the input is the same.
+    #[error("the confirmation proof does not match the result of the parser")]
     Result,
 }
 
 impl ParseProof {
-    /// Value of `format`.
+    /// Value of the `format` field.
     pub const FORMAT: &str = "actum.confirmation-proof/1";
 
-    /// Parses a reply, and returns the proof.
+    /// Parses a reply and returns the proof of the result.
     pub fn new(lexicon: &Lexicon, reply: &Reply<'_>) -> Self {
         let Reply { language, utterance, prompt, plan_fingerprint } = *reply;
         let answer = parse(lexicon, language, utterance);
@@ -132,10 +133,10 @@ impl ParseProof {
         }
     }
 
-    /// Parses the reply again, and compares the results.
+    /// Parses the reply again and compares the result with this proof.
     ///
     /// # Errors
-    /// [`ProofMismatch`], the first in the order of its variants.
+    /// Returns the first [`ProofMismatch`], in the order of its variants.
     pub fn verify(&self, lexicon: &Lexicon, reply: &Reply<'_>) -> Result<(), ProofMismatch> {
         let again = Self::new(lexicon, reply);
         let differences = [
@@ -153,10 +154,10 @@ impl ParseProof {
         }
     }
 
-    /// Reads a proof strictly: canonical bytes with exactly its members.
+    /// Parses a proof strictly. The bytes must be canonical and contain exactly the members of a proof.
     ///
     /// # Errors
-    /// [`ProofError`]
+    /// Returns a [`ProofError`] if the bytes are not a valid proof.
     pub fn read(bytes: &[u8]) -> Result<Self, ProofError> {
         let proof: Self = serde_json::from_value(canonical::read(bytes)?)
             .map_err(|error| ProofError::Form { message: canonical::describe(&error) })?;
@@ -169,10 +170,10 @@ impl ParseProof {
         Ok(proof)
     }
 
-    /// Returns the canonical bytes.
+    /// Returns the canonical bytes of the proof.
     ///
     /// # Errors
-    /// [`CanonicalError`]
+    /// Returns a [`CanonicalError`] if the proof has no canonical form.
     pub fn to_vec(&self) -> Result<Vec<u8>, CanonicalError> {
         canonical::to_vec(self)
     }

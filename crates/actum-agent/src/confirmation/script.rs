@@ -1,11 +1,11 @@
-//! Scripts of a word (Unicode Technical Standard 39, section 5.1).
+//! Detects words that mix scripts (Unicode Technical Standard 39, section 5.1).
 
 use alloc::vec::Vec;
 
 use icu_properties::props::Script;
 use icu_properties::script::{ScriptWithExtensions, ScriptWithExtensionsBorrowed};
 
-/// Writing systems that use several scripts: Japanese, Korean, and Han with Bopomofo.
+/// Bits for the writing systems that combine several scripts: Japanese, Korean, and Han with Bopomofo.
 const JAPANESE: u8 = 1;
 const KOREAN: u8 = 2;
 const BOPOMOFO: u8 = 4;
@@ -16,7 +16,8 @@ struct Candidates {
     combined: u8,
 }
 
-/// Returns true if no single writing system has all characters of the word. Signs that all scripts share count for all.
+/// Checks whether a word mixes scripts, so that no single writing system contains all of its characters. Characters
+/// that all scripts share are ignored.
 pub(super) fn is_mixed(word: &str) -> bool {
     let data = ScriptWithExtensions::new();
     let mut of_word: Option<Candidates> = None;
@@ -34,7 +35,7 @@ pub(super) fn is_mixed(word: &str) -> bool {
     false
 }
 
-/// Returns the writing systems of a character; `None` for one that all share.
+/// Returns the writing systems that contain a character, or `None` for a character that all scripts share.
 fn candidates(data: ScriptWithExtensionsBorrowed<'_>, character: char) -> Option<Candidates> {
     let scripts: Vec<Script> = data.get_script_extensions_val(character).iter().collect();
     if scripts.contains(&Script::Common) || scripts.contains(&Script::Inherited) {

@@ -1,4 +1,4 @@
-//! Hints for edits.
+//! Hints for edits that could not be applied.
 
 use actum_edit::EditError;
 use actum_edit::edit::{
@@ -8,45 +8,46 @@ use actum_edit::edit::{
 
 use super::{AMBIGUOUS, AS_A_DIFF, OTHER_CONTENT};
 
-/// Returns the hint for an edit that does not fit.
+/// Returns the hint for an edit that could not be applied to its file.
 pub(super) fn after(error: &EditError) -> &'static str {
     match error {
         EditError::TooMuch { .. } => {
-            "give the edits of a large file as one diff, or in several changes"
+            "combine the edits of a large file into one diff, or split them into several changes"
         }
         EditError::Replace(ReplacementError::Empty) => {
-            "to make a file, give it whole: `{\"path\": \"FILE\", \"content\": \"…\"}`"
+            "to create a file, provide its whole content: `{\"path\": \"FILE\", \"content\": \"…\"}`"
         }
-        EditError::Replace(ReplacementError::Same { .. }) => "leave the edit out",
-        // That many matches cannot be replaced at once either.
+        EditError::Replace(ReplacementError::Same { .. }) => "omit the edit",
+        // `replace_all` could not replace that many matches either, so it is not suggested.
         EditError::Replace(ReplacementError::Ambiguous { lines, .. })
             if lines.0.len() > OCCURRENCES_MAX =>
         {
-            "give more of the text around it, until there is only one such place"
+            "include more surrounding text, so that only one place matches"
         }
         EditError::Replace(ReplacementError::TooMany { .. } | ReplacementError::TooMuch { .. }) => {
             AS_A_DIFF
         }
         EditError::Replace(ReplacementError::Ambiguous { .. }) => {
-            "give more of the text around it, until there is only one such place, or say \
-             `\"replace_all\": true`"
+            "include more surrounding text, so that only one place matches, or set `\"replace_all\": true`"
         }
         EditError::Chunk(ChunkError::Ambiguous { .. }) => AMBIGUOUS,
         EditError::Chunk(ChunkError::NoContext { .. }) => {
-            "repeat a line of the file as context, or write `*** End of File` to add at the end"
+            "include a line of the file as context, or write `*** End of File` to append at the end"
         }
-        EditError::Binary(_) => "give the diff to the very file it was made from",
+        EditError::Binary(_) => {
+            "apply the diff to the exact version of the file that it was made from"
+        }
         EditError::Json(JsonPatchError::NotJson { .. }) => {
-            "a JSON Patch changes strict JSON alone; change other files by an edit or a diff"
+            "use an edit or a diff for this file, because a JSON Patch can change only strict JSON"
         }
         EditError::Json(JsonPatchError::TooMany { .. }) => "split the patch",
         EditError::JsonValue(JsonValueError::Path(problem))
         | EditError::Yaml(YamlError::Path(problem)) => of_path(problem),
         EditError::JsonValue(JsonValueError::Exists { .. }) => {
-            "update the value of the property instead of adding it"
+            "update the existing property instead of adding it"
         }
         EditError::Yaml(YamlError::Alias { .. } | YamlError::Anchored { .. }) => {
-            "change the value where it is written, by an edit or a diff that shows all places it is for"
+            "use an edit or a diff to change the value where it is defined, which affects every place that refers to it"
         }
         EditError::JsonValue(JsonValueError::Unproven { .. })
         | EditError::Yaml(
@@ -60,13 +61,13 @@ pub(super) fn after(error: &EditError) -> &'static str {
 fn of_path(problem: &PathProblem) -> &'static str {
     match problem {
         PathProblem::Nothing { .. } | PathProblem::Stops { .. } => {
-            "read the file, and give the path of a place that is there"
+            "read the file, and use a path that exists in it"
         }
         PathProblem::Several { .. }
         | PathProblem::Repeated { .. }
         | PathProblem::Number { .. }
         | PathProblem::TooMuch { .. } => {
-            "give the path of one place: names and indices, such as `$.list[0].name`"
+            "use a path of names and indices that selects one place, such as `$.list[0].name`"
         }
         PathProblem::Doubled { .. } => AS_A_DIFF,
     }

@@ -1,29 +1,29 @@
-//! Hints for inputs.
+//! Hints for inputs that could not be parsed as a change.
 
 use actum_edit::format::{Problem, Remedy};
 
-/// Returns the hint for a wrong input.
+/// Returns the hint for an input that could not be parsed, if there is a known remedy.
 pub(crate) fn after(problem: &Problem) -> Option<String> {
     let hint = match problem.remedy()? {
         Remedy::RelativePaths => {
-            "absolute paths are accepted below the root of the workspace, which `actum status` names; \
-             `actum -C DIR apply FILE` changes another workspace"
+            "absolute paths must be below the workspace root, which `actum status` prints; to change a different workspace, \
+             run `actum -C DIR apply FILE`"
         }
-        Remedy::NameTarget => "`--target FILE` names it",
-        Remedy::NoColour => "it is in colour; make the diff with `git diff --no-color`",
-        Remedy::NoFences => "give only the text between the fences",
+        Remedy::NameTarget => "pass `--target FILE` to name the file",
+        Remedy::NoColour => "the diff contains colour codes; create it with `git diff --no-color`",
+        Remedy::NoFences => "provide only the text between the fences",
         Remedy::KnownFormat => "`actum help apply` lists the formats",
         Remedy::Recount => {
-            "if the diff is complete, `--recount` counts the lines of its hunks anew"
+            "if the diff is complete, pass `--recount` to recompute the line counts of its hunks"
         }
         Remedy::NameFile => {
-            "put the path alone on the line before the block or before its fence; a path with blanks between backticks"
+            "put only the path on the line before the block or its fence; enclose a path that contains spaces in backticks"
         }
         Remedy::OtherFormat => {
-            "where such a line belongs to the file, give the change as edits in JSON or as a diff"
+            "if the file really contains such a line, provide the change as JSON edits or as a diff"
         }
         Remedy::WholeInput => {
-            "give whole blocks: `<<<<<<< SEARCH`, the lines, `=======`, the new lines, `>>>>>>> REPLACE`"
+            "provide whole blocks: `<<<<<<< SEARCH`, the lines, `=======`, the new lines, `>>>>>>> REPLACE`"
         }
     };
     Some(hint.to_owned())

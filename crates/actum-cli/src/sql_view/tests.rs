@@ -1,11 +1,11 @@
-//! Tests of the view of an SQL step for approvers.
+//! Tests of the text view of SQL effects.
 
 use super::*;
 
 fn text(preview: &SqlPreview, width: usize) -> String {
     let mut out = Vec::new();
     write(preview, width, &mut out).unwrap();
-    // Marks of colours have no width; `guard` removes them.
+    // Colour marks have no width, and `guard` replaces them, so they are removed here.
     String::from_utf8(out).unwrap().replace(|c| ('\u{fdd0}'..='\u{fdef}').contains(&c), "")
 }
 
@@ -40,7 +40,7 @@ fn customer() -> SqlTable {
     }
 }
 
-/// EX-11: changed rows are side by side, removed ones on the left, new ones on the right.
+/// EX-11: changed rows are shown side by side, removed rows on the left, and new rows on the right.
 #[test]
 fn rows_stand_side_by_side() {
     let preview = SqlPreview {
@@ -67,7 +67,7 @@ fn rows_stand_side_by_side() {
     assert_eq!(shown, expected);
 }
 
-/// EX-11, EX-20: views and indexes are listed below the tables, with their names escaped and cut.
+/// EX-11, EX-20: views and indexes are listed below the tables, with their names escaped and shortened.
 #[test]
 fn views_and_indexes_are_listed_below_the_tables() {
     let object = |kind, name: &str, table: Option<&str>, change| SqlObject {
@@ -149,7 +149,7 @@ fn hostile_values_are_escaped_and_cut() {
     }
 }
 
-/// EX-11: `NULL`, a text `NULL` and an empty text are distinguished, and a value that was cut has no closing quote.
+/// EX-11: `NULL`, the text `NULL` and an empty text look different, and a shortened value has no closing quote.
 #[test]
 fn values_are_shown_by_their_type() {
     let table = SqlTable { columns: columns(&[("a", "VARCHAR"), ("b", "BLOB")]), ..customer() };
@@ -166,7 +166,7 @@ fn values_are_shown_by_their_type() {
     assert_eq!(values(&table, &cells(&[None, Some("\\x00")]).unwrap())[1], "\\x00");
 }
 
-/// EX-11: more statements, rows and tables than are shown are counted.
+/// EX-11: statements, rows and tables beyond the limits are not shown, but their number is.
 #[test]
 fn what_is_not_shown_is_counted() {
     let statement = SqlStatement { kind: "INSERT".into(), rows: 1 };
@@ -180,7 +180,7 @@ fn what_is_not_shown_is_counted() {
     for told in [
         "… and 2 more statements",
         "… and 1000 more changed rows, 2 columns not shown",
-        "5 tables more changed",
+        "5 more tables changed",
     ] {
         assert!(shown.contains(told), "{told}: {shown}");
     }

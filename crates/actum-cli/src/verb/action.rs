@@ -1,4 +1,4 @@
-//! `actum action`: entry point of the action API.
+//! `actum action`: command-line entry point of the action API.
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ use crate::run_arguments::label;
 use crate::snippet::Quote;
 use crate::{actor, hint, input, notify, policy, records, recovery_note, root, signals};
 
-/// Carry out an agent's plan: a plan envelope in, a result envelope out
+/// Carry out the plan of an agent: read a plan envelope, and print a result envelope
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -35,10 +35,10 @@ enum Verb {
     Schema(SchemaArguments),
 }
 
-/// Print the JSON Schema of a plan envelope, a result envelope, or the `action.json` of a package
+/// Print the JSON Schema of a plan envelope, of a result envelope, or of the `action.json` of a package
 #[derive(clap::Args)]
 pub(crate) struct SchemaArguments {
-    /// Name of the schema
+    /// Document whose schema to print
     #[arg(value_enum)]
     document: SchemaOf,
 }
@@ -55,16 +55,18 @@ enum SchemaOf {
 
 /// Carry out a plan envelope, and print its result envelope
 ///
-/// The action is judged, carried out where no other process sees it, checked, and then kept or dropped as a whole. The
-/// result envelope on standard output reports the outcome, and the ledger records it. The exit code is the status: 0
-/// succeeded, 1 rejected, 3 reverted, 4 failed, 6 queued. A malformed envelope is rejected, too. An error is reported
-/// instead of a result if the file is not JSON, if its `actionType` cannot be read, or if the result could not be
-/// recorded.
+/// The gates judge the action, which is then carried out where no other process sees its changes. After it was
+/// verified, the changes are either all kept or all dropped. The result envelope on standard output reports the
+/// outcome, which is also recorded in the ledger.
+///
+/// The exit code is the status: 0 succeeded, 1 rejected, 3 reverted, 4 failed, 6 queued. A malformed envelope is
+/// rejected as well. If the file is not JSON, if its `actionType` cannot be read, or if the result could not be
+/// recorded, an error is printed instead of a result.
 #[derive(clap::Args)]
 pub(crate) struct RunArguments {
     /// File with the plan envelope; `-` is standard input
     file: PathBuf,
-    /// Do it once: if a run was made under this key before, report that run and change nothing
+    /// Carry out the plan only once: if a run was made with this key before, report that run and change nothing
     #[arg(long, value_name = "KEY", value_parser = StringValueParser::new().try_map(|text| RequestKey::from_caller(&text)))]
     request_key: Option<RequestKey>,
     /// Record NAME as the agent that makes the request
@@ -72,7 +74,7 @@ pub(crate) struct RunArguments {
     agent: Option<String>,
     #[command(flatten)]
     lease: LeaseArgument,
-    /// Wait if another process is at work in the workspace
+    /// Wait if another process is using the workspace
     #[arg(long)]
     wait: bool,
 }
@@ -122,7 +124,8 @@ impl RunArguments {
         })
     }
 
-    /// Reads a plan envelope, or as much of a malformed one as a result needs.
+    /// Parses a plan envelope. If the envelope is malformed but its action can be read, it is returned with the error,
+    /// so that the result envelope can report it.
     fn read(&self, bytes: &[u8], input: String, session: &Session) -> Result<Asked, Failure> {
         let source = match PlanEnvelope::read(bytes) {
             Ok(plan) => return Ok(Asked::Plan(Box::new(plan))),
@@ -140,17 +143,17 @@ impl RunArguments {
     }
 }
 
-/// Parsed input.
+/// Plan envelope as it was parsed.
 enum Asked {
     Plan(Box<PlanEnvelope>),
-    /// The envelope names its action, so the result reports the error.
+    /// The envelope is malformed but names its action, so a result envelope reports the error.
     Malformed {
         plan: Box<MalformedPlan>,
         message: String,
     },
 }
 
-/// Carries out the request of an approved plan.
+/// Carries out the action that an approved plan requests.
 pub(super) fn act_as_approved(
     session: &Session,
     root: &Path,
@@ -182,8 +185,9 @@ fn act(
     })
 }
 
-/// Opens the engine of a workspace with a runner for actions, lets `act` use it, and `tell` report. The report includes
-/// the effect of a signal that came meanwhile.
+/// Opens the engine of a workspace with a runner for actions, and passes it to `act`. The outcome is passed to `tell`,
+/// which reports it and returns the exit code. A signal that arrives in the meantime stops the action, and the report
+/// includes that.
 pub(super) fn with_engine<T>(
     session: &Session,
     root: &Path,
@@ -192,13 +196,13 @@ pub(super) fn with_engine<T>(
     tell: impl FnOnce(&mut T, Option<&PolicyInForce>) -> Result<Exit, Failure>,
 ) -> Result<Exit, Failure> {
     let files = policy::files()?;
-    // If the policy cannot be used, the result reports it, and nothing is done.
+    // If the policy cannot be used, nothing is done, and the result reports the error.
     let in_force: Option<PolicyInForce> = files.read(root).ok();
     let (checked, records) = records::open_for(root, &session.tenant)?;
     let lease = lease(&records)?;
     let mut engine =
         checked.engine(records)?.under_files(files, root).holding(|| Box::new(signals::hold()));
-    // If signals cannot be observed, one ends the program as a kill does.
+    // If signals cannot be observed, a signal ends the program like a kill.
     let waiting = signals::waiting().ok();
     if let Some(in_force) = &in_force {
         let mut runner =
@@ -214,22 +218,22 @@ pub(super) fn with_engine<T>(
     let acted = act(&mut engine, lease.as_ref());
     recovery_note::tell(&session.screen, engine.recovery());
     records::tell(&session.screen, &engine);
-    // The engine holds signals until the report is printed.
+    // The engine blocks signals until the report is printed.
     let mut acted = acted?;
     let exit = tell(&mut acted, in_force.as_ref())?;
     if let Some(warning) = engine.finish() {
-        session.screen.note(format_args!("what was done is recorded, but {warning}"));
+        session.screen.note(format_args!("the outcome is recorded, but {warning}"));
     }
-    // The result reports the outcome, also if a signal requested it.
+    // Discard pending signals, because the result already reports the outcome even if a signal requested it.
     if let Some(waiting) = waiting {
         waiting.take();
     }
-    // The kernel closes the remaining files.
+    // The kernel closes the remaining files when the process exits.
     std::mem::forget(engine);
     Ok(exit)
 }
 
-/// Prints the result envelope: on one line for programs, indented for users.
+/// Prints the result envelope, indented on a terminal and otherwise on one line for programs.
 fn tell(session: &Session, acted: &ActionOutcome) -> Result<(), Failure> {
     let written = match io::stdout().is_terminal() {
         true => serde_json::to_vec_pretty(&acted.envelope).map_err(io::Error::other),

@@ -1,9 +1,8 @@
-//! `actum adopt`: makes a run of changes that were made without one.
+//! `actum adopt`: creates a run from changes that were made outside of runs.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
-use std::os::unix::ffi::OsStrExt;
 
 use actum::reason::Reason;
 use actum::{GitFiles, PolicyInForce, Work};
@@ -11,9 +10,7 @@ use actum_core::RelPath;
 use actum_core::path::InBackticks;
 use actum_gate::Verdict;
 use actum_record::receipt::EffectKind;
-use actum_workspace::{
-    Error, ErrorKind, Limits, Meant, RunOptions, SnapshotId, UndeclaredChanges, Workspace,
-};
+use actum_workspace::{Limits, Meant, RunOptions, SnapshotId, UndeclaredChanges, Workspace};
 
 use super::Session;
 use crate::count::{count, number};
@@ -21,17 +18,18 @@ use crate::exit::Exit;
 use crate::failure::{Failure, FailureKind};
 use crate::requested_run::{Asked, IfMissing};
 use crate::run_arguments::{self, RunArguments};
+use crate::selected_path::SelectedPath;
 use crate::{policy, records};
 
-/// Make a run of changes that no run made, so that they can be undone
+/// Record changes that were made outside of runs as a run, so that they can be undone
 ///
-/// Commands of an agent's client, and users, change files without actum. In a workspace with `actum protect`, actum
-/// records the state at each prompt, and `adopt` makes one run of all later changes outside of runs: judged by the
-/// gates, signed, and undoable. No file is touched. Other workspaces adopt only later edits of files that a run
-/// changed.
+/// Users and the commands of an agent's client change files without actum. In a workspace with `actum protect`, actum
+/// records the state of the files at each prompt. `adopt` then records all later changes outside of runs as one run,
+/// which the gates judge, and which is signed and can be undone. It changes no files. In other workspaces, only later
+/// edits of files that a run changed can be adopted.
 ///
-/// A change whose earlier state is unknown is listed and not adopted: a changed file over 1 MiB that is not in git.
-/// Directories that git ignores are not searched.
+/// A change is listed but not adopted if the earlier content is unknown, as for a changed file over 1 MiB that is not
+/// in git. Directories that git ignores are not searched.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Adopt only changes of these files and directories
@@ -40,14 +38,14 @@ pub(crate) struct Arguments {
     /// Restore the earlier content instead of keeping the changes
     #[arg(long)]
     restore: bool,
-    /// Set the line that the log shows
+    /// Describe the run with TEXT in the log
     #[arg(long, value_name = "TEXT", value_parser = run_arguments::label)]
     label: Option<String>,
     #[command(flatten)]
     run_arguments: RunArguments,
 }
 
-/// Limit of the paths that a message names.
+/// Maximum number of paths that a message lists.
 const NAMED_MAX: usize = 5;
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
@@ -58,7 +56,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let wait = arguments.run_arguments.waits();
     let changes = arguments.take_snapshot((&mut workspace, session), id, &meant, wait)?;
     tell_left(session, &changes);
-    // A request that was carried out before is answered with its run.
+    // A request with a key may have been carried out before, in which case its run is reported.
     if changes.adoptable.is_empty() && !arguments.run_arguments.has_request_key() {
         let is_clean = changes.others.is_empty() && changes.later.is_empty();
         return Err(match is_clean {
@@ -77,8 +75,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let label = arguments.label.clone().unwrap_or_else(|| {
         let changed = count(number(changes.adoptable.len()), "change");
         match arguments.restore {
-            true => format!("restore what was there before {changed} without a run"),
-            false => format!("adopt {changed} that no run made"),
+            true => format!("restore the content before {changed} made outside of runs"),
+            false => format!("adopt {changed} made outside of runs"),
         }
     });
     let asked =
@@ -87,8 +85,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 }
 
 impl Arguments {
-    /// Takes a snapshot of the earlier content of the selected undeclared changes. Without paths, changes are left out
-    /// that the gates refuse whatever their content is.
+    /// Takes a snapshot of the earlier content of the selected changes that no run declared. Without paths on the
+    /// command line, it skips changes that the gates would deny regardless of their content.
     fn take_snapshot(
         &self,
         (workspace, session): (&mut Workspace, &Session),
@@ -112,7 +110,7 @@ impl Arguments {
             false => Meant::At(&is_named),
         };
         let mut known = GitFiles::open(root);
-        let label = "look for changes that no run made".to_owned();
+        let label = "find changes made outside of runs".to_owned();
         let mut transaction =
             workspace.begin(RunOptions { label, wait, ..RunOptions::default() })?;
         let changes = transaction.snapshot_undeclared(id, &selection, &mut known)?;
@@ -120,55 +118,52 @@ impl Arguments {
         let refused = refused.into_inner();
         if !refused.is_empty() {
             session.screen.note(format_args!(
-                "skipped, since the gates refuse it: {}; `actum policy explain PATH` says why",
+                "skipped because the gates deny the change: {}; run `actum policy explain PATH` for the reason",
                 list(refused.iter())
             ));
         }
         Ok(changes)
     }
 
-    /// Returns the selected paths below the root; an empty list selects all.
+    /// Returns the selected paths relative to the root. An empty list selects all changes.
     fn meant(&self, session: &Session) -> Result<Vec<RelPath>, Failure> {
-        let root = session.root();
         let mut meant = Vec::new();
         for path in &self.paths {
-            // A link itself is selected, and not its target.
-            let named = session.start.join(path);
-            let whole = match (named.parent(), named.file_name()) {
-                (Some(parent), Some(name)) => actum::real_path(parent).join(name),
-                (None, _) | (_, None) => actum::real_path(&named),
-            };
-            let outside = || AdoptFailure::Outside { path: path.clone() };
-            let inside = whole.strip_prefix(root).map_err(|_| outside())?;
-            if inside.as_os_str().is_empty() {
-                let message = "without a path all changes are meant; leave it out".to_owned();
-                return Err(Failure::Usage { message });
+            match SelectedPath::resolve(path, session)? {
+                SelectedPath::Inside(path) => meant.push(path),
+                SelectedPath::Outside => {
+                    return Err(AdoptFailure::Outside { path: path.clone() }.into());
+                }
+                SelectedPath::Root => {
+                    let message =
+                        "omit the path of the workspace root: `actum adopt` without paths selects every change"
+                            .to_owned();
+                    return Err(Failure::Usage { message });
+                }
             }
-            let inside = RelPath::new(inside.as_os_str().as_bytes());
-            meant.push(inside.map_err(|source| Error::from(ErrorKind::Path { source }))?);
         }
         Ok(meant)
     }
 }
 
-/// Returns true if the gates refuse any change of a path, whatever its content.
+/// Returns whether the gates deny every change of a path, regardless of its content.
 fn is_refused(in_force: &PolicyInForce, path: &RelPath, session: &Session) -> bool {
     let decision =
         policy::decide_effect(in_force, path.clone(), EffectKind::Modified, &session.tenant);
-    // An undecided change is decided with the run.
+    // If the gates cannot decide without the content, they decide later, together with the run.
     decision.is_ok_and(|decision| decision.verdict == Verdict::Deny)
 }
 
-/// Prints the changes that are not adopted.
+/// Prints notes about the changes that are not adopted.
 fn tell_left(session: &Session, changes: &UndeclaredChanges) {
     let left = [
         (
             &changes.others,
-            "skipped, since there is no copy from before, a later run changed it, or it is not a regular file",
+            "skipped because the earlier content is unknown, a later run changed the file, or it is not a regular file",
         ),
         (
             &changes.later,
-            "skipped, since it changed after the turn ended; name the path to include it",
+            "skipped because the file changed after the turn ended (to include it, pass its path)",
         ),
     ];
     for (changes, why) in left.into_iter().filter(|(changes, _)| !changes.is_empty()) {
@@ -176,14 +171,14 @@ fn tell_left(session: &Session, changes: &UndeclaredChanges) {
     }
 }
 
-/// Returns the id of the snapshot of these paths: a later snapshot replaces an earlier one.
+/// Returns the id of the snapshot of these paths. A later snapshot of the same paths replaces an earlier one.
 fn snapshot_id(meant: &[RelPath]) -> SnapshotId {
     let paths: Vec<_> = meant.iter().map(|path| path.to_string()).collect();
     let parts = std::iter::once("actum adopt").chain(paths.iter().map(String::as_str));
     SnapshotId::new(&parts.collect::<Vec<_>>())
 }
 
-/// Lists the first paths.
+/// Lists the first paths, and states the number of the others.
 fn list<'a>(paths: impl ExactSizeIterator<Item = &'a RelPath>) -> String {
     let more = paths.len().saturating_sub(NAMED_MAX);
     let named = paths.take(NAMED_MAX).map(|path| format!("`{}`", InBackticks(path.as_bytes())));
@@ -191,17 +186,17 @@ fn list<'a>(paths: impl ExactSizeIterator<Item = &'a RelPath>) -> String {
     if more > 0 { format!("{named} and {more} more") } else { named }
 }
 
-/// Describes the place without changes to adopt.
+/// Describes the paths that were searched, for the message that there is nothing to adopt.
 fn place(at: &[RelPath]) -> String {
     if at.is_empty() { String::new() } else { format!(" at {}", list(at.iter())) }
 }
 
-/// Reason for which nothing was adopted.
+/// Reason why nothing was adopted.
 #[derive(Debug, thiserror::Error)]
 enum AdoptFailure {
-    #[error("none of the changes can be adopted; the notes above name them")]
+    #[error("none of the changes can be adopted; the notes above list them")]
     NoneAdoptable,
-    #[error("there is no change to adopt{}", place(at))]
+    #[error("there are no changes to adopt{}", place(at))]
     Nothing { at: Vec<RelPath> },
     #[error("`{}` is not in the workspace", InBackticks(path.as_encoded_bytes()))]
     Outside { path: OsString },
@@ -218,8 +213,8 @@ impl FailureKind for AdoptFailure {
     fn hints(&self) -> Vec<String> {
         match self {
             Self::Nothing { .. } => vec![
-                "what is adopted differs from the last prompt of an agent's client, or from what a run left; `actum protect CLIENT` lets \
-                 actum note the state at each prompt"
+                "only differences from the last prompt of a client, or from the result of a run, can be adopted; run `actum \
+                 protect CLIENT` to record the state at each prompt"
                     .to_owned(),
             ],
             Self::NoneAdoptable | Self::Outside { .. } => Vec::new(),

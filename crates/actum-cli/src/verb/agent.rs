@@ -1,4 +1,4 @@
-//! `actum agent`: the Agent Execution Core.
+//! `actum agent`: commands of the Agent Execution Core, which dispatches goals of agents.
 
 mod confirm;
 mod dispatch;
@@ -24,7 +24,7 @@ use super::Session;
 use crate::exit::Exit;
 use crate::failure::{Failure, FailureKind};
 
-/// Dispatch goals of agents: one packet of a Finder, one governed action, each decision recorded
+/// Dispatch goals of agents: each goal has one packet of a Finder and leads to at most one governed action
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -60,33 +60,33 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
 }
 
-/// Reads the name of a goal.
+/// Parses the name (correlation id) of a goal.
 fn correlation(text: &str) -> Result<CorrelationId, PlainIdError> {
     text.parse()
 }
 
-/// Failure of `actum agent` without an outcome.
+/// Failure of an `actum agent` command that has no outcome to print.
 #[derive(Debug, thiserror::Error)]
 enum AgentFailure {
-    #[error("cannot use {input}: {source}")]
+    #[error("cannot use the goal in {input}: {source}")]
     Goal { input: String, source: Box<GoalError> },
     #[error(transparent)]
     Dispatch(DispatchError),
     #[error(transparent)]
     Confirm(ConfirmError),
-    #[error("cannot make a goal: {0}; nothing was recorded")]
+    #[error("cannot create a goal: {0}; nothing was recorded")]
     Name(PlainIdError),
     #[error("the utterance has more than {UTTERANCE_CHARS_MAX} characters; nothing was recorded")]
     Utterance,
-    #[error("the Finder made no packet: {0}; nothing was recorded")]
+    #[error("the Finder failed to make a packet: {0}; nothing was recorded")]
     Finder(String),
-    #[error("the newest prompt is for plan {newest}; nothing was recorded")]
+    #[error("the newest prompt is for a different plan, {newest}; nothing was recorded")]
     OtherPlan { newest: Digest },
-    #[error("the goal `{correlation}` does not wait for a simulation; nothing was recorded")]
+    #[error("the goal `{correlation}` is not waiting for a simulation; nothing was recorded")]
     NotWaiting { correlation: CorrelationId },
     #[error(transparent)]
     Waiver(WaiveError),
-    #[error("no event of the ledger is about the goal `{correlation}`")]
+    #[error("the ledger has no events for the goal `{correlation}`")]
     UnknownGoal { correlation: CorrelationId },
 }
 
@@ -115,38 +115,38 @@ impl FailureKind for AgentFailure {
     fn hints(&self) -> Vec<String> {
         let hint = match self {
             Self::Goal { .. } | Self::Name(_) | Self::Utterance | Self::Finder(_) => {
-                "`actum agent find` makes a goal; `actum agent schema goal` prints its JSON Schema"
+                "run `actum agent find` to create a goal, or `actum agent schema goal` to print its JSON Schema"
             }
             Self::Dispatch(DispatchError::Relay(_)) => {
-                "`actum agent show CORRELATION` shows the events of a goal"
+                "run `actum agent show CORRELATION` to see the events of a goal"
             }
             Self::Dispatch(DispatchError::NoCheck { .. }) => {
-                "`--check COMMAND` names a command that checks what was changed"
+                "pass `--check COMMAND` with a command that verifies the change"
             }
             Self::Dispatch(DispatchError::NoHost) => {
-                "`actum agent confirm` answers a prompt; `--host-key` dispatches as a host"
+                "run `actum agent confirm` to answer a prompt, or pass `--host-key` to dispatch as a host"
             }
             Self::Dispatch(DispatchError::NotActive { .. }) => {
-                "`actum catalog list` shows the active simulations"
+                "run `actum catalog list` to see the active simulations"
             }
-            Self::NotWaiting { .. } => "`actum agent intake list` shows the goals that wait",
-            Self::Waiver(_) => "`actum agent slo` shows what is missed",
+            Self::NotWaiting { .. } => "run `actum agent intake list` to see the waiting goals",
+            Self::Waiver(_) => "run `actum agent slo` to see the missed targets",
             Self::Dispatch(_) => {
-                "dispatch the same goal again: that gives its outcome, and has no second effect"
+                "dispatch the same goal again to get its outcome; this has no second effect"
             }
             Self::Confirm(ConfirmError::Expired { .. }) => {
-                "dispatch the goal again for a new prompt"
+                "dispatch the goal again to get a new prompt"
             }
-            Self::Confirm(ConfirmError::Final { .. }) => "dispatch another goal",
+            Self::Confirm(ConfirmError::Final { .. }) => "dispatch a new goal",
             Self::Confirm(ConfirmError::Ended { .. }) => {
-                "`actum agent show CORRELATION` shows its run, which `actum undo` takes back"
+                "run `actum agent show CORRELATION` to find its run, and `actum undo` to undo it"
             }
             Self::Confirm(ConfirmError::Plan { .. } | ConfirmError::Prompt { .. })
-            | Self::OtherPlan { .. } => "dispatch the goal again to read its newest prompt",
+            | Self::OtherPlan { .. } => "dispatch the goal again to see its newest prompt",
             Self::UnknownGoal { .. } | Self::Confirm(ConfirmError::NoPrompt { .. }) => {
-                "check the name of the goal, and `--tenant`"
+                "check the name of the goal and the value of `--tenant`"
             }
-            Self::Confirm(_) => "`actum agent show CORRELATION` shows the events of a goal",
+            Self::Confirm(_) => "run `actum agent show CORRELATION` to see the events of a goal",
         };
         vec![hint.to_owned()]
     }
@@ -155,14 +155,14 @@ impl FailureKind for AgentFailure {
         if let Some(error) = self.engine_error() {
             return Some(error.workspace().to_string());
         }
-        // All other messages state it.
+        // All other messages already state that nothing was recorded or changed.
         let is_unchanged = matches!(self, Self::UnknownGoal { .. });
         is_unchanged.then(|| actum_workspace::State::Unchanged.to_string())
     }
 }
 
 impl AgentFailure {
-    /// Returns the engine error that caused the failure.
+    /// Returns the engine error that caused the failure, if there is one.
     fn engine_error(&self) -> Option<&actum::Error> {
         let (Self::Dispatch(error)
         | Self::Confirm(ConfirmError::Dispatch(error))

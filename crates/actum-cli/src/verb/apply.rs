@@ -1,4 +1,4 @@
-//! `actum apply`: makes a change, all of it or nothing.
+//! `actum apply`: applies a change completely or not at all.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -18,45 +18,46 @@ use crate::requested_run::{Asked, IfMissing};
 use crate::run_arguments::{RunArguments, label};
 use crate::{records, root};
 
-/// Make a change, all of it or nothing
+/// Apply a change completely or not at all
 ///
-/// Reads a unified diff as git writes it, SEARCH/REPLACE blocks, a Codex patch, or JSON: edits (search and replace),
-/// whole files, JSON Patches, or a change set. Paths in it are relative to the root of the workspace. The expected text
-/// must match at exactly one place: nothing is guessed and nothing is merged.
+/// Reads a unified diff in git's format, SEARCH/REPLACE blocks, a Codex patch, or JSON: edits (search and replace),
+/// whole files, JSON Patches, or a change set. Paths in the change are relative to the root of the workspace. The
+/// expected text must match at exactly one place, because actum neither guesses nor merges.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// File that describes the change; `-` is standard input
     file: PathBuf,
     #[command(flatten)]
     run_arguments: RunArguments,
-    /// Set the line that the log shows, instead of `apply FILE`, or of the changed paths if FILE is standard input
+    /// Describe the run with LABEL in the log, instead of `apply FILE` or, for standard input, the changed paths
     #[arg(short, long, value_name = "LABEL", value_parser = label)]
     message: Option<String>,
-    /// Allow only paths that RULE matches: `src` and all below it, `src/` only its content, `**/*.rs` with wildcards
+    /// Allow only paths that RULE matches: `src` matches the path and everything below it, `src/` only what is below
+    /// it, and `**/*.rs` uses wildcards
     #[arg(long, value_name = "RULE", value_parser = rule())]
     allow: Vec<PathRule>,
     /// Refuse paths that RULE matches, even if they are allowed
     #[arg(long, value_name = "RULE", value_parser = rule())]
     deny: Vec<PathRule>,
-    /// Refuse to change more files than this; a renamed one counts once
+    /// Refuse to change more files than this; a renamed file counts once
     #[arg(long, value_name = "N")]
     max_files: Option<u64>,
-    /// Refuse to add and remove more lines than this, taken together; binary files have none
+    /// Refuse to add and remove more lines than this in total; binary files have no lines
     #[arg(long, value_name = "N")]
     max_loc: Option<u64>,
     /// Replace existing files that the change creates, renames to or copies to; undo restores them
     #[arg(long)]
     overwrite: bool,
-    /// Let a hunk apply at another line than stated, if its lines match at exactly one place
+    /// Allow a hunk to apply at a line other than the stated one, if its lines match at exactly one place
     #[arg(long)]
     allow_offset: bool,
     /// Count the lines of each hunk of a diff instead of trusting the counts in its header
     #[arg(long)]
     recount: bool,
-    /// Set the format of the input; without it the format is detected
+    /// Set the format of the input, which is detected by default
     #[arg(long, value_parser = format())]
     format: Option<Format>,
-    /// Change this file with a bare JSON Patch
+    /// Apply the input, a bare JSON Patch, to this file
     #[arg(long, value_name = "FILE", value_parser = relative_path())]
     target: Option<RelPath>,
 }
@@ -64,7 +65,7 @@ pub(crate) struct Arguments {
 fn format() -> impl TypedValueParser<Value = Format> {
     let described = |format: Format| PossibleValue::new(format.name()).help(format.summary());
     PossibleValuesParser::new(Format::ALL.map(described))
-        .try_map(|name| Format::named(&name).ok_or("there is no such format"))
+        .try_map(|name| Format::named(&name).ok_or("unknown format"))
 }
 
 pub(crate) fn rule() -> impl TypedValueParser<Value = PathRule> {
@@ -87,7 +88,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let operations = input.operations(&reading)?;
     let is_new = !root::is_made(root);
     if is_new {
-        // Errors of the workspace are reported before those of the records.
+        // Report errors of the workspace before errors of the ledger and the keys.
         drop(records::own_root(root, &session.tenant)?.open()?);
     }
     if let Some(repository) = root::repository(&session.start)
@@ -96,8 +97,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     {
         let (root, inner) = (shown(root), shown(repository));
         session.screen.note(format_args!(
-            "this is the workspace {root}, above the git repository {inner}; `actum init` gives \
-             that one of its own"
+            "the workspace {root} is above the git repository {inner}; run `actum init` to give the \
+             repository a workspace of its own"
         ));
     }
     if is_new {

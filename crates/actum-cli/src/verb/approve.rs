@@ -1,4 +1,4 @@
-//! `actum approve`: lets a pending plan be carried out.
+//! `actum approve`: approves a pending plan and carries it out.
 
 use std::path::{Path, PathBuf};
 
@@ -22,14 +22,14 @@ use crate::{clock, policy, records, recovery_note};
 
 /// Approve a pending plan, and carry it out
 ///
-/// The approval is for exactly the change that `actum queue PLAN` shows: these files as they are now, under the policy
-/// in force. It is valid once, for a day. The approval key (`actum key make approval`) signs it. Its passphrase is read
-/// at the terminal or from `--passphrase-file`.
+/// The approval is for exactly the change that `actum queue PLAN` shows, based on the current files and the policy in
+/// force. It can be used once, within a day. The approval is signed with the approval key (`actum key make approval`),
+/// whose passphrase is read from the terminal or from `--passphrase-file`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Plan to approve, or at least 4 characters of the beginning of its id
+    /// Plan to approve, or a prefix of its id with at least 4 characters
     plan: RunPrefix,
-    /// Only approve it; repeating the request carries it out
+    /// Only approve the plan; repeating the request carries it out
     #[arg(long)]
     later: bool,
     /// Record TEXT as the reason
@@ -43,7 +43,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let (queue, plan) = plans::find(&arguments.plan, session)?;
     let (id, state) = (plan.id(), plan.state(clock::now()));
-    // A plan that was approved before and not carried out is carried out now, unless it has a command of its own.
+    // A plan that was already approved but not carried out is carried out now, unless a command of its own does that.
     let own_command = plans::own_command(&plan.queued.plan);
     let later = arguments.later || own_command.is_some();
     let is_approved = state == PlanState::Approved && !later;
@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
     let root = plans::root_of(&plan, session)?;
     let files = policy::files()?;
-    // An open reader of a ledger keeps the same process from writing it.
+    // Close the ledger, because the same process cannot write to it while it is open for reading.
     drop(queue);
     let (checked, records) = records::open_for(&root, &session.tenant)?;
     if !is_approved {
@@ -77,9 +77,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         let audience = session.screen.audience_of_decisions();
         session.screen.show(&Shown::new(&queue, &plan, session, (audience, Listing::Folded))?)?;
         if let Some(command) = own_command {
-            session
-                .screen
-                .note(format_args!("the same `{command}` carries it out, and reports it"));
+            session.screen.note(format_args!("to carry it out, run the same `{command}` again"));
         }
         return Ok(Exit::Success);
     }
@@ -100,7 +98,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
 }
 
-/// Carries out a request from the queue with its checks, and prints the result of the run.
+/// Carries out a queued request, including its checks, and prints the result of the run.
 pub(super) fn carry_out(
     request: Request,
     root: &Path,
@@ -119,18 +117,18 @@ pub(super) fn carry_out(
     records::tell(&session.screen, &engine);
     end?.after(engine.recovery()).show(&session.screen)?;
     if let Some(warning) = engine.finish() {
-        session.screen.note(format_args!("what was done is recorded, but {warning}"));
+        session.screen.note(format_args!("the outcome is recorded, but {warning}"));
     }
     Ok(())
 }
 
-/// Reports that an unused approval is still valid.
+/// Prints a note if the plan is still approved after it could not be carried out.
 fn tell_what_stays(id: RunId, session: &Session) -> Result<(), Failure> {
     let (_, plan) = plans::answered(id, &session.tenant)?;
     if plan.state(clock::now()) == PlanState::Approved {
         session.screen.note(format_args!(
-            "plan {id} stays approved for a day: the same request applies it; `actum revoke {id}` withdraws the \
-             approval"
+            "plan {id} is still approved: repeat the request within a day to apply it, or withdraw the approval \
+             with `actum revoke {id}`"
         ));
     }
     Ok(())

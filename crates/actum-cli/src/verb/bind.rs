@@ -1,4 +1,4 @@
-//! `actum bind`: moves a workspace to the ledger in use here.
+//! `actum bind`: moves a workspace to the ledger in use.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -16,12 +16,14 @@ use crate::operator_key::OperatorKey;
 use crate::output::Document;
 use crate::{actor, clock, records, timestamp};
 
-/// Move this workspace to the ledger in use here
+/// Move this workspace to the ledger in use
 ///
-/// A workspace belongs to the ledger that was in use when it was made; commands that use another ledger are rejected.
-/// With the passphrase of the approval key that the workspace knows, it moves at once. Otherwise the request waits for
-/// a day: every command in the workspace shows it, and `actum bind --cancel` rejects it. Run `actum bind` again after
-/// that day to complete it. Exits with 6 while the request waits.
+/// A workspace belongs to the ledger that was in use when it was created, and commands that use a different ledger are
+/// rejected. With the passphrase of the approval key that the workspace knows, the workspace is moved immediately.
+///
+/// Otherwise the request waits for a day, during which every command in the workspace shows it and `actum bind
+/// --cancel` rejects it. After that day, run `actum bind` again to complete the move. The exit code is 6 while the
+/// request waits.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Reject the pending request of this workspace
@@ -59,7 +61,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(exit)
 }
 
-/// Unlocks the approval key, if there is one and its passphrase can be read.
+/// Unlocks the approval key. Returns `None` if there is no key, or if its passphrase cannot be read.
 fn prove(
     arguments: &Arguments,
     session: &Session,
@@ -84,23 +86,25 @@ impl Document for Bind {
         let ledger = self.ledger.as_deref().unwrap_or_default();
         let ledger = Quoted(ledger.as_bytes());
         match (&self.binding, &self.from) {
-            (Binding::Own, _) => writeln!(out, "this workspace belongs to the ledger in use here"),
+            (Binding::Own, _) => {
+                writeln!(out, "this workspace already belongs to the ledger in use")
+            }
             (Binding::Adopted, _) => {
-                writeln!(out, "this workspace belongs to the ledger in use here from now on")
+                writeln!(out, "this workspace now belongs to the ledger in use")
             }
             (Binding::Waiting, from) => {
                 let from = from.as_ref().map(timestamp::second).unwrap_or_default();
                 writeln!(
                     out,
-                    "the ledger `{ledger}` asked for this workspace; `actum bind` completes it from {from} on"
+                    "the ledger `{ledger}` requested this workspace; run `actum bind` after {from} to complete the move"
                 )?;
-                writeln!(out, "`actum bind --cancel` rejects it")
+                writeln!(out, "run `actum bind --cancel` to reject the request")
             }
             (Binding::Cancelled, _) => {
                 writeln!(out, "the request of the ledger `{ledger}` is rejected")
             }
             (Binding::NothingWaits | Binding::Other(_), _) => {
-                writeln!(out, "no request waits in this workspace")
+                writeln!(out, "this workspace has no pending request")
             }
         }
     }

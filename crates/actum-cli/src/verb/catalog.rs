@@ -1,4 +1,4 @@
-//! `actum catalog`: registered actions and their states.
+//! `actum catalog`: shows the registered actions, and changes their states.
 
 mod change;
 mod lint;
@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::trusted::Trusted;
 
-/// List, show and check the actions that agents can request, and change which can be used
+/// List, show and check the actions that agents can request, and activate or retire them
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -34,8 +34,8 @@ enum Command {
 
 /// List the actions of the catalog
 ///
-/// Each line has the state of an action, its name, the lowest tier of its runs, its origin, and its purpose. A `DRAFT`
-/// is registered and cannot be used yet, a `RETIRED` action can no longer be used.
+/// Each line shows the state of an action, its name, the lowest risk tier of its runs, its origin and its purpose. A
+/// `DRAFT` action is registered but cannot be used yet, and a `RETIRED` action can no longer be used.
 #[derive(clap::Args)]
 struct ListArguments {}
 
@@ -70,17 +70,17 @@ fn show(arguments: &ShowArguments, session: &Session) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Returns the catalog in force; without a recorded one, that of the core actions.
+/// Returns the catalog in force, which consists of the core actions if no catalog is recorded.
 fn in_force(session: &Session) -> Result<Catalog, Failure> {
     let catalog = standing(session)?.map_or_else(Catalog::core, Standing::in_force);
     Ok(catalog.map_err(actum::Error::from)?)
 }
 
-/// Returns the recorded catalog; creates nothing.
+/// Returns the recorded catalog, or `None` if there is no ledger. Creates nothing.
 fn standing(session: &Session) -> Result<Option<Standing>, Failure> {
     let Some(Opened { log, .. }) = Opened::if_there(&session.tenant)? else { return Ok(None) };
     let changes = log.newest_of_kind(EntryKind::CatalogChanged, None, 1);
-    // Without recorded changes no key is needed.
+    // No keys are needed if no change of the catalog is recorded.
     let keyring = match changes.map_err(actum::Error::from)?.is_empty() {
         true => Keyring::new(Vec::new()),
         false => Trusted::own()?.keyring,

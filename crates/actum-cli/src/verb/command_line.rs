@@ -1,4 +1,4 @@
-//! The command line: global options, and the verb.
+//! Definition of the command line: global options and the verb.
 
 mod groups;
 
@@ -9,10 +9,10 @@ use anstream::ColorChoice;
 use clap::{Command, CommandFactory, Parser, Subcommand};
 
 use crate::exit::Exit;
-use crate::output::{Detail, Form, Paging, Screen};
+use crate::output::{Detail, Form, Paging, Screen, Verbosity};
 use crate::verb::{DescribedVerb, Verb};
 
-/// Makes changes to a directory transactions: applied all or nothing, durable, and undoable
+/// Makes changes to a directory transactions: applied completely or not at all, durable, and undoable
 #[derive(Parser)]
 #[command(
     name = "actum",
@@ -25,7 +25,7 @@ pub(crate) struct CommandLine<V: Subcommand = Verb> {
     /// Run as if started in DIR
     #[arg(short = 'C', value_name = "DIR", global = true, display_order = 90)]
     pub(crate) directory: Option<PathBuf>,
-    /// Write one JSON document to standard output, errors included; the brief one has only the status, reason, hint,
+    /// Write one JSON document to standard output, even for an error; the brief form has only the status, reason, hint,
     /// run, and paths with their new digests
     #[arg(
         long,
@@ -38,7 +38,7 @@ pub(crate) struct CommandLine<V: Subcommand = Verb> {
         display_order = 91
     )]
     pub(crate) json: Option<Detail>,
-    /// Set the use of colours; auto colours the output of a capable terminal, unless `NO_COLOR` is set
+    /// Set the use of colours; `auto` colours the output of a capable terminal, unless `NO_COLOR` is set
     #[arg(
         long,
         value_enum,
@@ -51,14 +51,17 @@ pub(crate) struct CommandLine<V: Subcommand = Verb> {
     /// Write long text to the terminal without a pager
     #[arg(long, global = true, display_order = 93)]
     pub(crate) no_pager: bool,
-    /// Use the ledger of the tenant NAME; without it that of `ACTUM_TENANT`, else of `default`
+    /// Do not report successful changes or progress; data, warnings and errors are still printed
+    #[arg(long, short, global = true, display_order = 93)]
+    pub(crate) quiet: bool,
+    /// Use the ledger of the tenant NAME; by default, the tenant is `ACTUM_TENANT`, or else `default`
     #[arg(long, value_name = "NAME", global = true, display_order = 94)]
     pub(crate) tenant: Option<TenantId>,
     #[command(subcommand)]
     pub(crate) verb: V,
 }
 
-/// Use of colours.
+/// Setting for the use of colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Color {
     Auto,
@@ -67,21 +70,22 @@ pub(crate) enum Color {
 }
 
 impl CommandLine {
-    /// Returns the command line with every verb and its arguments.
+    /// Returns the command line with the descriptions of all verbs and their arguments.
     pub(crate) fn described() -> Command {
         groups::grouped(CommandLine::<DescribedVerb>::command())
     }
 
-    /// Returns the error of `arguments`, with all verbs described; `None` if they are valid.
+    /// Parses `arguments` with the descriptions of all verbs. Returns the error, or `None` if the arguments are valid.
     pub(crate) fn error(arguments: impl IntoIterator<Item = String>) -> Option<clap::Error> {
         Self::described().try_get_matches_from(arguments).err()
     }
 
-    /// Returns the destinations of results and messages.
+    /// Returns the form and the destinations of results and messages.
     pub(crate) fn screen(&self) -> Screen {
         Screen {
             form: self.json.map_or(Form::Text, Form::Json),
             paging: if self.no_pager { Paging::Never } else { Paging::Auto },
+            verbosity: if self.quiet { Verbosity::Quiet } else { Verbosity::Normal },
             color: match self.color {
                 Color::Auto => ColorChoice::Auto,
                 Color::Always => ColorChoice::Always,
@@ -95,7 +99,7 @@ impl CommandLine {
 mod tests {
     use super::*;
 
-    /// Reference with the help of every command, regenerated with `UPDATE_DOCS=1`.
+    /// Page with the help of every command, which `UPDATE_DOCS=1` regenerates.
     const REFERENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/cli.md");
     const COLUMNS: usize = 90;
 
@@ -105,13 +109,13 @@ mod tests {
     }
 
     #[test]
-    #[expect(clippy::disallowed_methods, reason = "the test compares a file, or writes it anew")]
+    #[expect(clippy::disallowed_methods, reason = "the test compares or regenerates a file")]
     fn the_reference_is_the_help_of_every_command() {
         let mut command =
             CommandLine::described().term_width(COLUMNS).disable_help_subcommand(true);
         command.build();
         let mut page = String::from(
-            "# Command line\n\nAfter this page you know every command and option, as `actum help COMMAND` shows them.\n",
+            "# Command line\n\nThis page lists every command and option, as `actum help COMMAND` shows them.\n",
         );
         let mut add = |title: &str, command: &mut clap::Command| {
             let help = command.render_long_help().to_string();
@@ -133,7 +137,7 @@ mod tests {
         }
         assert!(
             std::fs::read_to_string(REFERENCE).unwrap_or_default() == page,
-            "docs/cli.md is not the help of the program; UPDATE_DOCS=1 writes it anew"
+            "docs/cli.md differs from the help of the program; regenerate it with UPDATE_DOCS=1"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! `actum completions`: a script that completes command lines.
+//! `actum completions`: prints a script that completes command lines.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -29,9 +29,9 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(Exit::Success)
 }
 
-/// Words of bash that complete file names without quoting them.
+/// Statement in the generated bash script that completes file names without quoting them.
 const UNQUOTED: &str = r#"COMPREPLY=($(compgen -f "${cur}"))"#;
-/// Words of bash that leave file names to readline (`complete -o default`), which quotes them.
+/// Statement that leaves the completion of file names to readline (`complete -o default`), which quotes them.
 const QUOTED: &str = "COMPREPLY=()";
 
 fn generate(shell: Shell) -> String {
@@ -39,16 +39,16 @@ fn generate(shell: Shell) -> String {
     let mut command = set_hints(CommandLine::described());
     clap_complete::generate(shell, &mut command, "actum", &mut script);
     let script = String::from_utf8_lossy(&script).into_owned();
-    // Bash before 4, as on macOS, has no `compopt -o filenames`.
+    // Bash before version 4, as on macOS, does not support `compopt -o filenames`.
     if shell == Shell::Bash { script.replace(UNQUOTED, QUOTED) } else { script }
 }
 
-/// Sets the hint of every argument of the command tree.
+/// Sets the value hint of every argument in the command tree.
 fn set_hints(command: Command) -> Command {
     command.mut_args(set_hint).mut_subcommands(set_hints)
 }
 
-/// Sets what a shell offers for the value: without a hint, bash offers file names for everything.
+/// Sets what a shell offers as the value of an argument. Without a hint, bash would offer file names for every value.
 fn set_hint(argument: Arg) -> Arg {
     if !argument.get_action().takes_values() || !argument.get_possible_values().is_empty() {
         return argument;
@@ -98,7 +98,7 @@ mod tests {
         }
     }
 
-    /// D-4: `compgen -f` offers names unescaped, and bash inserts them as code.
+    /// D-4: `compgen -f` offers names unescaped, which bash would insert as code.
     #[test]
     fn the_script_of_bash_leaves_file_names_to_readline() {
         let script = generate(Shell::Bash);

@@ -1,4 +1,4 @@
-//! `actum demo`: the main workflow from end to end, on files of its own.
+//! `actum demo`: demonstrates the main workflow from end to end, on a temporary project.
 
 mod project;
 
@@ -31,7 +31,8 @@ use crate::{actor, clock, shown_path};
 
 /// Demonstrate actum on a small project: apply, refuse, list, undo
 ///
-/// Works in a new directory under TMPDIR or /tmp, and removes it. Exits with 0 only if all comparisons succeed.
+/// Works in a new directory under TMPDIR or /tmp, and removes it at the end. The exit code is 0 only if all checks
+/// succeed.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Keep the directory for inspection
@@ -39,7 +40,7 @@ pub(crate) struct Arguments {
     keep: bool,
 }
 
-/// Steps of the demo, as text.
+/// Output of the demo, as text and as a JSON document.
 #[derive(Default)]
 struct Transcript {
     document: Demo,
@@ -56,7 +57,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         let bytes = root.as_os_str().as_bytes();
         let word = |path: &Path| ShellWord::path(path.as_os_str().as_bytes()).to_string();
         let (root, records) = (word(&root), word(&records));
-        story.line(format_args!("\nThe project is in {}; look around with\n", Quoted(bytes)));
+        story.line(format_args!("\nThe project is in {}; to inspect it, run\n", Quoted(bytes)));
         story.line(format_args!("  ACTUM_HOME={records} actum -C {root} log"));
         story.document.directory = Some(shown_path::text(bytes));
     }
@@ -70,30 +71,30 @@ impl Transcript {
         let root = project.root();
         let at_the_start = Tree::read(root)?;
         self.line(format_args!(
-            "A small project: {} files, one executable, one binary, one without a newline at its \
-             end.",
+            "A small project: {} files, one executable, one binary, one without a final \
+             newline.",
             at_the_start.files()
         ));
         let records = Records::open(&project.records(), &TenantId::default(), clock::clock())?;
         let mut engine = Engine::open(root, records.clone())?;
 
-        self.title("1  A change to all of them at once, written as a git diff");
+        self.title("1  A change to all of these files, written as a git diff");
         let change = named("apply change.diff", steps(project::CHANGE)?);
         let end = RunEnd::make(&mut engine, change, None.into())?;
         self.lines(|out| write_lines(&end.effect.changes, out, 5))?;
         let changed = Tree::read(root)?;
-        self.check("every file is what the diff says", changed == project.changed());
+        self.check("every file matches the diff", changed == project.changed());
 
-        self.title("2  A change whose first patch fits and whose second does not");
+        self.title("2  A change whose first patch applies and whose second does not");
         let second = steps(project::HALF_FITTING)?;
         let first_fits = fits(root, second.get(..1).unwrap_or_default())?;
         let refused = RunEnd::make(&mut engine, named("apply half.diff", second), None.into());
         if let Err(error) = &refused {
             self.line(format_args!("     error: {}", error.with_state()));
         }
-        self.check("the first patch alone would have fitted", first_fits);
-        self.check("the change was refused as a whole", refused.is_err());
-        self.check("not one byte is different", Tree::read(root)? == changed);
+        self.check("the first patch alone would have applied", first_fits);
+        self.check("the entire change was refused", refused.is_err());
+        self.check("not a single byte was changed", Tree::read(root)? == changed);
 
         self.title("3  The log");
         let log = log(&View::open(root)?, &Seen::Nothing, usize::MAX)?;
@@ -105,32 +106,29 @@ impl Transcript {
             let done = engine.run(request)?;
             let after = done.receipt.statement.predicate.paths.len();
             self.line(format_args!(
-                "     {} taken back",
+                "     {} undone",
                 count(u64::try_from(after).unwrap_or(u64::MAX), "path")
             ));
             let undone = Tree::read(root)?;
-            self.check(
-                "every byte and every permission is as at the start",
-                undone == at_the_start,
-            );
+            self.check("every byte and every permission is restored", undone == at_the_start);
 
-            self.title("5  The receipt of that undo, signed, checked with the public key alone");
+            self.title("5  The signed receipt of that undo, verified with only the public key");
             let genuine = verify_receipt(&done.receipt.envelope, records.keyring());
             let mut forged = done.receipt.envelope.clone();
             if let Some(byte) = forged.get_mut(100) {
                 *byte ^= 1;
             }
             let forged = verify_receipt(&forged, records.keyring());
-            self.check("it is genuine", genuine.is_ok());
-            self.check("with one bit of it changed it is refused", forged.is_err());
+            self.check("the receipt is genuine", genuine.is_ok());
+            self.check("a copy with one changed bit is refused", forged.is_err());
         }
 
         let held = self.document.checks.iter().filter(|check| check.held).count();
         let all = self.document.checks.len();
         self.title(if held == all {
-            "All comparisons held: a change is made whole or not at all, and it can be taken back."
+            "All checks succeeded: a change is applied completely or not at all, and can be undone."
         } else {
-            "NOT all comparisons held. Please report this with all of the text above."
+            "NOT all checks succeeded. Please report this with all of the text above."
         });
         Ok(())
     }
@@ -149,7 +147,7 @@ impl Transcript {
     ) -> Result<(), Failure> {
         let mut bytes = Vec::new();
         let written = write(&mut bytes);
-        written.map_err(|source| Failure::Demo { action: "write its story", source })?;
+        written.map_err(|source| Failure::Demo { action: "write its output", source })?;
         self.text.push_str(&String::from_utf8_lossy(&bytes));
         Ok(())
     }

@@ -24,20 +24,21 @@ use crate::{clock, records, root};
 
 /// Reject a pending plan
 ///
-/// The plan is never carried out. Repeating the request makes a new plan, which shows that this one was denied, and the
-/// reason.
+/// A rejected plan is never carried out. Repeating the request makes a new plan, which shows that this one was denied
+/// and why.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Plan to reject, or at least 4 characters of the beginning of its id
+    /// Plan to reject, or a prefix of its id with at least 4 characters
     #[arg(required_unless_present = "all", conflicts_with = "all")]
     plan: Option<RunPrefix>,
-    /// Reject all pending plans: those of this workspace, or with `--agent` those of that agent in every workspace
+    /// Reject all pending plans of this workspace or, with `--agent`, all pending plans of that agent in every
+    /// workspace
     #[arg(long)]
     all: bool,
-    /// Reject the plans of the agent of this name
+    /// Reject the plans of the agent with this name
     #[arg(long, value_name = "NAME", requires = "all")]
     agent: Option<String>,
-    /// Give TEXT as the reason, for the agent and for the record
+    /// Record TEXT as the reason, which is also shown to the agent
     #[arg(long, value_name = "TEXT", value_parser = label)]
     reason: String,
     /// Read the passphrase of the approval key from FILE; `-` is standard input
@@ -48,7 +49,7 @@ pub(crate) struct Arguments {
 /// Revoke the approval of a plan that was not carried out yet
 #[derive(clap::Args)]
 pub(crate) struct RevokeArguments {
-    /// Plan whose approval is revoked, or at least 4 characters of the beginning of its id
+    /// Plan whose approval to revoke, or a prefix of its id with at least 4 characters
     plan: RunPrefix,
     /// Record TEXT as the reason
     #[arg(long, value_name = "TEXT", value_parser = label)]
@@ -66,7 +67,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
 }
 
-/// Rejects every selected pending plan, with one use of the key.
+/// Rejects all selected pending plans. The approval key is unlocked only once.
 fn deny_all(arguments: &Arguments, reply: &Reply, session: &Session) -> Result<Exit, Failure> {
     let here = match root::is_made(session.root()) {
         true => View::open(session.root())?.workspace_id()?,
@@ -100,7 +101,7 @@ impl Document for Denied {
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         if self.plans.is_empty() {
-            return writeln!(out, "no such plan waits");
+            return writeln!(out, "no such plan is pending");
         }
         self.plans.iter().try_for_each(|plan| writeln!(out, "denied plan {plan}"))
     }

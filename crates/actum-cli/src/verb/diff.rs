@@ -1,4 +1,4 @@
-//! `actum diff`: the changes of a run, or of consecutive runs, as a unified diff.
+//! `actum diff`: shows the changes of one run or of consecutive runs as a unified diff.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -19,12 +19,12 @@ use crate::run_prefix::{RunPrefix, RunPrefixError, newest};
 
 /// Show the changes of a run, or of several runs together, as a unified diff
 ///
-/// The diff can be applied again, by git and by actum. The content of files is rebuilt from the history. If a change
-/// outside of runs makes that impossible, the diff states it.
+/// The diff can be applied again, by git and by actum. The content of the files is reconstructed from the history. If a
+/// change outside of runs makes this impossible, the diff reports it.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Run to show, by default the newest; or FROM..TO: the changes after the run FROM up to the run TO, or up to the
-    /// newest if TO is missing
+    /// Run to show, by default the newest; FROM..TO shows the changes after the run FROM up to TO, or up to the newest
+    /// run if TO is omitted
     #[arg(value_name = "RUN|FROM..TO")]
     runs: Option<Range>,
     /// Show the inverse change
@@ -32,7 +32,7 @@ pub(crate) struct Arguments {
     reverse: bool,
 }
 
-/// One run or a range of them, as typed.
+/// Run or range of runs, as typed by the user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Range {
     One(RunPrefix),
@@ -51,7 +51,7 @@ impl FromStr for Range {
     }
 }
 
-/// Change as a diff.
+/// Diff of one run or of a range of runs.
 pub(super) struct Difference {
     from: Option<RunId>,
     to: RunId,

@@ -1,4 +1,4 @@
-//! `actum doctor`: checks of the workspace and of the system below it.
+//! `actum doctor`: checks the workspace and the system on which it depends.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -29,7 +29,8 @@ use crate::{home, operators_policy, policy, root};
 
 /// Check the workspace, its file system, the ledger, the policies and the sandbox
 ///
-/// Tries the operations that changes need, on files of its own. Exits with 4 if something needs attention.
+/// Tests the operations that changes need, on temporary files of its own. The exit code is 4 if something needs
+/// attention.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {}
 
@@ -40,7 +41,7 @@ pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
         vec![Finding {
             what: "workspace",
             verdict: Verdict::Good,
-            detail: "none here; `actum init` makes one".to_owned(),
+            detail: "none here; run `actum init` to create one".to_owned(),
         }]
     };
     findings.push(record(session.root(), &session.tenant));
@@ -60,34 +61,34 @@ pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
     })
 }
 
-/// Reports whether runs here can be recorded and signed.
+/// Reports whether runs in this workspace can be recorded and signed.
 fn record(root: &Path, tenant: &Tenant) -> Finding {
     let (verdict, detail) = match records::examine(root, tenant) {
         Ok(Examination::None) => {
-            (Verdict::Good, "none yet; the first run makes it, with its keys".to_owned())
+            (Verdict::Good, "none yet; the first run creates it together with its keys".to_owned())
         }
-        Ok(Examination::Sound { entries }) => {
-            (Verdict::Good, format!("readable, and its keys can sign; {}", entries_of(entries)))
-        }
+        Ok(Examination::Sound { entries }) => (
+            Verdict::Good,
+            format!("it is readable and its keys can sign; {}", entries_of(entries)),
+        ),
         Ok(Examination::Open { runs }) => {
             let runs = count(runs, "run");
-            let detail = format!(
-                "{runs} here without a receipt yet; the next run, or `actum recover`, writes it"
-            );
+            let detail =
+                format!("{runs} here without a receipt; the next run or `actum recover` writes it");
             (Verdict::Limited, detail)
         }
         Ok(Examination::Elsewhere { origin }) => {
             let origin = Quoted(origin.as_bytes());
             let detail = format!(
-                "every change is rejected: this workspace belongs to the ledger `{origin}`, which is not the one in use; \
-                 if that ledger is lost, restore it from a backup, or move the workspace with `actum bind`"
+                "every change is rejected: this workspace belongs to the ledger `{origin}`, which is not in use; if that \
+                 ledger is lost, restore it from a backup, or move the workspace with `actum bind`"
             );
             (Verdict::Bad, detail)
         }
         Ok(Examination::Unrecorded { runs }) => {
             let runs = count(runs, "run");
             let detail = format!(
-                "it does not record {runs} here, made by another installation; see `actum explain \
+                "{runs} of this workspace were made by another installation and are not recorded; see `actum explain \
                  RUN_UNRECORDED`"
             );
             (Verdict::Bad, detail)
@@ -102,24 +103,24 @@ fn operator() -> Finding {
     let (verdict, detail) = match approval_key::approval_key() {
         Ok(ApprovalState::Missing) => (
             Verdict::Good,
-            "missing: no plan can be approved; create it with `actum key make approval` before an agent works here"
+            "missing, so no plan can be approved; run `actum key make approval` before an agent works here"
                 .to_owned(),
         ),
         Ok(ApprovalState::Proven) => {
-            (Verdict::Good, "it is protected by a passphrase and counts".to_owned())
+            (Verdict::Good, "it is protected by a passphrase and valid".to_owned())
         }
         Ok(ApprovalState::Unproven) => (
             Verdict::Limited,
-            "accepted after 24 hours without proof, so its approvals say `unproven`".to_owned(),
+            "accepted without proof after 24 hours, so its approvals are marked `unproven`".to_owned(),
         ),
         Ok(ApprovalState::WithoutPassphrase) => (
             Verdict::Limited,
-            "it has no passphrase, so it approves nothing; `actum key rotate approval` replaces it"
+            "it has no passphrase, so it cannot approve; run `actum key rotate approval` to replace it"
                 .to_owned(),
         ),
         Ok(ApprovalState::Waiting) => (
             Verdict::Limited,
-            "a new key without proof is pending; if you did not make it, `actum key deny approval` rejects it"
+            "a new key without proof is pending; if you did not create it, run `actum key deny approval`"
                 .to_owned(),
         ),
         Err(unread) => (Verdict::Bad, Failure::from(unread).to_string()),
@@ -132,20 +133,20 @@ fn lease_key() -> Option<Finding> {
     let (verdict, detail) = match approval_key::lease_key() {
         Ok(ApprovalState::Missing) => return None,
         Ok(ApprovalState::Proven) => {
-            (Verdict::Good, "it is protected by a passphrase and counts".to_owned())
+            (Verdict::Good, "it is protected by a passphrase and valid".to_owned())
         }
         Ok(ApprovalState::Unproven) => (
             Verdict::Limited,
-            "accepted after 24 hours without proof, so its grants say `unproven`".to_owned(),
+            "accepted without proof after 24 hours, so its grants are marked `unproven`".to_owned(),
         ),
         Ok(ApprovalState::WithoutPassphrase) => (
             Verdict::Limited,
-            "it has no passphrase, so it grants nothing; `actum key rotate lease` replaces it"
+            "it has no passphrase, so it cannot grant leases; run `actum key rotate lease` to replace it"
                 .to_owned(),
         ),
         Ok(ApprovalState::Waiting) => (
             Verdict::Limited,
-            "a new key without proof is pending; if you did not make it, `actum key deny lease` rejects it"
+            "a new key without proof is pending; if you did not create it, run `actum key deny lease`"
                 .to_owned(),
         ),
         Err(unread) => (Verdict::Bad, Failure::from(unread).to_string()),
@@ -153,19 +154,19 @@ fn lease_key() -> Option<Finding> {
     Some(Finding { what: "lease key", verdict, detail })
 }
 
-/// Reports whether the policies can be used, and whether task envelopes need a signature.
+/// Reports whether the policies can be used, and whether task envelopes must be signed.
 fn policies(root: &Path) -> Vec<Finding> {
     let (verdict, detail) = match policy::in_force(root).map(|it| it.task_envelopes) {
         Ok(TaskEnvelopes::Signed) => (
             Verdict::Good,
-            "only those that the approval key signed are accepted (`[tasks] signed = true`)"
+            "only envelopes that the approval key signed are accepted (`[tasks] signed = true`)"
                 .to_owned(),
         ),
         Ok(TaskEnvelopes::Any) => {
             let operators = operators_policy::operators();
             let detail = format!(
-                "unsigned ones are accepted, which any program of yours can write; `[tasks] signed = true` in \
-                 {operators} rejects them"
+                "unsigned envelopes, which any of your programs can write, are accepted; to reject them, set \
+                 `[tasks] signed = true` in {operators}"
             );
             (Verdict::Good, detail)
         }
@@ -178,13 +179,14 @@ fn policies(root: &Path) -> Vec<Finding> {
         Finding {
             what: "policy",
             verdict: Verdict::Good,
-            detail: "all files of it can be used".to_owned(),
+            detail: "all policy files can be used".to_owned(),
         },
         Finding { what: "task envelopes", verdict, detail },
     ]
 }
 
-/// Reports the hook in the settings of a client, if there is one. Only a trial proves that the client calls it.
+/// Reports the hook in the settings of a client, if there is one. This does not prove that the client calls the hook;
+/// only a trial can do that.
 fn hook(client: Client, root: &Path) -> Option<Finding> {
     let user = home::user_home()?;
     let name = client.name();
@@ -192,18 +194,21 @@ fn hook(client: Client, root: &Path) -> Option<Finding> {
         Ok(Configured { is_somewhere: false, is_in_part: false, .. }) => return None,
         Ok(Configured { off_in: Some(file), .. }) => {
             let file = Quoted(file.as_os_str().as_bytes());
-            (Verdict::Limited, format!("`{name}` calls no hook: `{file}` turns them off"))
+            (
+                Verdict::Limited,
+                format!("`{name}` does not call hooks because `{file}` disables them"),
+            )
         }
         Ok(Configured { is_somewhere: true, is_strict, .. }) => {
             let strict = if is_strict { " (strict)" } else { "" };
-            let proof = format!("`actum protect {name} --check` proves it");
+            let proof = format!("run `actum protect {name} --check` to prove it");
             (Verdict::Good, format!("`{name}` is set up to call it{strict}; {proof}"))
         }
         Ok(Configured { is_somewhere: false, .. }) => {
-            let mend = format!("`actum protect {name}` completes them");
+            let mend = format!("run `actum protect {name}` to complete them");
             (
                 Verdict::Limited,
-                format!("the settings of `{name}` call it at some events only; {mend}"),
+                format!("the settings of `{name}` call it only at some events; {mend}"),
             )
         }
         Err(failure) => (Verdict::Limited, format!("the settings of `{name}`: {failure}")),
@@ -211,15 +216,15 @@ fn hook(client: Client, root: &Path) -> Option<Finding> {
     Some(Finding { what: "hook", verdict, detail })
 }
 
-/// Reports the enforcement that this host can give to commands. If no setting is known that improves it, there is no
-/// problem to report.
+/// Reports how strictly this host can confine commands. Missing enforcement is a problem only if a setting is known
+/// that would improve it.
 fn sandbox(host: &HostReport) -> Finding {
     let (verdict, detail) = match (&host.tier_n, &host.tier_l, &host.remedy) {
         (Ok(()), _, _) => {
             let missing =
                 [&host.overlay, &host.loopback].into_iter().filter_map(|it| it.as_ref().err());
             let missing: String = missing.map(|missing| format!("; {missing}")).collect();
-            let what = "tier N: a command sees what its policy declares, and no more";
+            let what = "tier N: a command sees only what its policy declares";
             (Verdict::Good, format!("{what}{missing}"))
         }
         (Err(missing), Ok(()), None) => (Verdict::Good, format!("tier L only: {missing}")),
@@ -235,9 +240,9 @@ fn sandbox(host: &HostReport) -> Finding {
     Finding { what: "sandbox", verdict, detail }
 }
 
-/// Reports the library that SQL steps load. A pinned one is loaded in the sandbox to ask for its version.
+/// Reports the library that SQL steps load. A pinned library is loaded in the sandbox to determine its version.
 fn sql(root: &Path, host: &HostReport) -> Finding {
-    // A policy that cannot be read has its own finding, and pins nothing.
+    // A policy that cannot be read pins no library, and has its own finding.
     let settings = policy::in_force(root).map(|it| it.sql).unwrap_or_default();
     let library = home::path().ok().map(|home| library_in_force(&home, &settings));
     let checked = library.map(|found| found.and_then(|library| library.check().map(|()| library)));
@@ -247,7 +252,7 @@ fn sql(root: &Path, host: &HostReport) -> Finding {
                 let path = Quoted(library.path().as_os_str().as_bytes()).to_string();
                 let why = match library.origin() {
                     Origin::Tested => "as tested",
-                    Origin::Pinned => "as the policy pins it",
+                    Origin::Pinned => "as pinned by the policy",
                 };
                 let sha256 = library.sha256();
                 (Verdict::Good, format!("DuckDB {version} at `{path}`, sha256 {sha256}, {why}"))
@@ -255,20 +260,22 @@ fn sql(root: &Path, host: &HostReport) -> Finding {
             Err(why) => (Verdict::Bad, format!("task plans with SQL fail: {why}")),
         },
         Some(Err(LibraryError::Missing { .. })) | None if settings.library.is_none() => {
-            let detail =
-                "no DuckDB, so task plans with SQL are refused; `actum sql install` installs it";
+            let detail = "no DuckDB, so task plans with SQL are refused; run `actum sql install` to install it";
             (Verdict::Good, detail.to_owned())
         }
         Some(Err(error)) => {
             let hint = library_hint(&error, &settings);
             (Verdict::Bad, format!("task plans with SQL fail: {error}; {hint}"))
         }
-        None => (Verdict::Bad, "there is no home, in which results are kept".to_owned()),
+        None => {
+            (Verdict::Bad, "there is no home directory in which results can be stored".to_owned())
+        }
     };
     Finding { what: "sql", verdict, detail }
 }
 
-/// Returns the version of a library: the known one of the tested library, the reported one of a pinned library.
+/// Returns the version of a library. That of the tested library is known, and a pinned library is asked for its
+/// version.
 fn sql_version(library: &Library, host: &HostReport) -> Result<String, String> {
     let tested = TestedLibrary::for_this_processor();
     if let (Origin::Tested, Some(tested)) = (library.origin(), tested) {
@@ -282,7 +289,7 @@ fn sql_version(library: &Library, host: &HostReport) -> Result<String, String> {
     asked.map_err(|error| error.to_string())
 }
 
-/// Converts a finding for documents.
+/// Converts a finding to its form in JSON documents.
 fn shown(Finding { what, verdict, detail }: Finding) -> actum_api::doctor::Finding {
     let verdict = match verdict {
         Verdict::Good => Health::Ok,

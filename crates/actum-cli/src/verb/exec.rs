@@ -39,26 +39,26 @@ use crate::{actor, clock, notify, policy, records, recovery_note, root, signals}
 use report::{Executed, Outcome};
 pub(crate) use runner::of as runner;
 
-/// Run a command, and keep its changes as one run, or none of them
+/// Run a command, and keep either all of its changes as one run or none of them
 ///
-/// The command sees the workspace and may change any of its files: all changes are captured. After it has succeeded,
-/// its changes are judged and made like any other change: all or nothing, with a receipt, and undoable. If it fails,
-/// nothing is kept. It reads the programs of the system, reaches no network, and has a scratch directory of its own.
-/// Its output is passed on; messages of actum go to standard error.
+/// The command sees the workspace and may change any of its files, because all changes are captured. If the command
+/// succeeds, its changes are judged and applied like any other change: all or nothing, with a receipt, and undoable. If
+/// it fails, nothing is kept. The command can read the programs of the system, has no network access, and has a scratch
+/// directory of its own. Its output is passed on, and messages of actum are printed to standard error.
 ///
-/// The exit code is that of the command if it fails. It is 0 if the command succeeds and its changes are kept, or
-/// dropped on request. Other outcomes have 110 plus the exit code of other commands: 111 if the change was refused, 116
-/// if it waits for an approval. 124 to 127 are as of `actum sandbox run`.
+/// If the command fails, its exit code is returned. The exit code is 0 if the command succeeds and its changes are
+/// kept, or dropped on request. Other outcomes add 110 to the usual exit code: 111 means that the change was refused,
+/// and 116 that it waits for an approval. The codes 124 to 127 are the same as for `actum sandbox run`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Keep the change if the gates allow it: if the command succeeds (default), or always, also if it exits with
+    /// Keep the change if the gates allow it: only if the command succeeds (default), or always, even if it exits with
     /// another code
     #[arg(long, value_name = "WHEN", group = "end", num_args = 0..=1, require_equals = true, default_missing_value = "success")]
     keep: Option<Keep>,
-    /// Keep only the paths that RULE matches, and leave out the rest of the change
+    /// Keep only the paths that RULE matches, and omit the rest of the change
     #[arg(long, value_name = "RULE", value_parser = rule())]
     keep_only: Vec<PathRule>,
-    /// Leave out new pipes, sockets and devices, instead of keeping nothing
+    /// Omit new pipes, sockets and devices instead of keeping nothing
     #[arg(long)]
     drop_special: bool,
     /// Queue the changes as a plan, for a review
@@ -67,7 +67,8 @@ pub(crate) struct Arguments {
     /// Show the changes and the decisions of the gates, and keep nothing
     #[arg(long, group = "end")]
     drop: bool,
-    /// Run this on the workspace with the change before it is kept; if it fails, nothing is kept. No shell parses it
+    /// Run this command on the changed workspace before the change is kept; if it fails, nothing is kept. It is not
+    /// parsed by a shell
     #[arg(long, value_name = "COMMAND", value_parser = CommandLine::parse)]
     verify: Vec<CommandLine>,
     /// Treat this exit code as success, in addition to 0
@@ -76,35 +77,37 @@ pub(crate) struct Arguments {
     /// Keep changes only if RULE matches all of their paths
     #[arg(long, value_name = "RULE", value_parser = rule())]
     scope: Vec<PathRule>,
-    /// Refuse changes of paths that RULE matches, even in the scope
+    /// Refuse changes of paths that RULE matches, even if they are in the scope
     #[arg(long, value_name = "RULE", value_parser = rule())]
     deny: Vec<PathRule>,
     /// Refuse a change of more files than this
     #[arg(long, value_name = "N")]
     max_files: Option<u64>,
-    /// Refuse a change that adds and removes more lines than this, taken together
+    /// Refuse a change that adds and removes more lines than this in total
     #[arg(long, value_name = "N")]
     max_loc: Option<u64>,
     /// Also show the change as a diff
     #[arg(long)]
     diff: bool,
-    /// Set the line that the log shows, instead of the command
+    /// Describe the run with LABEL in the log, instead of the command
     #[arg(short, long, value_name = "LABEL", value_parser = label)]
     message: Option<String>,
-    /// Keep the changes once: if a request with this key was carried out before and is in effect, nothing is kept
+    /// Keep the changes only once: if a request with this key was carried out before and is still in effect, nothing is
+    /// kept
     #[arg(long, value_name = "KEY", conflicts_with = "drop")]
     request_key: Option<String>,
     /// Record NAME as the agent that makes the request
     #[arg(long, value_name = "NAME", value_parser = label)]
     agent: Option<String>,
-    /// Wait if another process is at work in the workspace
+    /// Wait if another process is using the workspace
     #[arg(long)]
     wait: bool,
     #[command(flatten)]
     lease: LeaseArgument,
     #[command(flatten)]
     confinement: Confinement,
-    /// List the commands that run in the workspace, and the size of their changes so far, instead of running one
+    /// List the commands that are running in the workspace, and the size of their changes so far, instead of running a
+    /// command
     #[arg(long, conflicts_with = "command")]
     status: bool,
     /// Command and its arguments
@@ -117,12 +120,12 @@ pub(crate) struct Arguments {
     command: Vec<OsString>,
 }
 
-/// Condition for keeping the change of a command.
+/// Condition under which the change of a command is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Keep {
-    /// If it succeeds
+    /// If the command succeeds
     Success,
-    /// Also if it exits with another code
+    /// Even if the command exits with another code
     Always,
 }
 
@@ -130,7 +133,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     if arguments.status {
         return status::run(session);
     }
-    // The codes from 1 on are the command's.
+    // Exit codes from 1 are reserved for the command.
     let ended = executed(arguments, session).and_then(|executed| executed.tell(&session.screen));
     Ok(ended.unwrap_or_else(|failure| {
         session.screen.failure(&failure);
@@ -138,21 +141,21 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }))
 }
 
-/// Workspace of the ledger in use, not open yet.
+/// Workspace that the ledger in use may change, before it is opened.
 enum Checked {
-    /// Opened for reading only.
+    /// The workspace will be opened only for reading.
     Looked(OwnRoot),
     Opened(Root, Box<Records>),
 }
 
-/// Open parts of the workspace while the command runs. They do not lock out other processes, and an interrupted run is
-/// recovered before the command starts.
+/// Workspace that is open while the command runs. It does not lock out other processes. Opening it recovers an
+/// interrupted run before the command starts.
 enum Place {
     Looked(Box<Workspace>),
     Opened(Box<Engine>),
 }
 
-/// Runs the command, and handles its changes.
+/// Runs the command, and decides what happens to its changes.
 fn executed(arguments: &Arguments, session: &Session) -> Result<Executed, Failure> {
     arguments.check_program()?;
     let key = run_arguments::request_key(arguments.request_key.as_deref())?;
@@ -160,7 +163,7 @@ fn executed(arguments: &Arguments, session: &Session) -> Result<Executed, Failur
     let exec = arguments.exec(lease.as_ref());
     let root = root::existing_or_new(&session.start);
     let is_made = root::is_made(root);
-    // Checked before the command starts.
+    // Check the workspace before the command starts, to avoid running it for nothing.
     let checked = is_made.then(|| Checked::new(exec.ending, root, &session.tenant)).transpose()?;
     let files = policy::files()?;
     let in_force: PolicyInForce = files.read(root)?;
@@ -173,11 +176,11 @@ fn executed(arguments: &Arguments, session: &Session) -> Result<Executed, Failur
     let judged_by = (&in_force.policy, in_force.place());
     exec.check_lease(lease.as_ref(), judged_by, &session.tenant.id()?, clock::now())?;
     if !is_made {
-        records::own_root(root, &session.tenant)?; // where no command starts is said first
+        records::own_root(root, &session.tenant)?; // first report that no workspace may be created here
     }
     exec.find_checks(&runner)?;
     let place = checked.map(Checked::open).transpose()?;
-    // Held until the change is made.
+    // The capture has to exist until the change is applied.
     let capture = place
         .as_ref()
         .and_then(|place| place.capture(&arguments.command).transpose())
@@ -225,12 +228,12 @@ fn executed(arguments: &Arguments, session: &Session) -> Result<Executed, Failur
 }
 
 impl Place {
-    /// Makes a capture for the command if its change may be kept. Removes the captures of earlier commands.
+    /// Creates a capture for the command if its change may be kept, after removing stale captures of earlier commands.
     fn capture(&self, command: &[OsString]) -> Result<Option<Capture<LinuxDisk>>, Failure> {
         let Self::Opened(engine) = self else { return Ok(None) };
         engine.sweep_captures()?;
         match engine.workspace().make_capture(&status::Note::new(command).to_bytes()) {
-            // The command may free space, so it runs, and its change is held in memory.
+            // The command may free disk space, so it runs without a capture, and its change is held in memory.
             Err(error) if error.is_disk_full() => Ok(None),
             made => Ok(Some(made?)),
         }
@@ -268,18 +271,18 @@ impl Checked {
 fn note_left_out(paths: usize, screen: &Screen) {
     if paths > 0 {
         let paths = count(number(paths), "changed path");
-        screen.note(format_args!("{paths} left out, as asked"));
+        screen.note(format_args!("{paths} omitted, as requested"));
     }
 }
 
-/// Makes the missing workspace.
+/// Creates the workspace, which does not exist yet.
 fn made(ending: Ending, root: &Path, session: &Session) -> Result<Place, Failure> {
     let place = Checked::new(ending, root, &session.tenant)?.open_or_make()?;
     session.note_made(root);
     Ok(place)
 }
 
-/// Context in which a command runs.
+/// Runner, policy and capture with which a command runs.
 #[derive(Clone, Copy)]
 struct Context<'c> {
     runner: &'c Runner,
@@ -287,7 +290,7 @@ struct Context<'c> {
     capture: Option<&'c Capture<LinuxDisk>>,
 }
 
-/// Runs the command to its end.
+/// Runs the command until it exits.
 fn tried(
     arguments: &Arguments,
     exec: &Exec,
@@ -296,27 +299,27 @@ fn tried(
     quotas: Quotas,
 ) -> Result<Tried, Failure> {
     let stdin = stdin(&session.screen);
-    // A signal that ends this process meanwhile restores the terminal.
+    // A signal that ends this process while the command runs restores the terminal first.
     let _kept = match stdin {
         Stdin::Terminal => signals::keep_terminal().ok(),
         Stdin::Empty | Stdin::Bytes(_) | Stdin::Inherited => None,
     };
     let runner = match stdin {
-        // An interactive command takes as long as the user needs.
+        // An interactive command runs without the default time limit, because the user decides when it ends.
         Stdin::Terminal => &arguments.patient(runner).limited_by(quotas),
         Stdin::Empty | Stdin::Bytes(_) | Stdin::Inherited => runner,
     };
     let trial: Trial<'_> = exec.start(runner, &in_force.policy, stdin, capture)?;
     Ok(match session.screen.form {
         Form::Json(_) => {
-            let _working = Working::begin("running the command");
+            let _working = Working::begin(&session.screen, "running the command");
             trial.wait(|_, _| ControlFlow::Continue(()))?
         }
         Form::Text => trial.wait(pass_on)?,
     })
 }
 
-/// Computes the change and the decisions of the gates, and makes nothing.
+/// Computes the change and the decisions of the gates without applying anything.
 fn look(
     mut workspace: Workspace,
     request: &Request,
@@ -328,34 +331,34 @@ fn look(
     Ok(RunEnd::look(&mut workspace, request, (in_force, &tenant), diff.into())?)
 }
 
-/// Makes the change, and reports an earlier recovery.
+/// Applies the change, and reports an earlier recovery.
 fn make(
     mut engine: Engine,
     request: Request,
     diff: Option<crate::diff_text::Audience>,
     session: &Session,
 ) -> Result<RunEnd, Failure> {
-    let working = Working::begin("making the change");
+    let working = Working::begin(&session.screen, "applying the change");
     let end = RunEnd::make(&mut engine, request, diff.into());
     drop(working);
     recovery_note::tell(&session.screen, engine.recovery());
     records::tell(&session.screen, &engine);
     let end = end?.after(engine.recovery());
     if let Some(warning) = engine.finish() {
-        session.screen.note(format_args!("what was done is recorded, but {warning}"));
+        session.screen.note(format_args!("the outcome is recorded, but {warning}"));
     }
     Ok(end)
 }
 
 impl Arguments {
-    /// Rejects a word that is most likely a mistyped option: it would be searched as a program.
+    /// Rejects a program name that is most likely a mistyped option of `exec`.
     fn check_program(&self) -> Result<(), Failure> {
         match self.command.first() {
             Some(first) if first.as_bytes().starts_with(b"-") => {
                 let first = Harmless(first.as_bytes());
                 let message = format!(
-                    "`{first}` is no option of `exec`, and no program; one whose name begins with `-` is given by \
-                     its path; nothing was started"
+                    "`{first}` is not an option of `exec`; to run a program whose name begins with `-`, pass its path; \
+                     nothing was started"
                 );
                 Err(Failure::Usage { message })
             }
@@ -363,7 +366,7 @@ impl Arguments {
         }
     }
 
-    /// Returns the runner with the maximum time, unless a limit was given.
+    /// Returns a runner with the maximum time limit, unless a time limit was passed.
     fn patient(&self, runner: &Runner) -> Runner {
         let is_given = self.confinement.limit.iter().any(|limit| limit.resource == Resource::Wall);
         let policy = runner.policy().clone();
@@ -379,12 +382,12 @@ impl Arguments {
         match (self.review, self.drop) {
             (true, _) => Ending::Review,
             (false, true) => Ending::Drop,
-            // `--keep` sets the ending anyway.
+            // `--keep` selects the default ending.
             (false, false) => Ending::Keep,
         }
     }
 
-    /// Builds the exec of these arguments.
+    /// Converts the arguments to an [`Exec`].
     fn exec(&self, lease: Option<&RequestLease>) -> Exec {
         let allow = (!self.scope.is_empty()).then(|| self.scope.clone());
         Exec {
@@ -407,7 +410,7 @@ impl Arguments {
     }
 }
 
-/// Returns a terminal for an interactive command, and the standard input of this process for any other.
+/// Returns a terminal if the command is interactive, and otherwise the standard input of this process.
 fn stdin(screen: &Screen) -> Stdin {
     let is_terminal =
         io::stdin().is_terminal() && io::stdout().is_terminal() && io::stderr().is_terminal();
@@ -417,7 +420,7 @@ fn stdin(screen: &Screen) -> Stdin {
     }
 }
 
-/// Passes on the output of the command as it is written.
+/// Passes on the output of the command while it is written.
 fn pass_on(output: Output, bytes: &[u8]) -> ControlFlow<()> {
     let written = match output {
         Output::Stdout => {
@@ -429,10 +432,10 @@ fn pass_on(output: Output, bytes: &[u8]) -> ControlFlow<()> {
     let Err(error) = written else { return ControlFlow::Continue(()) };
     if error.kind() != io::ErrorKind::BrokenPipe {
         let note = format!(
-            "note: the output of the command cannot be written: {error}; the rest of it is lost\n"
+            "note: failed to write the output of the command: {error}; the rest of the output is lost\n"
         );
         drop(io::stderr().lock().write_all(note.as_bytes()));
     }
-    // The command notices the closed pipe by itself.
+    // Stop reading, and the command notices the closed pipe by itself.
     ControlFlow::Break(())
 }

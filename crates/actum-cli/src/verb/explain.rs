@@ -1,4 +1,4 @@
-//! `actum explain`: the meaning of a reason, and the next steps.
+//! `actum explain`: prints the page of a reason, an error code of task plans or a glossary term.
 
 mod glossary;
 
@@ -16,11 +16,11 @@ use crate::failure::Failure;
 use crate::output::{Document, Kind};
 use actum::reason::Reason;
 
-/// Explain a reason, a code of a task plan, or a word that messages use; without one, list all reasons
+/// Explain a reason, a task plan error code or a glossary term; without an argument, list all reasons
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Name of a reason, such as HUNK_DOES_NOT_APPLY; number or name of a code of task plans, such as 1100; or a word of
-    /// the glossary, such as drift or R3. Case does not matter
+    /// Name of a reason, such as HUNK_DOES_NOT_APPLY; number or name of a task plan error code, such as 1100; or a term
+    /// of the glossary, such as drift or R3. Case is ignored
     #[arg(value_name = "REASON", num_args = 1..)]
     reason: Vec<String>,
 }
@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(Exit::Success)
 }
 
-/// Returns a code of a task, by its number or its word.
+/// Finds the error code of task plans that has the given number or name.
 fn task_code(name: &str) -> Option<ErrorCode> {
     let is_it = |code: &ErrorCode| {
         code.number().to_string() == name || code.error_type().eq_ignore_ascii_case(name)
@@ -115,13 +115,13 @@ impl Document for Reasons {
     }
 }
 
-/// Returns the first sentence after the title of a page.
+/// Returns the summary of a page, which is its first non-empty line after the title.
 fn summary(page: &str) -> &str {
     page.lines().skip(1).find(|line| !line.trim().is_empty()).unwrap_or_default()
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "a test reads the pages")]
+#[expect(clippy::disallowed_methods, reason = "the tests read the pages from disk")]
 mod tests {
     use super::*;
 
@@ -165,7 +165,7 @@ mod tests {
              page.\n\n{}",
             lines.collect::<String>()
         );
-        #[expect(clippy::disallowed_methods, reason = "the switch of the snapshots")]
+        #[expect(clippy::disallowed_methods, reason = "the variable enables updating the snapshot")]
         if std::env::var_os("UPDATE_DOCS").is_some() {
             std::fs::write(index, &expected).unwrap();
         }

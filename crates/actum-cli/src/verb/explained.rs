@@ -1,4 +1,4 @@
-//! Hints for failures from outside the workspace.
+//! Adds hints to failures that can only be explained with information from outside the workspace.
 
 use actum::ForgottenRun;
 use actum::reason::{self, Reason};
@@ -9,8 +9,9 @@ use crate::failure::Failure;
 use crate::root;
 use crate::run_prefix::RunPrefix;
 
-/// Adds facts from outside the workspace: a workspace above the start of the command that discovery did not use, and a
-/// run that was forgotten. For a path relative to that start it adds the file.
+/// Adds a hint to a failure if there is one. If no workspace was found, the hint names a workspace in an enclosing directory that
+/// discovery skipped. If a path is missing, the hint suggests the file that the path names relative to the current directory. If
+/// `actum gc` forgot the requested run, the failure is replaced by [`Failure::ForgottenRun`].
 pub(crate) fn explained(failure: Failure, session: &Session) -> Failure {
     if let Failure::NoSuchRun { prefix } = &failure {
         return forgotten(prefix, session).unwrap_or(failure);
@@ -34,8 +35,8 @@ pub(crate) fn explained(failure: Failure, session: &Session) -> Failure {
     }
 }
 
-/// Returns the failure about a run whose id begins with `prefix`, if the ledger records that it was forgotten. An
-/// unreadable ledger adds nothing to the original failure.
+/// Returns a failure which says that `actum gc` forgot the run whose id begins with `prefix`. Returns `None` if the ledger has no
+/// record of that, or cannot be read.
 fn forgotten(prefix: &str, session: &Session) -> Option<Failure> {
     let prefix: RunPrefix = prefix.parse().ok()?;
     let ForgottenRun { run, time } = ledger::forgotten(&prefix, session).ok()??;

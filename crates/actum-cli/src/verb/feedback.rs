@@ -1,4 +1,4 @@
-//! `actum feedback`: outcomes of actions.
+//! `actum feedback`: lists the outcomes of past actions from the ledger.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -17,10 +17,10 @@ use crate::output::{Document, Kind};
 use crate::style::{self, Painted};
 use crate::timestamp;
 
-/// List the outcomes of actions, the newest first
+/// List the outcomes of actions, newest first
 ///
-/// The ledger has all requests of agents for actions, including refused ones: their outcome and its reason, the checks,
-/// repairs and rollbacks, and the run, for `actum undo`.
+/// The ledger records every action that an agent requested, including refused ones. The list shows the outcome and its
+/// reason, the checks, whether a repair or a rollback was attempted, and the run, which `actum undo` can undo.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Show only this action, such as `file_modify`
@@ -29,12 +29,12 @@ pub(crate) struct Arguments {
     /// Show only actions with this outcome
     #[arg(long, value_enum, value_name = "STATUS")]
     status: Option<Ended>,
-    /// List at most N
+    /// List at most N actions
     #[arg(long, short = 'n', value_name = "N", default_value_t = 20)]
     limit: usize,
 }
 
-/// Outcome of an action.
+/// Value of the option `--status`, which selects actions by their outcome.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Ended {
     Succeeded,
@@ -114,7 +114,7 @@ fn write(ended: &EndedAction, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{id}  {second}  {word}  {tier}  {name}  {duration_ms} ms  #{entry}")?;
     let mut more = |text: &dyn std::fmt::Display| writeln!(out, "              {text}");
     if let Some(reason) = &ended.reason {
-        more(&format_args!("for {}", Harmless(reason.as_bytes())))?;
+        more(&format_args!("reason: {}", Harmless(reason.as_bytes())))?;
     }
     match (&ended.ground, &ended.message) {
         (Some(ground), Some(message)) => {
@@ -125,15 +125,15 @@ fn write(ended: &EndedAction, out: &mut dyn Write) -> io::Result<()> {
         (None, None) => {}
     }
     for ActionCheck { name, ok, .. } in &ended.checks {
-        let held = if *ok { "held" } else { "failed" };
+        let held = if *ok { "passed" } else { "failed" };
         more(&format_args!("the check `{}` {held}", Harmless(name.as_bytes())))?;
     }
     for (what, Attempt { attempted, ok }) in
         [("repaired", ended.repair), ("rolled back", ended.rollback)]
     {
         match (attempted, ok) {
-            (true, true) => more(&format_args!("it was {what}"))?,
-            (true, false) => more(&format_args!("it could not be {what}"))?,
+            (true, true) => more(&format_args!("the action was {what}"))?,
+            (true, false) => more(&format_args!("the action could not be {what}"))?,
             (false, _) => {}
         }
     }
@@ -141,7 +141,7 @@ fn write(ended: &EndedAction, out: &mut dyn Write) -> io::Result<()> {
         more(&format_args!("run {run}"))?;
     }
     if let Some(plan) = ended.queued {
-        more(&format_args!("plan {plan} is or was pending"))?;
+        more(&format_args!("queued for approval as plan {plan}"))?;
     }
     if let Some(plan) = ended.approved {
         more(&format_args!("plan {plan} was approved"))?;
@@ -158,7 +158,7 @@ impl Document for Feedback {
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         if self.actions.is_empty() {
-            return writeln!(out, "no such action has ended yet");
+            return writeln!(out, "no matching actions");
         }
         self.actions.iter().try_for_each(|action| write(action, out))
     }

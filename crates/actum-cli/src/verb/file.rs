@@ -1,4 +1,4 @@
-//! `actum file`: the File Executor.
+//! `actum file`: commands of the File Executor, which moves, copies and deletes files under a lease.
 
 mod release;
 mod restore;
@@ -26,7 +26,7 @@ use crate::failure::{Failure, FailureKind};
 use crate::output::Screen;
 use crate::{actor, policy, records};
 
-/// Move, copy and delete files under a lease, by a process that owns nothing
+/// Move, copy and delete files under a lease, in a sandboxed process that has no access of its own
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -50,14 +50,14 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
 }
 
-/// Returns the base directories of the policy in force.
+/// Returns the base directories that the policy in force lists under `[file]`.
 fn base_directories(session: &Session) -> Result<BaseDirectories, Failure> {
     let listed = policy::in_force(&session.start)?.base_directories;
     Ok(BaseDirectories::new(listed.iter().map(String::as_str)).map_err(FileFailure::Bases)?)
 }
 
-/// Returns the runs of a workspace that recovery references of deleted files name. A workspace that no ledger knows has
-/// none.
+/// Returns the runs of a workspace that must be kept because recovery references of deleted files point to them. Returns an
+/// empty set if the workspace or the user has no ledger.
 pub(super) fn pinned_runs(view: &View, session: &Session) -> Result<BTreeSet<RunId>, Failure> {
     let (Some(workspace), (Some(_), _)) =
         (view.workspace_id()?, records::ledger_and_keys(&session.tenant)?)
@@ -69,12 +69,12 @@ pub(super) fn pinned_runs(view: &View, session: &Session) -> Result<BTreeSet<Run
     Ok(pinned.map_err(actum::Error::from)?)
 }
 
-/// Reads a recovery reference.
+/// Parses a recovery reference from the command line.
 fn parse_reference(text: &str) -> Result<RecoveryReference, Failure> {
     Ok(text.parse().map_err(FileFailure::Reference)?)
 }
 
-/// Finds the base directory of the deleted file of a recovery reference, and returns its root.
+/// Returns the root of the base directory from which the file of a recovery reference was deleted.
 fn find_base_directory(
     reference: &RecoveryReference,
     session: &Session,
@@ -94,7 +94,7 @@ fn unusable_reference(reference: &RecoveryReference, source: RecoveryError) -> F
     FileFailure::Recovery { reference: reference.to_string(), source }.into()
 }
 
-/// Settles the file tasks that earlier processes left open, in all base directories.
+/// Settles file tasks, in any base directory, whose processes ended before they recorded a result.
 pub(super) fn settle(session: &Session, records: &Records) -> Result<Settled, Failure> {
     let log = LedgerLog::new(records);
     if log.open().map_err(actum::Error::from)?.is_empty() {
@@ -115,7 +115,7 @@ pub(super) fn settle(session: &Session, records: &Records) -> Result<Settled, Fa
     Ok(settled.map_err(FileFailure::Host)?)
 }
 
-/// Reports file tasks that were settled for ended processes, and those that stay open.
+/// Prints a note for each file task that was settled after its process ended, and for each one that is still open.
 pub(super) fn tell_settled(screen: &Screen, settled: &Settled) {
     for FileTaskEnd { result, .. } in &settled.ends {
         let task = result.task_id.as_ref().map(TaskName::as_str).unwrap_or_default();
@@ -124,18 +124,18 @@ pub(super) fn tell_settled(screen: &Screen, settled: &Settled) {
             TaskStatus::Failed => "FAILED",
         };
         screen.note(format_args!(
-            "the process of the file task {task} ended before it recorded the result: {status}; it is recorded now"
+            "the process of file task {task} ended before it recorded the result, which has been recorded now: {status}"
         ));
     }
     for TaskStart { task, .. } in &settled.open {
         let task = task.as_str();
         screen.note(format_args!(
-            "the file task {task} is open: it is under way, or a base directory of it cannot be used now"
+            "file task {task} is still open: it is running, or one of its base directories cannot be used"
         ));
     }
 }
 
-/// Opens the engine of a base directory, after the checks of its location.
+/// Opens the engine for a base directory after checking that its location may be used.
 fn open_base(
     base: &BaseDirectory,
     records: &Records,
@@ -147,19 +147,19 @@ fn open_base(
     Ok(engine.under_files(files.clone(), &root))
 }
 
-/// Returns the root of a base directory, as the kernel resolves it.
+/// Returns the path of a base directory, without trailing or repeated slashes.
 fn root_of(base: &BaseDirectory) -> PathBuf {
     Path::new(base.as_str()).components().collect()
 }
 
-/// Failure of `actum file` without a signed result.
+/// Failure of an `actum file` command that produced no signed result.
 #[derive(Debug, thiserror::Error)]
 enum FileFailure {
     #[error("`[file] base_directories` cannot be used: {0}")]
     Bases(BaseDirectoriesError),
     #[error(transparent)]
     Host(HostError),
-    #[error("{input} is no execution result of this task: {source}")]
+    #[error("{input} is not a valid execution result for this task: {source}")]
     Result { input: String, source: Box<ResultProblem> },
     #[error(transparent)]
     Reference(RecoveryReferenceError),
@@ -167,7 +167,7 @@ enum FileFailure {
     Recovery { reference: String, source: RecoveryError },
 }
 
-/// Returns the reason with a permanent name.
+/// Returns the reason with the given permanent name, or `otherwise` if no reason has this name.
 fn named(name: &str, otherwise: Reason) -> Reason {
     Reason::ALL.iter().find(|reason| reason.name() == name).copied().unwrap_or(otherwise)
 }
@@ -197,7 +197,7 @@ impl FailureKind for FileFailure {
             | Self::Recovery { source: RecoveryError::Engine(error), .. } => {
                 Exit::from_error(error)
             }
-            // The change may be made; the next request settles it.
+            // The change may have been made. The next request for the task settles it.
             Self::Host(
                 HostError::Open(_) | HostError::Log(_) | HostError::Sign(_) | HostError::Stored(_),
             ) => Exit::NeedsAttention,
@@ -210,12 +210,14 @@ impl FailureKind for FileFailure {
 
     fn hints(&self) -> Vec<String> {
         let hint = match self {
-            Self::Bases(_) => "list absolute paths of directories in the operator's policy",
-            Self::Host(_) => "ask for the same task again: that settles it, and gives its result",
-            Self::Result { .. } => "`actum file run` of the same manifest gives the stored result",
+            Self::Bases(_) => "list the absolute paths of directories in the operator's policy",
+            Self::Host(_) => "request the same task again to settle it and get its result",
+            Self::Result { .. } => {
+                "run `actum file run` with the same manifest to get the stored result"
+            }
             Self::Recovery { source: RecoveryError::Engine(_), .. } => return Vec::new(),
             Self::Reference(_) | Self::Recovery { source: RecoveryError::Unknown, .. } => {
-                "use `undo_metadata.recovery` of the result of the deletion as it is"
+                "copy `undo_metadata.recovery` unchanged from the result of the deletion"
             }
         };
         vec![hint.to_owned()]

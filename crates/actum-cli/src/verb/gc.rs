@@ -1,4 +1,4 @@
-//! `actum gc`: frees the space of old history.
+//! `actum gc`: removes old history to free disk space.
 
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
@@ -20,29 +20,30 @@ use crate::run_prefix::RunPrefix;
 use crate::size::Size;
 use crate::{actor, clock, manifests, policy, records, recovery_note};
 
-/// Forget the oldest runs beyond a limit, which can then no longer be undone
+/// Forget the oldest runs beyond a limit, so that they can no longer be undone
 ///
-/// Also removes data that no run needs, and the backups of tasks whose rollback manifest has expired. The files of the
-/// workspace are not touched. The ledger records which runs were forgotten. Runs that the operator's `[retention]`
-/// keeps (by default the newest 100, and those of the last 7 days) are forgotten only with the approval key.
+/// Also removes data that no run needs, and the backups of tasks whose rollback manifest has expired. The files in the
+/// workspace are not changed. The ledger records which runs were forgotten. Runs that the operator's `[retention]`
+/// setting keeps (by default the newest 100 runs and all runs of the last 7 days) are forgotten only with the approval
+/// key.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Keep at most this many runs [default: 10000]
+    /// Keep at most N runs [default: 10000]
     #[arg(long, value_name = "N")]
     max_runs: Option<usize>,
-    /// Keep at most this much history: bytes, or `64K`, `500M`, `1G`, which count by 1024 [default: 1G]
+    /// Keep at most SIZE of history, in bytes or with a binary unit such as `64K`, `500M` or `1G` [default: 1G]
     #[arg(long, value_name = "SIZE")]
     max_bytes: Option<Size>,
     /// Keep this run regardless of the limits
     #[arg(long, value_name = "RUN")]
     protect: Vec<RunPrefix>,
-    /// Also forget runs that the retention keeps; needs the approval key
+    /// Also forget runs that the retention setting keeps; requires the approval key
     #[arg(long, conflicts_with = "dry_run")]
     below_retention: bool,
     /// Read the passphrase of the approval key from FILE; `-` is standard input
     #[arg(long, value_name = "FILE", requires = "below_retention")]
     passphrase_file: Option<PathBuf>,
-    /// Report which runs would be forgotten, and forget none
+    /// Report which runs would be forgotten, but do not forget them
     #[arg(long)]
     dry_run: bool,
 }
@@ -52,9 +53,9 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let view = View::open(session.root())?;
     let protected = arguments.protect.iter().map(|prefix| prefix.resolve(&view));
     let mut protected = protected.collect::<Result<BTreeSet<_>, Failure>>()?;
-    // The outcome of these is recorded nowhere else until their receipts are written.
+    // Until the receipt of a run is written, the history holds the only record of its outcome.
     protected.extend(records::open_runs(&view, &session.tenant)?);
-    // Runs that a recovery reference names are kept (FE-10).
+    // Recovery references of deleted files point to these runs (FE-10).
     protected.extend(file::pinned_runs(&view, session)?);
     let GcOptions { runs_max, bytes_max, .. } = GcOptions::default();
     let options = GcOptions {
@@ -74,13 +75,13 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let retained_runs = &report.retained_runs;
     if !retained_runs.is_empty() && !arguments.below_retention {
         let runs = count(number(retained_runs.len()), "run");
-        session.screen.note(format_args!("the retention keeps {runs} beyond the limits"));
+        session.screen.note(format_args!("the retention setting keeps {runs} beyond the limits"));
     }
     session.screen.show(&document(report, arguments.dry_run))?;
     Ok(Exit::Success)
 }
 
-/// Returns the document of a collection.
+/// Converts the report of a garbage collection to its document. In a dry run, nothing was removed.
 pub(super) fn document(report: GcReport, dry_run: bool) -> Gc {
     let GcReport { removed_runs, kept_runs, freed_bytes, kept_bytes, removed_files, retained_runs } =
         report;
@@ -95,7 +96,7 @@ pub(super) fn document(report: GcReport, dry_run: bool) -> Gc {
     }
 }
 
-/// Collects, or computes what would be collected.
+/// Removes old runs and unused data. With `--dry-run`, only determines which runs would be removed.
 fn collected(
     arguments: &Arguments,
     session: &Session,
@@ -105,7 +106,7 @@ fn collected(
     let root = session.root();
     let retention = policy::in_force(root)?.retention;
     let clock = clock::clock();
-    // Limits that were requested are kept or refused; the default ones give way.
+    // If the user requested a limit that conflicts with the retention, fail. A default limit yields to the retention instead.
     let named = arguments.max_runs.is_some() || arguments.max_bytes.is_some();
     let kept = if named && !arguments.dry_run { Retained::Refuse } else { Retained::Keep };
     if arguments.dry_run {
@@ -113,7 +114,7 @@ fn collected(
     }
     let key = match arguments.below_retention {
         true => {
-            let question = "Forget runs that the retention keeps, so that they cannot be undone?";
+            let question = "Forget runs that the retention setting keeps, so that they can no longer be undone?";
             let key =
                 OperatorKey::approval(session, question, arguments.passphrase_file.as_deref())?;
             Some(key)
@@ -124,7 +125,7 @@ fn collected(
     let retained = approver.as_ref().map_or(kept, Retained::Forget);
     let foreseen = actum::foresee(workspace, options, (retention, retained), &clock)?;
     let report = if foreseen.removed_runs.is_empty() {
-        // Left-over files are removed without a record: no run needs them.
+        // Unused files are removed without a ledger entry, because no run needs them.
         workspace.gc(&GcOptions { only: Some(BTreeSet::new()), ..options.clone() })?
     } else {
         let asked = (retention, retained, actor::of(None));
@@ -149,7 +150,7 @@ impl Document for Gc {
         }
         writeln!(
             out,
-            "{verb} {}, {}; {} of {} stay",
+            "{verb} {} ({}); {} remaining ({})",
             count(number(self.removed_runs.len()), "run"),
             Size(self.freed_bytes),
             count(self.kept_runs, "run"),
@@ -158,8 +159,8 @@ impl Document for Gc {
         if self.dry_run {
             writeln!(out, "dry run: nothing was changed")
         } else {
-            let left_over = count(self.removed_files, "left-over file");
-            writeln!(out, "removed {left_over} of actum's own")
+            let left_over = count(self.removed_files, "unused data file");
+            writeln!(out, "removed {left_over}")
         }
     }
 }

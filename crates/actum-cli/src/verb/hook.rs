@@ -1,7 +1,7 @@
-//! `actum hook`: the program that an agent's client calls before and after its own edits.
+//! `actum hook`: called by an agent's client before and after each edit that the client makes itself.
 //!
-//! Each failure ends with exit code 2 and a message on standard error, since clients let a tool run after any other
-//! code.
+//! On failure, the hook exits with code 2 and prints the reason to standard error. Clients would run the tool after any other
+//! exit code.
 
 mod command;
 mod turn;
@@ -27,21 +27,22 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{actor, agent_hints, home, policy, private_place, records, root, signals};
 
-/// Time limit of a hook. Clients wait longer, and some let the tool run once they stop waiting.
+/// Time limit of a hook call. It is shorter than the time limits of all clients, because some of them run the tool when their
+/// own limit has passed.
 const TIME_LIMIT: Duration = Duration::from_secs(15);
 
-/// Answer the hook of an agent's client, which makes runs of its own edits
+/// Answer a hook call of an agent's client, so that the client's own edits are recorded as runs
 ///
-/// The client calls it with the event on standard input: before and after each edit, before each shell command, and at
-/// the beginning and the end of each turn. Before the edit the gates judge it, and the content of its files is saved.
-/// After the edit the change becomes a run with a receipt, which `actum undo` can undo. If the gates refuse the edit,
-/// the exit code is 2, the reason is on standard error, and the client does not make it. Outside of a workspace the
-/// hook does nothing.
+/// The client calls this command before and after each edit, before each shell command, and at the start and end of
+/// each turn. It passes the event on standard input. Before an edit, the gates judge it and actum saves the content of
+/// its files. After the edit, actum records the change as a run with a receipt, which `actum undo` can undo. If the gates
+/// refuse the edit, the command prints the reason to standard error and exits with 2, and the client does not make the
+/// edit. Outside of a workspace, the hook does nothing.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Name of the client: claude, codex, opencode, gemini or qwen
     client: Client,
-    /// Refuse each command of the client's shell that is not one of actum, such as `actum exec`
+    /// Refuse every shell command of the client that is not a command of actum, such as `actum exec`
     #[arg(long)]
     strict: bool,
 }
@@ -55,15 +56,16 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         if ends_quietly.load(Ordering::Relaxed) {
             let seconds = TIME_LIMIT.as_secs();
             let words = format!(
-                "actum: cannot compare the files of this turn: it took more than {seconds} seconds"
+                "actum: cannot check this turn for changes outside of runs: it took more than {seconds} seconds"
             );
             let output = Answer::Tell(words).output(client, Moment::TurnEnd);
-            drop(write_all(output.as_bytes())); // there is nothing else to be done
+            drop(write_all(output.as_bytes())); // if this fails, there is no other way to report it
             std::process::exit(0);
         }
         let seconds = TIME_LIMIT.as_secs();
         let reason = format!(
-            "actum: the hook took more than {seconds} seconds, so an edit must not be made, and one that was made may be no run; try again"
+            "actum: the hook took more than {seconds} seconds; a pending edit must not be made, and an edit that was already \
+             made may not be recorded as a run; try again"
         );
         drop(writeln!(io::stderr(), "{reason}"));
         std::process::exit(2);
@@ -71,12 +73,13 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let answered = match thread::Builder::new().spawn(end_in_time) {
         Ok(_) => catch_unwind(AssertUnwindSafe(|| answer(arguments, session, &is_about_turn))),
         Err(error) => {
-            let reason = format!("actum: cannot start a thread of the hook: {error}; try again");
+            let reason = format!("actum: the hook failed to start a thread: {error}; try again");
             Ok((Moment::Other, Answer::Refuse(reason)))
         }
     };
     let (moment, answer) = answered.unwrap_or_else(|_| {
-        let reason = "actum: the hook failed by a defect of actum; please report what is above";
+        let reason =
+            "actum: the hook failed because of a bug in actum; please report the error above";
         match is_about_turn.load(Ordering::Relaxed) {
             true => (Moment::TurnEnd, Answer::Tell(reason.to_owned())),
             false => (Moment::Other, Answer::Refuse(reason.to_owned())),
@@ -85,12 +88,13 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let output = answer.output(arguments.client, moment);
     let written = write_all(output.as_bytes());
     if let Some(reason) = answer.reason() {
-        drop(writeln!(io::stderr(), "{reason}")); // the code says it as well
+        drop(writeln!(io::stderr(), "{reason}")); // if this fails, the exit code still refuses the edit
         return Ok(Exit::Usage);
     }
     match written {
         Ok(()) => Ok(Exit::Success),
-        Err(_) if is_about_turn.load(Ordering::Relaxed) => Ok(Exit::Success), // nothing depends on it
+        // The client's work does not depend on the answer to an event about a turn.
+        Err(_) if is_about_turn.load(Ordering::Relaxed) => Ok(Exit::Success),
         Err(source) => Err(Failure::Unwritten { source }),
     }
 }
@@ -101,7 +105,8 @@ fn write_all(output: &[u8]) -> io::Result<()> {
     to.flush()
 }
 
-/// Returns the answer to the event on standard input.
+/// Reads an event from standard input, and returns its moment with the answer to it. Sets `is_about_turn` once the event is
+/// known to mark the start or end of a turn.
 fn answer(
     &Arguments { client, strict }: &Arguments,
     session: &Session,
@@ -117,14 +122,16 @@ fn answer(
         Ok(event) => event,
         Err(EventError::OfTurn { problem }) => {
             is_about_turn.store(true, Ordering::Relaxed);
-            let words = format!("actum: cannot compare the files of this turn: {problem}");
+            let words =
+                format!("actum: cannot check this turn for changes outside of runs: {problem}");
             return (Moment::TurnEnd, Answer::Tell(words));
         }
         Err(error) => {
             let name = client.name();
             let reason = format!(
-                "actum: cannot read the event of `{name}`: {error}; nothing was changed. The tool must not run, since actum does not know \
-                 what it would do. Tell the person, and do not try again: `actum protect {name} --check` looks for the cause"
+                "actum: cannot read the event from `{name}`: {error}; nothing was changed. The tool must not run, because actum \
+                 does not know what it would do. Do not try again, but report this to the user: `actum protect {name} --check` \
+                 can find the cause"
             );
             return (Moment::Other, Answer::Refuse(reason));
         }
@@ -133,10 +140,12 @@ fn answer(
     if moment.is_about_turn() {
         is_about_turn.store(true, Ordering::Relaxed);
         let answer = turn::answer(client, session, &event);
-        // Nothing is refused here, so a failure is reported and the client continues.
+        // At the start or end of a turn there is nothing to refuse, so a failure is only reported.
         let failed = |failure: Failure| {
             let message = failure.message();
-            Answer::Tell(format!("actum: cannot compare the files of this turn: {message}"))
+            Answer::Tell(format!(
+                "actum: cannot check this turn for changes outside of runs: {message}"
+            ))
         };
         return (moment, answer.unwrap_or_else(failed));
     }
@@ -157,7 +166,9 @@ fn answer(
         Ok(None) => return (moment, Answer::Nothing),
         Err(why) => {
             let reason = match moment {
-                Moment::After => format!("actum: the edit was made, and it is no run: {why}"),
+                Moment::After => {
+                    format!("actum: the edit was made, but it was not recorded as a run: {why}")
+                }
                 Moment::Before
                 | Moment::Settings
                 | Moment::TurnStart
@@ -185,27 +196,30 @@ fn answer(
     (moment, answer)
 }
 
-/// Variables in which clients name the project directory, whatever directory their shell is in.
+/// Environment variables in which clients pass the project directory. It does not depend on the current directory of the
+/// client's shell.
 const PROJECT_VARIABLES: [&str; 3] =
     ["CLAUDE_PROJECT_DIR", "GEMINI_PROJECT_DIR", "QWEN_PROJECT_DIR"];
 
-/// Returns the workspace of a session: that of the project, else the one around the directory of the client.
+/// Returns the workspace of a client's session. This is the workspace that contains the project directory. If the project is not
+/// in a workspace, it is the one that contains the client's working directory.
 fn workspace_of_session(directory: &Path) -> Option<PathBuf> {
     let projects = PROJECT_VARIABLES.into_iter().filter_map(home::inherited_file);
     let mut directories = projects.chain(std::iter::once(directory.to_owned()));
     directories.find_map(|directory| root::around(&actum::real_path(&directory)))
 }
 
-/// Returns the settings of clients in a home directory, without links.
+/// Returns the paths of the settings files of all clients in a home directory, with symbolic links resolved.
 fn client_settings(home: &Path) -> impl Iterator<Item = PathBuf> + use<'_> {
     let files =
         Client::ALL.into_iter().map(move |client| settings_file(client, Level::User, (home, home)));
-    // The last one decides whether Codex runs a hook.
+    // `config.toml` decides whether Codex runs its hooks.
     let files = files.flatten().chain(std::iter::once(home.join(".codex/config.toml")));
     files.map(|file| actum::real_path(&file))
 }
 
-/// Returns true if a file outside of the workspace holds keys, credentials, a policy, or settings of a client.
+/// Whether agents are forbidden to edit a file outside of the workspace because it contains keys, credentials, a policy or
+/// settings of a client.
 fn is_closed(path: &Path, home: Option<&Path>) -> bool {
     let is_settings = |home: &Path| client_settings(home).any(|file| path == file);
     home::operators_own_real().iter().any(|own| path.starts_with(own))
@@ -214,7 +228,8 @@ fn is_closed(path: &Path, home: Option<&Path>) -> bool {
         || home.is_some_and(is_settings)
 }
 
-/// Refuses settings that remove the hook, turn all hooks off, or replace a strict one: an agent could write them.
+/// Refuses client settings that remove the hook, disable all hooks or replace a strict hook by a lenient one, because an agent
+/// could have written them.
 fn answer_settings(client: Client, strict: bool, event: &Event) -> Result<Answer, Failure> {
     let root = workspace_of_session(&event.directory);
     let (Some(root), Some(home)) = (root, home::user_home()) else { return Ok(Answer::Nothing) };
@@ -224,18 +239,18 @@ fn answer_settings(client: Client, strict: bool, event: &Event) -> Result<Answer
     Ok(match stands && (configured.is_strict || !strict) {
         true => Answer::Nothing,
         false => Answer::Refuse(format!(
-            "actum: these settings turn the hook of actum off, or open the shell that it closes, so they do not count in this session; \
-             a person does that with `actum protect {}`",
+            "actum: these settings disable the actum hook or allow shell commands that it refuses, so they are ignored in this \
+             session; only the user may change this, with `actum protect {}`",
             client.name()
         )),
     })
 }
 
-/// Returns the workspace that the files of an edit are in, else the one that the client works in; `None` if there is
-/// neither.
+/// Returns the workspace that contains the files of an edit or, if they are in none, the workspace that contains the client's
+/// working directory. Returns `None` if there is neither.
 ///
 /// # Errors
-/// The edit must not be made: its files are in several workspaces, or unknown.
+/// Returns the reason why the edit must not be made: its files are in several workspaces or cannot be determined.
 fn workspace_of(
     client: Client,
     event: &Event,
@@ -244,7 +259,7 @@ fn workspace_of(
     let own = root::around(&actum::real_path(&event.directory));
     let files = match files(client, event, home) {
         Ok(files) => files,
-        // Outside of a workspace nothing is judged.
+        // Edits outside of a workspace are not judged, so their files need not be known.
         Err(_) if own.is_none() => return Ok(None),
         Err(error) => return Err(error.to_string()),
     };
@@ -254,7 +269,10 @@ fn workspace_of(
     match roots.len() {
         0 => Ok(own),
         1 => Ok(roots.pop()),
-        _ => Err("the edit has files in several workspaces; make one edit for each".to_owned()),
+        _ => {
+            Err("the edit changes files in several workspaces; make one edit per workspace"
+                .to_owned())
+        }
     }
 }
 
@@ -264,12 +282,13 @@ fn answer_before(caller: &Caller<'_>, session: &Session, event: &Event) -> Resul
     let answer = match before(&mut engine, caller, event)? {
         Before::Free => Ok(Answer::Nothing),
         Before::Made(run) => refuse(format!(
-            "a person approved this change, and actum made it as run {run}; read the file and go on, do not edit it again"
+            "the user approved this change, and actum applied it as run {run}; read the file and continue, but do not repeat the \
+             edit"
         )),
         Before::Unreadable(error) => refuse(format!("{error}; nothing was changed")),
         Before::Closed(path) => refuse(format!(
-            "`{}` is in a place of keys, credentials, a policy or settings of clients, where no agent may edit; nothing was changed. Leave \
-             it as it is, or ask the person",
+            "`{}` contains keys, credentials, a policy or client settings, which agents may not edit; nothing was changed. Leave \
+             it unchanged, or ask the user",
             Quoted(path.as_os_str().as_encoded_bytes())
         )),
     };
@@ -287,22 +306,23 @@ fn answer_after(caller: &Caller<'_>, session: &Session, event: &Event) -> Result
                 .map(|path| format!("`{}`", Quoted(path.as_os_str().as_encoded_bytes())))
                 .collect();
             Answer::Note(format!(
-                "actum has no snapshot of {} for this edit. If the edit is no run already, `actum undo` cannot take it back",
+                "actum has no snapshot of {} from before this edit. Unless the edit is already part of a run, `actum undo` \
+                 cannot undo it",
                 paths.join(", ")
             ))
         }
         After::TakenBack { refused, run } => {
             let refused = words(&Failure::from(*refused), Moment::Before);
             Answer::Refuse(format!(
-                "{refused}\nThe edit was made before the gates could judge it, and run {run} took it back."
+                "{refused}\nThe edit was made before the gates could judge it, so run {run} undid it."
             ))
         }
         After::Stands { refused, error } => {
             let refused = words(&Failure::from(*refused), Moment::Before);
             let error = Failure::from(*error).message();
             Answer::Refuse(format!(
-                "{refused}\nThe edit was made before the gates could judge it, and it stands, since it could not be taken back: \
-                 {error}. A person has to look at it."
+                "{refused}\nThe edit was made before the gates could judge it, and it could not be undone: {error}. The user has \
+                 to review it."
             ))
         }
     };
@@ -316,13 +336,13 @@ fn engine(session: &Session, root: &Path) -> Result<actum::Engine, Failure> {
     Ok(checked.existing_engine(records)?.under_files(files, root))
 }
 
-/// Leaves the engine open: the process ends now, and the kernel closes its files.
+/// Finishes the work of the engine without closing it. The process is about to exit, and the kernel then closes its files.
 fn finish(engine: actum::Engine) {
-    drop(engine.finish()); // a checkpoint that could not be signed is made by the next run
+    drop(engine.finish()); // if signing a checkpoint fails, the next run signs it
     std::mem::forget(engine);
 }
 
-/// Returns the reason for which an edit is refused, or is no run, and the next steps of an agent.
+/// Formats the message for an edit that was refused or could not be recorded as a run, including hints for the agent.
 fn words(failure: &Failure, moment: Moment) -> String {
     let message = failure.message();
     let hints = agent_hints::after(failure);
@@ -331,7 +351,7 @@ fn words(failure: &Failure, moment: Moment) -> String {
             format!("actum: {message}")
         }
         Moment::After => format!(
-            "actum: the edit was made, and it could not be recorded as a run, so `actum undo` cannot take it back: {message}"
+            "actum: the edit was made, but it could not be recorded as a run, so `actum undo` cannot undo it: {message}"
         ),
     };
     std::iter::once(message).chain(hints).collect::<Vec<_>>().join("\n")

@@ -1,4 +1,4 @@
-//! `actum init`: makes a workspace.
+//! `actum init`: creates a workspace.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -14,14 +14,14 @@ use crate::failure::Failure;
 use crate::output::Document;
 use crate::{records, recovery_note, root, shown_path};
 
-/// Make a workspace, unless it exists
+/// Create a workspace, unless it already exists
 ///
-/// A workspace is a directory with the state directory `.actum`. It is made in DIRECTORY, or else in the root of the
-/// git repository, or else in the current directory, even inside another workspace. It belongs to the ledger in use
-/// from then on. In an existing workspace, an interrupted run is rolled back, and nothing else is done.
+/// A workspace is a directory that contains the state directory `.actum`. By default, it is created in the root of the
+/// git repository, or in the current directory if there is no repository, even inside another workspace. From then on,
+/// it belongs to the current ledger. If the workspace already exists, the command only rolls back an interrupted run.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Make it in exactly this directory, which exists
+    /// Existing directory in which to create the workspace
     #[arg(value_name = "DIRECTORY")]
     exactly: Option<PathBuf>,
 }
@@ -62,9 +62,9 @@ impl Document for Made {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let root = &self.shown_root;
         if self.document.created {
-            writeln!(out, "made a workspace in {root}")
+            writeln!(out, "created a workspace in {root}")
         } else {
-            writeln!(out, "there is a workspace in {root} already")
+            writeln!(out, "there is already a workspace in {root}")
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `actum key`: the keys that sign receipts, checkpoints, approvals, leases and assertions of hosts.
+//! `actum key`: manages the keys that sign receipts, checkpoints, approvals, leases and host assertions.
 
 mod deny;
 mod export;
@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::home;
 use crate::ledger_failure::LedgerFailure;
 
-/// Show, make, change and export the keys that sign receipts, checkpoints, approvals, leases and assertions of hosts
+/// List, create, rotate and export the keys that sign receipts, checkpoints, approvals, leases and host assertions
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -36,23 +36,23 @@ enum Command {
     Export(export::Arguments),
 }
 
-/// Role of a key.
+/// Role of a key, which determines the kind of document that the key signs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Role {
-    /// Receipts
+    /// Key that signs receipts
     Result,
-    /// States of a ledger
+    /// Key that signs checkpoints of a ledger
     Checkpoint,
-    /// Approvals of the operator
+    /// Key that signs approvals of the operator
     Approval,
-    /// Leases
+    /// Key that signs leases
     Lease,
-    /// Assertions of a host about goals of agents
+    /// Key that signs assertions of a host about the goals of agents
     Host,
 }
 
 impl Role {
-    /// Returns true if the operator unlocks the key with a passphrase.
+    /// Whether keys of this role belong to the operator, who unlocks them with a passphrase.
     fn is_operators(self) -> bool {
         match self {
             Self::Approval | Self::Lease | Self::Host => true,
@@ -71,14 +71,14 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
 }
 
-/// Opens the existing keys; creates none.
+/// Opens the keys of this installation. If they do not exist, returns an error instead of creating them.
 pub(super) fn existing() -> Result<(LedgerHome, Keys), Failure> {
     let path = home::path()?;
     let keys = at(&path)?;
     keys.ok_or_else(|| LedgerFailure::NoKeys { home: path }.into())
 }
 
-/// Returns the key in force of a role.
+/// Returns the key that currently signs for a role.
 fn current(keys: &Keys, role: KeyRole) -> Result<KeyEntry, Failure> {
     let path = keys.keyring_path();
     let current = keys.keyring().current(role, crate::clock::now()).cloned();

@@ -1,4 +1,4 @@
-//! `actum lease`: leases, which let an agent do a part of what its user may do.
+//! `actum lease`: manages leases, which give an agent a limited part of its user's rights.
 
 mod attenuate;
 mod grant;
@@ -17,7 +17,7 @@ use crate::failure::Failure;
 
 /// Grant, narrow, show, check and revoke leases, which limit what an agent may do
 ///
-/// `--lease FILE` or the variable `ACTUM_LEASE` passes a lease to a command that makes a run.
+/// To use a lease, pass `--lease FILE` to a command that makes a run, or set the variable `ACTUM_LEASE`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]

@@ -1,4 +1,4 @@
-//! `actum ledger`: recorded entries, and proofs of them.
+//! `actum ledger`: shows, verifies, proves and exports the entries of a ledger.
 
 mod checkpoint;
 mod export;
@@ -23,7 +23,7 @@ use crate::ledger_failure::LedgerFailure;
 use crate::run_prefix::{RunPrefix, newest};
 use crate::{home, records};
 
-/// Show, verify, export and prove the recorded entries
+/// Show, verify, prove and export the entries of the ledger
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -49,14 +49,14 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
 }
 
-/// Ledger that is open for reading.
+/// Ledger of a tenant that is open for reading only.
 pub(super) struct Opened {
     pub(super) tenant: TenantId,
     pub(super) log: LedgerView,
 }
 
-/// Returns the newest run whose id begins with `prefix` and that a collection forgot, as the ledger of this user and
-/// tenant records it.
+/// Looks in the ledger for the newest run that `actum gc` forgot and whose id begins with `prefix`. Returns `None` if there is no
+/// such run or no ledger.
 pub(crate) fn forgotten(
     prefix: &RunPrefix,
     session: &Session,
@@ -68,14 +68,14 @@ pub(crate) fn forgotten(
 }
 
 impl Opened {
-    /// Opens the ledger of this user and tenant, which must exist.
+    /// Opens the ledger of a tenant, and returns an error if it does not exist.
     pub(super) fn existing(tenant: &Tenant) -> Result<Self, Failure> {
         let (home, id) = (home::path()?, tenant.id()?);
         let none = || LedgerFailure::NoLedger { tenant: id, home };
         Ok(Self::if_there(tenant)?.ok_or_else(none)?)
     }
 
-    /// Opens the ledger of this user and tenant, if it exists.
+    /// Opens the ledger of a tenant, or returns `None` if it does not exist.
     pub(super) fn if_there(tenant: &Tenant) -> Result<Option<Self>, Failure> {
         let tenant = tenant.id()?;
         let home = LedgerHome::open_existing(&home::path()?).map_err(actum::Error::from)?;
@@ -83,8 +83,8 @@ impl Opened {
         Ok(log.map_err(actum::Error::from)?.flatten().map(|log| Self { tenant, log }))
     }
 
-    /// Returns the record of a run: of the named one, by its whole id or by a prefix that this workspace resolves, else
-    /// of the newest run of this workspace.
+    /// Returns the ledger's record of a run, or of the newest run in this workspace if `run` is `None`. A shortened id is
+    /// resolved among the runs of this workspace, whereas a complete id may belong to a different one.
     pub(super) fn run(
         &self,
         run: Option<&RunPrefix>,
@@ -102,14 +102,14 @@ impl Opened {
         row.ok_or_else(|| LedgerFailure::NotRecorded { run, tenant: self.tenant.clone() }.into())
     }
 
-    /// Returns a signed checkpoint that covers this number of entries. If it is missing, makes one of all entries,
-    /// which uses the key, and opens the log again.
+    /// Returns a signed checkpoint that covers at least the given number of entries. If it does not exist, signs a new checkpoint
+    /// that covers all entries, which requires the checkpoint key, and reopens the log.
     pub(super) fn checkpoint(self, entries: u64) -> Result<(Self, SignedCheckpoint), Failure> {
         let there = self.log.checkpoints(entries, 1).map_err(actum::Error::from)?;
         if let Some(checkpoint) = there.into_iter().next() {
             return Ok((self, checkpoint));
         }
-        // In one process, SQLite allows no writer while the database is open for reading only.
+        // Close the log first: SQLite cannot open a database for writing in a process that has it open for reading only.
         let Self { tenant, log } = self;
         drop(log);
         let tenant = Tenant::new(Some(tenant));

@@ -1,4 +1,4 @@
-//! `actum man`: the manual pages.
+//! `actum man`: generates the manual pages.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -17,9 +17,9 @@ use crate::output_file::{Existing, OutputFile};
 use crate::own_format;
 use crate::verb::command_line::CommandLine;
 
-/// Write the manual page, or all pages into a directory
+/// Print the manual page, or write the pages of all commands to a directory
 ///
-/// To read one: `actum man | man -l -`.
+/// To read the manual page, run `actum man | man -l -`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Write a page for each command into DIR, which must exist
@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(Exit::Success)
 }
 
-/// Writes the page of a command, and those of all commands below it.
+/// Writes the manual pages of a command and of all its visible subcommands.
 fn write_pages(
     command: Command,
     directory: &Path,
@@ -68,10 +68,10 @@ fn page() -> String {
     String::from_utf8_lossy(&rendered(&Man::new(CommandLine::described()))).into_owned()
 }
 
-/// Returns the page, with the line that marks it as a result.
+/// Renders a manual page, and adds the line that marks the file as output of actum.
 fn rendered(man: &Man) -> Vec<u8> {
     let mut page = Vec::new();
-    // Writing to memory cannot fail.
+    // Writing to a vector cannot fail.
     drop(man.render(&mut page));
     own_format::mark_page(&mut page);
     page

@@ -1,4 +1,4 @@
-//! `actum mcp`: a server of the Model Context Protocol, which an agent's client starts.
+//! `actum mcp`: a Model Context Protocol (MCP) server, which an agent's client starts.
 
 mod command;
 mod host;
@@ -15,18 +15,19 @@ use crate::run_arguments::label;
 use crate::{client_session, signals};
 use host::ClientHost;
 
-/// Serve the tools of actum to an agent's client, by MCP on standard input and output
+/// Serve the tools of actum to an agent's client with MCP over standard input and output
 ///
-/// The client starts the server in a project, and calls its tools: `apply`, `exec`, `undo`, `log`, `show`, `status` and
-/// `read`. Each change is judged, recorded and undoable like one of `actum apply`. A change that needs approval waits
-/// as a plan, which the answer names; no tool approves. The server ends when the client closes its end.
+/// The client starts the server in a project and calls its tools `apply`, `exec`, `undo`, `log`, `show`, `status` and
+/// `read`. Changes made with these tools are judged and recorded like those of `actum apply`, and can be undone. A
+/// change that needs approval is queued as a plan, whose id is in the answer. No tool can approve a plan. The server
+/// exits when the client closes the connection.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Record NAME as the agent that makes the requests, instead of the name of the client
     #[arg(long, value_name = "NAME", value_parser = label)]
     agent: Option<String>,
-    /// Set the session of the calls: a call that is repeated under its id in the same session is carried out once.
-    /// Without it, the session is the process that started this one
+    /// Set the session of the calls. A call that is repeated with the same id in the same session is carried out only
+    /// once. By default, the session is identified by the process that started the server
     #[arg(long, value_name = "NAME", value_parser = label)]
     session: Option<String>,
     #[command(flatten)]
@@ -35,11 +36,9 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     if io::stdin().is_terminal() {
-        session
-            .screen
-            .note("an MCP server waits for a client on standard input; see `actum help mcp`");
+        session.screen.note("waiting for an MCP client on standard input; see `actum help mcp`");
     }
-    // All threads that start now hold signals, so that no signal interrupts a run.
+    // Threads inherit the signal mask of the thread that starts them, so no signal can interrupt a run from here on.
     let _held = signals::hold();
     let waiting = signals::waiting().map_err(failed)?;
     let config = Config {
@@ -55,7 +54,9 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     match serve(host, config, io::stdin(), io::stdout()) {
         Ok(()) => Ok(Exit::Success),
         Err(ServeError::NoSession(source)) => Err(Failure::Usage {
-            message: format!("the client began no session of MCP: {source}; nothing was changed"),
+            message: format!(
+                "the client did not start an MCP session: {source}; nothing was changed"
+            ),
         }),
         Err(error @ (ServeError::Start(_) | ServeError::Failed(_))) => {
             Err(failed(io::Error::other(error)))
@@ -63,7 +64,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
 }
 
-/// Makes the failure to run the server.
+/// Wraps an I/O error of the server in a `Failure`.
 fn failed(source: io::Error) -> Failure {
     Failure::Unreadable { input: "the client".to_owned(), source }
 }

@@ -1,4 +1,4 @@
-//! Host of the pipelines of task plans.
+//! Creates the host that runs the pipelines of task plans.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -13,10 +13,11 @@ use crate::home;
 use crate::output::Screen;
 use crate::signals::Waiting;
 
-/// Returns the host of the pipelines of a plan in the workspace at `root`. A signal ends them.
+/// Creates the host that runs the pipelines of a plan in the workspace at `root`. If `waiting` is given, a termination signal
+/// stops the running pipeline.
 ///
 /// # Errors
-/// There is no home for the results.
+/// Returns an error if the home directory in which pipeline results are stored is unknown.
 pub(crate) fn of(
     root: &Path,
     screen: Screen,

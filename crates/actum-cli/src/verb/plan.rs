@@ -1,4 +1,4 @@
-//! `actum plan`: task plans before they are carried out: written, checked, previewed, approved.
+//! `actum plan`: creates, checks, previews and approves task plans, which `actum run` then carries out.
 
 mod approve;
 mod found;
@@ -21,7 +21,7 @@ use crate::input;
 use crate::snippet::Quote;
 use found::{Problems, plan_problem};
 
-/// Write a task plan, check it, preview it, and approve it
+/// Create, check, preview and approve task plans
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -36,23 +36,23 @@ enum Command {
     Approve(approve::Arguments),
 }
 
-/// Documents of a task.
+/// Command-line options for the documents of a task.
 #[derive(clap::Args)]
 struct Documents {
     /// File with the task plan; `-` is standard input
     plan: PathBuf,
-    /// System config; without it `system_config.yaml` beside the plan, if it exists
+    /// System config; by default, `system_config.yaml` next to the plan is used if it exists
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }
 
-/// Plan that can be read, and the order of its actions.
+/// Valid task plan and system config, with the order in which the actions are carried out.
 struct Task {
     plan: TaskPlan,
     places: ActionPlaces,
     config: SystemConfig,
     graph: Graph,
-    /// Documents that were read.
+    /// Digests of the plan and config files.
     documents: TaskDocuments,
 }
 
@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 }
 
 impl Documents {
-    /// Reads the documents, or returns all their problems.
+    /// Reads and validates the plan and the config. The inner error contains all problems that were found in them.
     fn read(&self, start: &Path) -> Result<Result<Task, Problems>, Failure> {
         let mut problems = Problems::default();
         let (plan_file, bytes) = input::document(&self.plan, start, PLAN_BYTES_MAX)?;
@@ -76,7 +76,7 @@ impl Documents {
                 let file = input::path(&self.plan, start);
                 let document = (&*plan_file, file.as_deref(), &*bytes);
                 problems.add_mistakes(document, &error.0);
-                // Ids are content, which is shown only if the document may be shown.
+                // These problems quote action ids, so report them only if the content of the document may be shown.
                 if Quote::new(file.as_deref(), &bytes, None).is_shown() {
                     for (problem, place) in TaskPlan::named_order_problems(&bytes) {
                         problems.add(plan_problem(

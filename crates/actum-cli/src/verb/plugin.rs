@@ -1,4 +1,4 @@
-//! `actum plugin`: packages of plugin actions, for their authors.
+//! `actum plugin`: commands for authors of plugin action packages.
 
 mod failure;
 mod lint;
@@ -12,7 +12,7 @@ use super::Session;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Write, check and test packages of plugin actions
+/// Create, check and test packages of plugin actions
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]

@@ -1,4 +1,4 @@
-//! `actum policy`: the rules for changes here, and their reasons.
+//! `actum policy`: checks, tests and explains the policies that apply to a workspace, and suggests rules.
 
 mod check;
 mod explain;
@@ -12,7 +12,7 @@ use super::Session;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Check, test and explain the rules for changes here, and suggest rules
+/// Check, test and explain the rules for changes in this workspace, and suggest rules
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
 }
 
-/// Converts the owner of a policy file for documents.
+/// Converts the source of a policy file to its type in documents.
 fn source(source: Source) -> PolicySource {
     match source {
         Source::System => PolicySource::System,

@@ -1,5 +1,5 @@
-//! `actum protect`: adds the hook to the settings of a client, and proves with the client itself that its edits go
-//! through actum.
+//! `actum protect`: adds the hook to the settings of a client, then starts that client to prove that its edits go through
+//! actum.
 
 mod failure;
 mod file;
@@ -35,53 +35,53 @@ use crate::{actor, home, records, root, shown_path};
 use failure::ProtectFailure;
 use file::SettingsFile;
 
-/// Make each edit of an agent's client a run, and prove it
+/// Make every edit of an agent's client a run, and prove that it works
 ///
-/// Adds `actum hook` to the settings of the client, after showing the change, and keeps every other byte. For Codex it
-/// also adds the hash of each hook to its configuration. Then it starts the client with a scripted model, on this
-/// machine and without a network, and lets it edit. A protected file must be refused, and an edit must become a run,
-/// which is undone again. Only if all of that succeeds, the answer is "armed".
+/// Adds `actum hook` to the settings of the client after showing you the change, and leaves every other byte unchanged.
+/// For Codex, it also adds the hash of each hook to the configuration. Then it tests the hook: it starts the client with
+/// a scripted model on this machine, without a network, and lets it edit files. An edit of a protected file must be
+/// refused, and any other edit must become a run, which is undone afterwards. actum reports "armed" only if all of that
+/// succeeds.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Name of the client: claude, codex, gemini, qwen or opencode
+    /// Client to protect: claude, codex, gemini, qwen or opencode
     client: Client,
-    /// Use the settings of the workspace that the team shares
+    /// Use the workspace settings that the team shares
     #[arg(long, group = "level")]
     team: bool,
-    /// Use the settings of this user, which apply in each workspace
+    /// Use the settings of this user, which apply in every workspace
     #[arg(long, group = "level")]
     user: bool,
-    /// Also refuse commands of the client's shell, except those of actum, such as `actum exec`
+    /// Also refuse the client's shell commands, except commands of actum such as `actum exec`
     #[arg(long, conflicts_with_all = ["off", "check"])]
     strict: bool,
-    /// Remove the hook from the settings, and nothing else
+    /// Remove the hook from the settings, leaving the rest unchanged
     #[arg(long)]
     off: bool,
-    /// Change nothing, and try the client again
+    /// Test the client again without changing its settings
     #[arg(long, conflicts_with_all = ["off", "print"])]
     check: bool,
-    /// Print the settings with the hook, or a paragraph about actum for the `AGENTS.md` of a project, and change
-    /// nothing
+    /// Print the settings with the hook, or a paragraph about actum for a project's `AGENTS.md`, without changing anything
     #[arg(long, value_name = "WHAT", num_args = 0..=1, require_equals = true, default_missing_value = "settings", conflicts_with = "off")]
     print: Option<Printed>,
-    /// Change the settings without asking
+    /// Change the settings without asking for confirmation
     #[arg(long)]
     yes: bool,
-    /// Do not try the client
+    /// Do not test the client
     #[arg(long, conflicts_with = "check")]
     no_proof: bool,
 }
 
-/// Text that is printed instead of a change.
+/// Text that `--print` writes instead of changing the settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Printed {
-    /// Settings with the hook
+    /// Settings of the client, including the hook
     Settings,
-    /// Paragraph for the file `AGENTS.md` of a project
+    /// Paragraph about actum for a project's `AGENTS.md`
     Agents,
 }
 
-/// Paragraph about actum for agents.
+/// Paragraph that explains actum to agents.
 const AGENTS: &str = include_str!("../../../../packaging/AGENTS.md");
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
@@ -105,7 +105,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let bare = with_hook(client, None, &hook).map_err(unusable)?;
     let read = SettingsFile::read(&path);
     if arguments.print.is_some() {
-        // Settings that cannot be read are changed by hand, with the lines printed here.
+        // If the settings cannot be read, print only the hook, so that the user can add it by hand.
         let whole = read.ok().and_then(|file| with_hook(client, file.content(), &hook).ok());
         session.screen.hand_over(&whole.unwrap_or(bare))?;
         return Ok(Exit::Success);
@@ -125,7 +125,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         confirm(arguments, session, (&path, before, after.as_deref()))?;
         let was_strict = state_of(client, places)?.is_strict;
         if root::is_made(root) && (arguments.off || was_strict && !arguments.strict) {
-            note_removal(session, root, (&path, client, arguments.off))?; // without a trace nothing is turned off
+            note_removal(session, root, (&path, client, arguments.off))?; // a removal must be recorded first
         }
         let keys = match (arguments.off, before) {
             (true, Some(before)) => state_keys(client, before, &path).map_err(unusable)?,
@@ -135,9 +135,10 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         if !keys.is_empty()
             && let Err(failure) = trust::revoke(arguments, session, &user, &keys)
         {
-            session
-                .screen
-                .note(format_args!("Codex keeps the hashes of the hook: {}", failure.message()));
+            session.screen.note(format_args!(
+                "the hashes of the hook are still in the Codex configuration: {}",
+                failure.message()
+            ));
         }
     }
     let configured = state_of(client, places)?;
@@ -169,18 +170,18 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     session.screen.show(&Shown { document: &document, off: arguments.off })?;
     if team {
         session.screen.note(
-            "everybody who opens this project with the client needs `actum` in PATH; without it their edits are refused",
+            "every user of this project's client needs `actum` in PATH; without it, the client's edits are refused",
         );
     }
     if armed && matches!(approval_key::approval_key(), Ok(ApprovalState::Missing)) {
         session.screen.note(
-            "there is no approval key yet, so nobody can approve what an agent queues: `actum key make approval` makes it",
+            "there is no approval key yet, so queued plans cannot be approved; run `actum key make approval` to create it",
         );
     }
     if client == Client::Codex && configured.is_somewhere && arguments.no_proof {
         session
             .screen
-            .note("Codex passes over the hook until you trust it: start `codex` once, and confirm");
+            .note("Codex skips the hook until you trust it; start `codex` once and confirm");
     }
     Ok(match armed || !tries {
         true => Exit::Success,
@@ -188,19 +189,19 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     })
 }
 
-/// State of the hook in all settings of a client together.
+/// State of the hook across all settings files of a client that apply in a workspace.
 pub(crate) struct Configured {
-    /// True if one of them calls it at each event.
+    /// Whether at least one settings file calls the hook for every event.
     pub(crate) is_somewhere: bool,
-    /// True if one of them calls a strict one, which refuses commands of the shell.
+    /// Whether at least one settings file calls a strict hook, which refuses shell commands.
     pub(crate) is_strict: bool,
-    /// True if one of them calls it at some events only, as an older version wrote them.
+    /// Whether a settings file calls the hook only for some events, because an older version of actum wrote it.
     pub(crate) is_in_part: bool,
-    /// File that turns all hooks off, if one does.
+    /// Settings file that disables all hooks, if there is one.
     pub(crate) off_in: Option<PathBuf>,
 }
 
-/// Reads all settings of a client that apply in the workspace.
+/// Reads all settings files of a client that apply in the workspace.
 pub(crate) fn state_of(
     client: Client,
     (root, user): (&Path, &Path),
@@ -234,7 +235,8 @@ impl Arguments {
     }
 }
 
-/// Returns the program as settings of this level name it: those of a team by its name alone, which PATH resolves.
+/// Returns the path that settings of this level use for actum. Team settings use only its name, which is resolved in
+/// `PATH`.
 fn program_of(level: Level) -> Result<PathBuf, ProtectFailure> {
     match level {
         Level::Team => Ok(PathBuf::from("actum")),
@@ -242,17 +244,17 @@ fn program_of(level: Level) -> Result<PathBuf, ProtectFailure> {
     }
 }
 
-/// Returns the hooks that settings may call with this program.
+/// Returns both variants of the hook, normal and strict, that settings may call with this program.
 fn hooks_of(program: PathBuf) -> [Hook; 2] {
     [false, true].map(|is_strict| Hook { program: program.clone(), is_strict })
 }
 
-/// Returns the path of this program.
+/// Returns the path of the running actum executable.
 fn own_program() -> Result<PathBuf, ProtectFailure> {
     std::env::current_exe().map_err(|source| ProtectFailure::Program { source })
 }
 
-/// Shows the change, and asks for confirmation.
+/// Shows the change of the settings, and asks the user to confirm it unless `--yes` was passed.
 fn confirm(
     arguments: &Arguments,
     session: &Session,
@@ -296,7 +298,7 @@ fn confirm(
     }
 }
 
-/// Records that a client is no longer protected: turning a protection off leaves a trace.
+/// Raises an alert when the hook of a client is removed or is no longer strict, so that the operator notices it.
 fn note_removal(
     session: &Session,
     root: &Path,
@@ -304,8 +306,8 @@ fn note_removal(
 ) -> Result<(), Failure> {
     let (shown, name) = (Quoted(path.as_os_str().as_bytes()), client.name());
     let message = match off {
-        true => format!("the hook of `{name}` was taken out of `{shown}`"),
-        false => format!("the hook of `{name}` in `{shown}` is not strict any more"),
+        true => format!("the hook of `{name}` was removed from `{shown}`"),
+        false => format!("the hook of `{name}` in `{shown}` is no longer strict"),
     };
     let id = actum_workspace::View::open(root)?.workspace_id()?;
     let root = shown_path::text(root.as_os_str().as_bytes());
@@ -318,7 +320,7 @@ fn note_removal(
     Ok(())
 }
 
-/// Result for the screen.
+/// Result of `actum protect`, together with whether the hook was to be removed.
 struct Shown<'a> {
     document: &'a Protection,
     off: bool,
@@ -336,9 +338,9 @@ impl Document for Shown<'_> {
             self.document;
         let state = match (*changed, self.off) {
             (true, false) => "written",
-            (true, true) => "taken out",
-            (false, _) if *configured => "in place",
-            (false, _) => "not there",
+            (true, true) => "removed",
+            (false, _) if *configured => "already installed",
+            (false, _) => "not installed",
         };
         let kind = if *strict { ", strict" } else { "" };
         writeln!(out, "hook       {state}{kind}: {}", Quoted(settings.as_bytes()))?;
@@ -350,31 +352,28 @@ impl Document for Shown<'_> {
             (true, _, _) => {
                 let commands = match strict {
                     true => "its shell runs only commands of actum, such as `actum exec`",
-                    false => "what its commands change is told at the end of a turn",
+                    false => "changes by its commands are reported at the end of a turn",
                 };
-                writeln!(
-                    out,
-                    "armed      edits that {client} makes with its own tools are runs; {commands}"
-                )
+                writeln!(out, "armed      edits by the tools of {client} become runs; {commands}")
             }
             (false, true, false) => Ok(()),
             (false, true, true) => {
-                writeln!(out, "still there: other settings of {client} call the hook")
+                writeln!(out, "remaining  other settings of {client} still call the hook")
             }
             (false, false, false) => {
                 writeln!(
                     out,
-                    "not armed  no settings call the hook; `actum protect {client}` puts it in"
+                    "not armed  no settings call the hook; run `actum protect {client}` to add it"
                 )
             }
             (false, false, true) if checks.is_empty() => {
                 writeln!(
                     out,
-                    "not proven actum did not try {client}; make an edit with it, and look at `actum log`"
+                    "not proven {client} was not tested; make an edit with it, then check `actum log`"
                 )
             }
             (false, false, true) => {
-                writeln!(out, "not armed  what failed above has to be mended first")
+                writeln!(out, "not armed  fix the failed checks above, then try again")
             }
         }
     }

@@ -1,4 +1,4 @@
-//! `actum queue`: pending plans and alerts for the operator.
+//! `actum queue`: lists the plans and alerts that are waiting for the operator.
 
 mod alerts;
 mod asked;
@@ -22,24 +22,23 @@ use alerts::Looked;
 pub(super) use alerts::of_workspace as alerts_in;
 pub(super) use shown::{Listing, Shown};
 
-/// List pending plans and alerts of all workspaces, or show one plan
+/// List the pending plans and alerts of all workspaces, or show one plan
 ///
-/// A change needs approval if its risk tier is R3 or R4, or if a policy requires it. Nothing of it is done until
-/// exactly this change is approved; after a week it expires. An alert reports an event, such as a plan that tried to
-/// change a protected file. It stays listed until it is marked as seen.
+/// A change needs approval if its risk tier is R3 or R4, or if a policy requires it. No part of it is applied until
+/// exactly this change is approved. A plan expires after a week. An alert reports an event, such as a plan that tried to
+/// change a protected file, and is listed until it is marked as seen.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Plan to show, or at least 4 characters of the beginning of its id: its change, and the reason for waiting
+    /// Plan to show with its change and the reason why it waits, or a prefix of its id with at least 4 characters
     plan: Option<RunPrefix>,
-    /// Show new, changed and ended plans and alerts until the command is interrupted
+    /// Keep running, and print every new, changed or closed plan and alert until interrupted
     #[arg(long, conflicts_with = "plan")]
     watch: bool,
-    /// Mark the alert of this number, those of one item (`2..17`), or `all` as seen, so that they are no longer listed.
-    /// Needs the passphrase of the approval key, if there is one. The ledger keeps the alerts, and the user who marked
-    /// them
+    /// Mark an alert by its number, the alerts of one item (`2..17`), or `all` as seen, so that they are no longer listed.
+    /// Requires the passphrase of the approval key, if there is one. The ledger keeps the alerts and records who marked them
     #[arg(long, value_name = "ALERT", num_args(1..), conflicts_with_all = ["plan", "watch"])]
     seen: Vec<Looked>,
-    /// Read the passphrase of the approval key from FILE; `-` is standard input
+    /// Read the passphrase of the approval key from FILE, or from standard input if it is `-`
     #[arg(long, value_name = "FILE", requires = "seen")]
     passphrase_file: Option<PathBuf>,
 }
@@ -69,7 +68,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(Exit::Success)
 }
 
-/// Returns a plan and the word for its state.
+/// Returns the ID of the plan with this prefix, and the word for its state.
 pub(super) fn state(
     prefix: &RunPrefix,
     session: &Session,
@@ -79,13 +78,13 @@ pub(super) fn state(
     Ok((plan.id(), listed::words(state)))
 }
 
-/// Returns the plans that can be answered or carried out now, the oldest first.
+/// Returns the list entries of the [open plans](open_plans), the oldest first.
 fn waiting(queue: Option<&Queue>) -> Result<Vec<queue::QueuedPlan>, Failure> {
     let now = clock::now();
     Ok(open_plans(queue)?.iter().map(|plan| listed::document(plan, plan.state(now))).collect())
 }
 
-/// Returns the plans that can be answered or carried out now, the oldest first.
+/// Returns the plans that still need an answer or can be carried out, the oldest first.
 pub(super) fn open_plans(queue: Option<&Queue>) -> Result<Vec<QueuedPlan>, Failure> {
     let Some(queue) = queue else { return Ok(Vec::new()) };
     let now = clock::now();

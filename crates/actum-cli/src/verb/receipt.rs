@@ -1,4 +1,4 @@
-//! `actum receipt`: the signed receipt of a run, with the proof that it is in the ledger.
+//! `actum receipt`: writes the signed receipt of a run, with a proof that the ledger contains it.
 
 use std::fmt;
 
@@ -16,17 +16,17 @@ use crate::output_file::{self, Target};
 use crate::run_prefix::RunPrefix;
 use crate::trusted::Trusted;
 
-/// Write the receipt of a run, with the proof that it is in the ledger
+/// Write the receipt of a run, with a proof that the ledger contains it
 ///
-/// Any holder of your public keys (`actum key export`) can verify it: `actum verify`. It is one JSON document
-/// (`actum.receipt/1`): the signed statement, its place in the ledger, and a signed checkpoint.
+/// With your public keys (`actum key export`), other users can verify the receipt with `actum verify`. It is a JSON
+/// document (`actum.receipt/1`) that contains the signed statement, its position in the ledger and a signed checkpoint.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Run of the receipt, or at least 4 characters of the beginning of its id; without it the newest
+    /// Run of the receipt, or a prefix of its id with at least 4 characters; by default, the newest run
     run: Option<RunPrefix>,
     #[command(flatten)]
     target: Target,
-    /// Write only the signed statement (DSSE), as other programs read it
+    /// Write only the signed statement, as a DSSE envelope that other programs can read
     #[arg(long)]
     no_proof: bool,
 }
@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let index = row.done.ok_or(LedgerFailure::NoReceipt { run: row.run })?;
     let damaged = |error: &dyn fmt::Display| actum::Error::from(LedgerError::entry(index, error));
     let receipt = opened.log.sound_entry(index).map_err(actum::Error::from)?.body;
-    // Verified before it is written, since a reader elsewhere could not correct it.
+    // Verify the receipt before it is handed out, because a recipient could not repair it.
     let keyring = Trusted::own()?.keyring;
     let (statement, mut bytes) = match arguments.no_proof {
         true => {

@@ -1,4 +1,4 @@
-//! `actum recover`: finishes the work of an interrupted process.
+//! `actum recover`: completes or rolls back the work of an interrupted process.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -15,14 +15,14 @@ use crate::failure::Failure;
 use crate::output::Document;
 use crate::{records, recovery_note};
 
-/// Roll back an interrupted run, and repair damage of a power cut
+/// Roll back an interrupted run, and repair damage from a power failure
 ///
-/// Every command that makes a run does this first; this command does nothing else. Exits with 4 if blocked paths need
-/// the user.
+/// Every command that makes a run does the same recovery first; this command does nothing else. It exits with 4 if there
+/// are blocked paths, which need your attention.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Move a damaged journal to `.actum/lost`, with the displaced and kept files that it names, and start a new one.
-    /// The files stay unchanged; runs that are only in that journal can no longer be undone
+    /// Move a damaged journal and the saved files that it names to `.actum/lost`, and start a new journal. Your files stay
+    /// unchanged, but runs that are only in the old journal can no longer be undone
     #[arg(long)]
     set_aside_journal: bool,
 }
@@ -33,14 +33,14 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let (set_aside, mut workspace) = match (own_root, arguments.set_aside_journal) {
         (Ok(own_root), false) => (None, own_root.open_existing()?),
         (Ok(own_root), true) => (Some(own_root.set_aside_journal()?), own_root.open_existing()?),
-        // A ledger that cannot be read proves nothing; to finish the runs of the journal needs no proof.
+        // Even if the ledger cannot be read, the runs in the journal can be recovered, because that needs no proof.
         (Err(failure), false) if failure.reason() != Reason::BoundElsewhere => {
             (None, records::unproven_root(root)?)
         }
         (Err(failure), _) => return Err(failure),
     };
-    // Opening skips a workspace that is in use; a transaction does not. The files are recovered first: their records
-    // can wait if the ledger cannot be used.
+    // Opening a workspace that is in use skips recovery, so begin a transaction, which does not. Recover the files before
+    // the records, because an unusable ledger must not prevent it.
     let options = RunOptions { label: "recover".to_owned(), ..RunOptions::default() };
     workspace.begin(options)?.abort();
     let recovered = Recovery {
@@ -65,7 +65,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
             file::tell_settled(&session.screen, &settled);
             Ok(attention(&recovered.blocked))
         }
-        // One document is written; other results are notes.
+        // The document was already written, so print the failure as a note.
         Err(failure) => {
             if did_nothing(&recovered) {
                 session.screen.tell_failure(&failure);
@@ -94,17 +94,20 @@ impl Document for Recovery {
                 writeln!(out, "the damaged journal is kept as {path}; a new one was started")?;
             }
             None if self.new_journal => {
-                writeln!(out, "there was no journal; a new one was started")?;
+                writeln!(out, "there was no journal, so a new one was started")?;
             }
             None => {}
         }
         if let Some(images) = &self.set_aside_images {
-            writeln!(out, "displaced and kept files that only it names are kept in {images}")?;
+            writeln!(
+                out,
+                "the saved files that only the old journal names were moved to {images}"
+            )?;
         }
         if let Some(run) = self.interrupted {
             writeln!(
                 out,
-                "run {run} may not have ended: each of its files may be new or old, so its paths are blocked"
+                "run {run} may be unfinished: each of its files may be old or new, so its paths are blocked"
             )?;
         }
         match &self.recovery {

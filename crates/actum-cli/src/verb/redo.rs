@@ -1,4 +1,4 @@
-//! `actum redo`: repeats an undone change, in a run of its own.
+//! `actum redo`: applies an undone change again, in a separate run.
 
 use actum::{Which, Work};
 use actum_workspace::View;
@@ -12,11 +12,11 @@ use crate::run_prefix::RunPrefix;
 
 /// Redo a change that was undone
 ///
-/// Without RUN, your newest undo in effect is undone, so that repeating `redo` goes further forward. Undos of your
-/// agents count as yours; `--agent` selects only those of that agent. The undo of another user needs RUN.
+/// Without RUN, `redo` reverses your newest undo that is still in effect, so repeating it redoes one change after another.
+/// Undos by your agents are included; `--agent` selects only those of one agent. To reverse another user's undo, pass RUN.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Run that was undone, or its undo: at least 4 characters of the beginning of the id
+    /// Run that was undone, or its undo, or a prefix of the id with at least 4 characters
     run: Option<RunPrefix>,
     #[command(flatten)]
     later_edits: KeepEdits,

@@ -1,4 +1,4 @@
-//! `actum replay`: repeats the decision about a run, from the recorded input.
+//! `actum replay`: repeats the decision about a run from its recorded input, and checks that the outcome is identical.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -22,28 +22,28 @@ use crate::output::Document;
 use crate::run_prefix::RunPrefix;
 use crate::trusted::Trusted;
 
-/// Repeat the decision about a run, from its recorded input
+/// Repeat the decision about a run from its recorded input
 ///
-/// The gates are a pure function of a document that the ledger keeps. They decide again, and the decision is compared,
-/// byte for byte, with the record from before the run and with its receipt, whose signature is verified. No file is
-/// touched.
+/// The gates are a pure function of a document that is stored in the ledger. They decide again, and the result is compared
+/// byte for byte with the record from before the run and with the receipt. The signature of the receipt is also verified.
+/// No file of the workspace is read or changed.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Run to replay, or at least 4 characters of the beginning of its id; without it the newest
+    /// Run to replay, or a prefix of its id with at least 4 characters; by default, the newest run
     run: Option<RunPrefix>,
 }
 
-/// Recorded run, and the documents of its decision.
+/// Recorded run with the documents that its decision was based on.
 pub(super) struct Kept {
     pub(super) recorded: RecordedRun,
     pub(super) bundle: Vec<u8>,
     pub(super) policy: Vec<u8>,
-    /// Signed blocks of the lease that it was made under.
+    /// Signed blocks of the lease under which the run was made, if there was one.
     lease: Option<Vec<u8>>,
 }
 
 impl Kept {
-    /// Reads the record of a run. Its receipt, if there is one, is verified and agrees with it.
+    /// Reads the record of a run. If there is a receipt, verifies it and checks that it states the same decision.
     pub(super) fn new(opened: &Opened, row: RunRow) -> Result<Self, Failure> {
         let run = row.run;
         let recorded = RecordedRun::read(&opened.log, &Trusted::own()?.keyring, row);
@@ -57,33 +57,33 @@ impl Kept {
         let lease = intent.lease.as_ref().map(|lease| document(lease.document)).transpose()?;
         let receipt = recorded.receipt.as_ref().map(|(receipt, _)| receipt);
         if receipt.is_some_and(|it| it.statement.predicate.decision != intent.decision) {
-            let what = "what the receipt says".to_owned();
+            let what = "the receipt states a different decision".to_owned();
             return Err(failed(run, ReplayProblem::DecisionMismatch { what }));
         }
         Ok(Self { recorded, bundle, policy, lease })
     }
 
-    /// Repeats the decision, and compares it.
+    /// Repeats the decision, and compares it with the recorded one.
     pub(super) fn replay(&self) -> Result<(), ReplayProblem> {
         replay(&self.bundle, &self.policy, &self.recorded.intent.decision, &Cedar::default())
     }
 
-    /// Compares the input of the decision with the signed blocks of the lease.
+    /// Checks that the lease facts in the decision's input match the signed blocks of the lease.
     pub(super) fn check_lease(&self, keyring: &Keyring) -> Result<(), ReplayProblem> {
         let RecordedRun { intent, .. } = &self.recorded;
         let mismatch = |what: String| ReplayProblem::DecisionMismatch { what };
         let bundle = Bundle::read(&self.bundle);
         let bundle = bundle.map_err(|error| mismatch(error.to_string()))?;
         if bundle.lease().map(LeaseCase::record) != intent.lease {
-            return Err(mismatch("the lease".to_owned()));
+            return Err(mismatch("the lease differs".to_owned()));
         }
         let Some((lease, document)) = bundle.lease().zip(self.lease.as_ref()) else {
             return Ok(());
         };
         match has_lease_facts(lease, document, keyring, intent.time) {
             Ok(true) => Ok(()),
-            Ok(false) => Err(mismatch("the lease".to_owned())),
-            Err(error) => Err(mismatch(format!("the lease ({error})"))),
+            Ok(false) => Err(mismatch("the lease differs".to_owned())),
+            Err(error) => Err(mismatch(format!("the lease is not valid: {error}"))),
         }
     }
 }
@@ -125,17 +125,17 @@ impl Document for Replay {
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let Self { run, semantics, bundle, digest, policy, tier, gates, receipt } = self;
-        writeln!(out, "the same  decision of run {run}, by version {semantics} of the rules")?;
+        writeln!(out, "identical decision for run {run}, by version {semantics} of the rules")?;
         for gate in gates {
             writeln!(out, "gate      {}", gate)?;
         }
         writeln!(
             out,
-            "tier      {tier}\nmade from {bundle}\npolicy    {policy}\ndecision  {digest}"
+            "tier      {tier}\ninput     {bundle}\npolicy    {policy}\ndecision  {digest}"
         )?;
         match receipt {
-            Some(index) => writeln!(out, "receipt   entry {index} says the same"),
-            None => writeln!(out, "receipt   there is none yet"),
+            Some(index) => writeln!(out, "receipt   entry {index} has the same decision"),
+            None => writeln!(out, "receipt   none yet"),
         }
     }
 }

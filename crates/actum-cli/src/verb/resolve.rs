@@ -1,4 +1,4 @@
-//! `actum resolve`: the user declares a blocked path resolved.
+//! `actum resolve`: unblocks paths after the user has checked them.
 
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
@@ -21,17 +21,17 @@ use crate::failure::Failure;
 use crate::output::Document;
 use crate::{actor, records, recovery_note, shown_path};
 
-/// Let runs touch blocked paths again, after you have checked them
+/// Let runs change blocked paths again, after you have checked them
 ///
-/// The files stay unchanged, and so do their copies under `.actum/lost`. The ledger gets an alert.
+/// The files stay unchanged, and so do the saved versions under `.actum/lost`. An alert is recorded in the ledger.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Blocked paths, from the root of the workspace, as `actum status` lists them
+    /// Blocked paths, relative to the workspace root, as `actum status` lists them
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<OsString>,
 }
 
-/// Limit of the paths that the alert names.
+/// Maximum number of paths that the alert names.
 const NAMED_MAX: usize = 20;
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
     let mut workspace = records::own_root(session.root(), &session.tenant)?.open_existing()?;
     recovery_note::tell(&session.screen, workspace.recovery());
-    // All or nothing here, too: every path is checked before the first is resolved.
+    // Check every path before resolving the first, so that either all of them are resolved or none.
     if let Some(path) = paths.iter().find(|path| !workspace.blocked().contains_key(*path)) {
         return Err(Error::from(ErrorKind::NotBlocked { path: path.clone() }).into());
     }
@@ -56,7 +56,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(Exit::Success)
 }
 
-/// Raises an alert before the first path is resolved, since `actum status` no longer reports these paths afterwards.
+/// Raises an alert about the paths. This happens before they are resolved, because `actum status` no longer reports them
+/// afterwards.
 fn tell_operator(
     workspace: &Workspace,
     session: &Session,
@@ -72,7 +73,7 @@ fn tell_operator(
         more => format!(" and {more} more"),
     };
     let message = format!(
-        "runs may change {}{more} again; what was there is in `.actum/lost`",
+        "runs may change {}{more} again; the saved versions are in `.actum/lost`",
         named.join(", ")
     );
     let id = workspace.id().map_err(actum::Error::from)?;
@@ -95,11 +96,11 @@ impl Document for Resolve {
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         for BlockedPath { path, run } in &self.resolved {
-            writeln!(out, "resolved  {path}; what run {run} left is kept in .actum/lost/{run}/")?;
+            writeln!(out, "resolved  {path}; the saved versions stay in .actum/lost/{run}/")?;
         }
         match self.blocked {
-            0 => writeln!(out, "nothing is blocked any more"),
-            blocked => writeln!(out, "still blocked: {blocked}; `actum status` lists them"),
+            0 => writeln!(out, "no other path is blocked"),
+            blocked => writeln!(out, "still blocked: {blocked}; run `actum status` to list them"),
         }
     }
 }

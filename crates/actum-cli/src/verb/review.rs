@@ -1,4 +1,4 @@
-//! `actum review`: keeps a part of a queued plan.
+//! `actum review`: requests only a part of a pending plan's change.
 
 use std::collections::BTreeSet;
 
@@ -18,16 +18,16 @@ use crate::run_arguments::label;
 use crate::run_prefix::RunPrefix;
 use crate::{actor, clock, policy, records};
 
-/// Keep a part of a pending plan
+/// Keep only a part of a pending plan
 ///
-/// Requests the change of the plan again, but only for the selected paths. The gates judge that part like any change:
-/// it is made at once if they allow it, and queued as a plan of its own if they need an approval. The first plan stays
-/// in the queue until `actum deny` removes it. For plans of `actum exec` and `actum apply`. The command of `actum exec`
-/// does not run again.
+/// Requests the plan's change again, but only for the selected paths. The gates judge this part like any other change: if
+/// they allow it, it is applied immediately, and if they require approval, it is queued as a new plan. The original plan
+/// stays in the queue until `actum deny` removes it. Only plans of `actum exec` and `actum apply` can be reviewed, and
+/// the command of `actum exec` does not run again.
 #[derive(clap::Args)]
 #[command(group(clap::ArgGroup::new("part").required(true).multiple(true).args(["only", "without"])))]
 pub(crate) struct Arguments {
-    /// Plan to review, or at least 4 characters of the beginning of its id
+    /// Plan to review, or a prefix of its id with at least 4 characters
     plan: RunPrefix,
     /// Keep only the paths that RULE matches
     #[arg(long, value_name = "RULE", value_parser = rule())]
@@ -51,28 +51,27 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let root = plans::root_of(&plan, session)?;
     let request = plan.request(&queue.inputs)?;
     let label = format!("part of plan {id} ({}): {}", arguments.rules(), plan.queued.plan.label);
-    // An open reader of a ledger keeps the same process from writing it.
+    // A process cannot write to a ledger while it has it open for reading.
     drop(queue);
     let usage = |message: String| Failure::Usage { message };
     let Some(Part { request, left_out }) = arguments.part(request) else {
         let message = format!(
-            "plan {id} has no parts: only plans of `actum exec` and `actum apply` have; nothing was changed"
+            "plan {id} cannot be split: only plans of `actum exec` and `actum apply` can; nothing was changed"
         );
         return Err(usage(message));
     };
     if request.work == Work::Apply(Vec::new()) {
         let message = format!(
-            "no path of plan {id} is kept by these rules, so nothing was changed; `actum queue {id}` lists its paths"
+            "these rules keep no path of plan {id}, so nothing was changed; run `actum queue {id}` to list its paths"
         );
         return Err(usage(message));
     }
     let paths = count(number(left_out), "path");
     session.screen.note(format_args!(
-        "{paths} of plan {id} left out; the plan still waits, and `actum deny {id} --reason WHY` takes it out of the \
-         queue"
+        "{paths} of plan {id} left out; the plan is still pending, and `actum deny {id} --reason WHY` removes it"
     ));
     let (checked, records) = records::open_for(&root, &session.tenant)?;
-    // The caller is the actor of the part, under a lease of its own.
+    // The part is a request of the caller, who may present a separate lease.
     let lease = arguments.lease.present(session, &records)?;
     let actor = actor::under(arguments.agent.clone(), lease.as_ref());
     let request = Request { label: Some(label), actor, lease, part_of: Some(id), ..request };
@@ -80,25 +79,25 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let made = approve::carry_out(request, &root, (checked, records, files), session);
     if made.as_ref().is_err_and(|failure| failure.reason() == Reason::HashMismatch) {
         session.screen.note(format_args!(
-            "plan {id} was made before that change; `--without PATH` leaves the path out"
+            "plan {id} was created before that change; pass `--without PATH` to leave the path out"
         ));
     }
     made?;
     Ok(Exit::Success)
 }
 
-/// Limit of the rules in the label of a part, in characters.
+/// Maximum length of the selection rules in the label of a part, in characters.
 const RULES_CHARS_MAX: usize = 60;
 
-/// Request for a part of a plan.
+/// Request for the selected part of a plan.
 struct Part {
     request: Request,
-    /// Number of paths that are left out.
+    /// Number of paths that the selection leaves out.
     left_out: usize,
 }
 
 impl Arguments {
-    /// Describes the chosen part, for the log.
+    /// Describes the selection rules for the label of the part, which appears in the log.
     fn rules(&self) -> String {
         let only = self.only.iter().map(ToString::to_string);
         let without = self.without.iter().map(|rule| format!("without {rule}"));
@@ -110,7 +109,7 @@ impl Arguments {
         rules
     }
 
-    /// Returns the kept part of a request; `None` if the request is not a plain list of operations.
+    /// Returns the selected part of a request, or `None` if the request is not a plain list of operations.
     fn part(&self, request: Request) -> Option<Part> {
         let has_own_documents =
             request.action.is_some() || request.task.is_some() || request.file_task.is_some();
@@ -121,7 +120,7 @@ impl Arguments {
         let paths = PathSelection { only: &self.only, without: &self.without };
         let Selected { kept, left_out } = paths.operations(operations);
         let left_out = left_out.iter().flat_map(Operation::paths).collect::<BTreeSet<_>>().len();
-        // The key belongs to the whole change.
+        // The request key identifies the entire change, so the part must not use it.
         let request = Request { work: Work::Apply(kept), plan: None, key: None, ..request };
         Some(Part { request, left_out })
     }

@@ -1,4 +1,4 @@
-//! `actum rollback`: rolls back a task that was carried out.
+//! `actum rollback`: rolls back a task that was carried out earlier.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -17,12 +17,12 @@ use crate::{actor, policy, records, recovery_note, signals};
 
 /// Roll back a task
 ///
-/// Restores every file that the task changed, all of them or none; a later edit is a conflict. The reports record it:
-/// `ROLLED_BACK`, and the manifest `EXECUTED`. A task can be rolled back while its rollback manifest is `ACTIVE`, and
-/// again after `actum undo` or `actum redo` restored its changes.
+/// Restores either every file that the task changed or none of them; a file that was edited later is a conflict. The
+/// reports then have the status `ROLLED_BACK`, and the rollback manifest `EXECUTED`. A task can be rolled back while its
+/// manifest is `ACTIVE`, and again if `actum undo` or `actum redo` has restored its changes.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Name of the task, for the newest that can be rolled back; or of the directory of its reports
+    /// ID of the task, which selects its newest execution that can be rolled back, or the name of its report directory
     task: String,
     /// Record NAME as the agent that makes the request
     #[arg(long, value_name = "NAME", value_parser = label)]
@@ -61,13 +61,15 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         rollback_performed: true,
     })?;
     if let Some(warning) = engine.finish() {
-        session.screen.note(format_args!("what was done is recorded, but {warning}"));
+        session.screen.note(format_args!("the outcome is recorded, but {warning}"));
     }
     drop(held);
     match unwritten {
         None => Ok(Exit::Success),
         Some(error) => {
-            session.screen.note(format_args!("its reports do not say so: {error}"));
+            session.screen.note(format_args!(
+                "the task is rolled back, but its reports could not be updated: {error}"
+            ));
             Ok(Exit::NeedsAttention)
         }
     }
@@ -83,11 +85,14 @@ impl Document for Rollback {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let task = Harmless(self.task.as_bytes());
         match self.run {
-            Some(run) => writeln!(out, "task {task} is taken back by the run {run}")?,
-            None => writeln!(out, "task {task} had been taken back; now its reports say so")?,
+            Some(run) => writeln!(out, "task {task} was rolled back by run {run}")?,
+            None => writeln!(
+                out,
+                "task {task} had already been rolled back; its reports now record it"
+            )?,
         }
         if let Some(commit) = &self.commit {
-            writeln!(out, "reverted by the commit {commit}")?;
+            writeln!(out, "reverted by commit {commit}")?;
         }
         writeln!(out, "reports: {}", self.report_directory)
     }

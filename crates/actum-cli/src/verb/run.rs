@@ -1,4 +1,4 @@
-//! `actum run`: carries out an approved task plan, and writes its reports.
+//! `actum run`: carries out an approved task plan and writes its reports.
 
 mod documents;
 mod report;
@@ -19,28 +19,28 @@ use crate::output::{Detail, Form, Screen};
 use crate::run_arguments::label;
 use crate::{actor, notify, policy, records, recovery_note, root, signals, status_lines};
 
-/// Carry out an approved task plan, all of it or nothing, and write the reports
+/// Carry out an approved task plan completely or not at all, and write the reports
 ///
-/// ENVELOPE is the request of the protocol layer: it names the plan and the system config, and the SHA-256 of both that
-/// were approved. `actum plan approve` writes one. The changes of the plan go through the gates, and become visible in
-/// one run. `actum rollback` rolls them back, or, without actum, a script beside the reports in
-/// `agent/agent_outputs/reports`.
+/// ENVELOPE is the request of the protocol layer. It names the plan and the system config, with the SHA-256 of the approved
+/// version of each. `actum plan approve` writes such an envelope. The gates check the changes of the plan, which become
+/// visible in a single run. `actum rollback` rolls them back. If actum is not available, the script next to the reports
+/// in `agent/agent_outputs/reports` does the same.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// File with the task envelope
+    /// File that contains the task envelope
     #[arg(required_unless_present = "plan", conflicts_with_all = ["plan", "config", "approval"])]
     envelope: Option<PathBuf>,
-    /// Task plan, if there is no envelope; its approval must be signed by an operator
+    /// File with the task plan, if there is no envelope; its approval must be signed by an operator
     #[arg(long, value_name = "FILE", requires = "approval")]
     plan: Option<PathBuf>,
-    /// System config that was approved with it
+    /// File with the system config that was approved together with the plan
     #[arg(long, value_name = "FILE", requires = "plan")]
     config: Option<PathBuf>,
-    /// Signed approval
+    /// File with the signed approval of the plan
     #[arg(long, value_name = "FILE", requires = "plan")]
     approval: Option<PathBuf>,
-    /// Also write the status lines for the protocol layer to TARGET, a line of JSON each: `fd:3` is the open descriptor
-    /// 3, any other the path of a FIFO
+    /// Also write the status lines for the protocol layer to TARGET, each as one line of JSON. TARGET is an open file
+    /// descriptor such as `fd:3`, or the path of a FIFO
     #[arg(long, value_name = "TARGET")]
     status: Option<OsString>,
     /// Record NAME as the agent that makes the request
@@ -51,12 +51,12 @@ pub(crate) struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
-    // A descriptor of the caller is taken before a file of this process can get its number.
+    // Take over the caller's descriptor before this process opens a file that could get the same number.
     let status = arguments.status.as_deref();
     let status = status.map(|target| status_lines::open(target, &session.start)).transpose()?;
     let root = root::existing_or_new(&session.start);
     let files = policy::files()?;
-    // Rejected before anything is made.
+    // An invalid policy must be rejected before anything is created.
     let in_force = files.read(root)?;
     let input = arguments.read(&session.start)?;
     let (checked, records) = records::open_for(root, &session.tenant)?;
@@ -91,9 +91,9 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         notify::tell(&session.screen, command, &Failure::from(cause));
     }
     if let Some(warning) = engine.finish() {
-        session.screen.note(format_args!("what was done is recorded, but {warning}"));
+        session.screen.note(format_args!("the outcome is recorded, but {warning}"));
     }
-    // The request of a signal was carried out, if it cancelled the task.
+    // If a signal cancelled the task, it has been handled and must not end the process as well.
     if let (true, Some(waiting)) = (is_cancelled(&ended.outcome), &waiting) {
         waiting.take();
     }
@@ -102,17 +102,17 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     shown.map(|()| exit)
 }
 
-/// Reports interrupted tasks, whose reports were written now.
+/// Prints a note for each interrupted task whose reports have just been completed.
 pub(super) fn tell_finished(screen: &Screen, finished: &[FinishedTask]) {
     for FinishedTask { task, status, .. } in finished {
         let status = status.map_or("REJECTED", ReportStatus::as_str);
         screen.note(format_args!(
-            "the process of task {task} could not report how it ended: {status}; the reports are written now"
+            "the process of task {task} ended before it reported the outcome: {status}; the reports are written now"
         ));
     }
 }
 
-/// Returns the exit code, by the statuses that all entry points share (D-1).
+/// Returns the exit code for the outcome of a task, by the statuses that all entry points share (D-1).
 fn exit(ended: &TaskEnd) -> Exit {
     match &ended.outcome {
         Outcome::Rejected(_) => ended.cause.as_ref().map_or(Exit::Refused, Exit::from_error),
@@ -132,12 +132,12 @@ fn is_cancelled(outcome: &Outcome) -> bool {
     }
 }
 
-/// Destinations of the status lines.
+/// Writes the status lines of a task to the screen and to the target of `--status`.
 struct Lines<'w> {
     screen: Screen,
     status: Option<File>,
     waiting: Option<&'w signals::Waiting>,
-    /// Reason for which standard output no longer takes them.
+    /// Failure to write a status line to standard output. After it, no more lines are written there.
     unshown: Option<Failure>,
 }
 
@@ -145,13 +145,15 @@ impl ProgressObserver for Lines<'_> {
     fn report(&mut self, status: &TaskStatus) {
         let is_wanted = self.status.is_some() || self.screen.form == Form::Json(Detail::Full);
         let line = is_wanted.then(|| status.write()).transpose().unwrap_or_else(|error| {
-            self.screen.note(format_args!("a status line is missing: {error}"));
+            self.screen.note(format_args!("cannot create a status line: {error}"));
             None
         });
         if let (Some(file), Some(line)) = (&mut self.status, &line)
             && let Err(error) = file.write_all(line)
         {
-            self.screen.note(format_args!("status lines are not written any more: {error}"));
+            self.screen.note(format_args!(
+                "cannot write status lines to the target of `--status`: {error}"
+            ));
             self.status = None;
         }
         if self.unshown.is_some() {
@@ -173,7 +175,7 @@ impl ProgressObserver for Lines<'_> {
     }
 }
 
-/// Shows a line for the outcome of each action, and for other events.
+/// Shows the outcome of an action as a line. Messages of the archiving phase are printed as notes.
 fn show(screen: &Screen, update: &StatusUpdate) -> Result<(), Failure> {
     match report::ActionLine::new(update) {
         Some(line) => line.show(screen),

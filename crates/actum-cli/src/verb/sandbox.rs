@@ -1,4 +1,4 @@
-//! `actum sandbox`: runs a command confined and limited.
+//! `actum sandbox`: runs a command in a sandbox that confines its access and limits its resources.
 
 mod allowed;
 mod confinement;
@@ -18,7 +18,7 @@ use super::Session;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Run a command confined and limited
+/// Run a command in a sandbox
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]

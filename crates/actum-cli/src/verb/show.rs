@@ -1,14 +1,17 @@
-//! `actum show`: all facts about one run.
+//! `actum show`: prints everything that is known about a run.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
 
 use actum_api::change::Changes;
+use actum_api::gate::Verdict;
 use actum_api::history::{ImageAttributes, ImageChange, ImageType, Run};
 use actum_api::record::SignedReceipt;
-use actum_core::path::Quoted;
+use actum_core::path::{Harmless, Quoted};
 use actum_core::{RunId, Status};
+use actum_gate::GateName;
 use actum_record::ledger::{Actor, Publisher};
+use actum_record::receipt::GateRecord;
 use actum_workspace::{Image, Outcome, RunKind, RunReport, View};
 
 use super::Session;
@@ -25,12 +28,12 @@ use crate::records::{self, Seen};
 use crate::run_prefix::{RunPrefix, newest};
 use crate::{shown_path, timestamp};
 
-/// Show all facts about one run: each path with its content before and after, and the diff
+/// Show everything about a run: its record, the state of each path before and after, and the diff
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Run to show, or at least 4 characters of the beginning of its id; without it the newest
+    /// Run to show, or a prefix of its id with at least 4 characters; by default, the newest run
     run: Option<RunPrefix>,
-    /// Leave out the diff
+    /// Do not show the diff
     #[arg(long)]
     no_diff: bool,
 }
@@ -38,11 +41,11 @@ pub(crate) struct Arguments {
 struct Shown {
     report: RunReport,
     changes: Changes,
-    /// Facts of the ledger about the run.
+    /// Record of the run in the ledger.
     told: RecordedFacts,
-    /// True if the ledger could not be read.
+    /// Whether the ledger could not be read.
     unread: bool,
-    /// Left out if the user wants none.
+    /// Diff of the run, or `None` if it was not requested.
     diff: Option<FileDiffs>,
 }
 
@@ -53,7 +56,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(records::tell_problems(&session.screen, [&shown.told].into_iter()))
 }
 
-/// Returns a run as a document, with its diff if that is requested.
+/// Returns the JSON document of a run, with a diff for the given audience if there is one.
 pub(super) fn document(
     run: Option<&RunPrefix>,
     diff: Option<Audience>,
@@ -64,7 +67,7 @@ pub(super) fn document(
 }
 
 impl Shown {
-    /// Finds a run, by default the newest one; `diff` is the audience of its diff.
+    /// Finds a run, by default the newest one, and computes its diff for the audience `diff`, if there is one.
     fn find(
         run: Option<&RunPrefix>,
         diff: Option<Audience>,
@@ -87,7 +90,7 @@ impl Shown {
     }
 }
 
-/// Returns the outcome as a frozen status (D-1).
+/// Converts the outcome of a run to a status word of the shared, frozen set (D-1).
 pub(super) fn status_of(outcome: Outcome) -> Status {
     match outcome {
         Outcome::Committed => Status::Succeeded,
@@ -110,7 +113,7 @@ pub(super) fn undoes(kind: RunKind) -> Option<RunId> {
     }
 }
 
-/// Converts the state of a path for documents.
+/// Converts the state of a path to its form in JSON documents.
 fn image_of(image: &Image) -> actum_api::history::Image {
     let (r#type, file, attributes) = match image {
         Image::Absent => (ImageType::Absent, None, None),
@@ -130,7 +133,7 @@ fn image_of(image: &Image) -> actum_api::history::Image {
     }
 }
 
-/// Returns the human-readable state of a path.
+/// Formats the state of a path as human-readable text.
 fn image_text(image: &Image) -> String {
     match image {
         Image::Absent => "nothing".to_owned(),
@@ -142,6 +145,18 @@ fn image_text(image: &Image) -> String {
     }
 }
 
+/// Writes the decisions of the gates, in a single line if all of them allow the change, and otherwise one line per gate.
+fn write_gates(out: &mut dyn Write, gates: &[GateRecord]) -> io::Result<()> {
+    let views = views(gates);
+    if !views.is_empty() && views.iter().all(|gate| gate.verdict == Verdict::Allow) {
+        let tier = views.iter().find(|gate| gate.gate == GateName::Tier.as_str());
+        let tier = tier.map(|gate| format!("; {}", Harmless(gate.message.as_bytes())));
+        let tier = tier.unwrap_or_default();
+        return writeln!(out, "gates      all {} allow{tier}", views.len());
+    }
+    views.iter().try_for_each(|gate| writeln!(out, "gate       {gate}"))
+}
+
 fn write_record(out: &mut dyn Write, record: &Record) -> io::Result<()> {
     let Actor { user, uid, agent } = &record.actor;
     let agent = agent.as_ref().map(|agent| format!("{} for ", Quoted(agent.as_bytes())));
@@ -150,7 +165,7 @@ fn write_record(out: &mut dyn Write, record: &Record) -> io::Result<()> {
     if record.published_by == Publisher::Client {
         writeln!(
             out,
-            "published  by the client, which made the change itself; the run was adopted"
+            "published  by the client, which made the change itself; the run was adopted afterwards"
         )?;
     }
     if let Some(request) = &record.request {
@@ -159,11 +174,12 @@ fn write_record(out: &mut dyn Write, record: &Record) -> io::Result<()> {
     write_commands(out, 11, &record.commands)?;
     write_queries(out, 11, &record.queries)?;
     write_external(out, 11, &record.external)?;
-    for gate in views(&record.gates) {
-        writeln!(out, "gate       {gate}")?;
-    }
+    write_gates(out, &record.gates)?;
     match &record.receipt {
-        None => writeln!(out, "receipt    none yet; the next run here records how this one ended"),
+        None => writeln!(
+            out,
+            "receipt    none yet; the next run here will record the outcome of this one"
+        ),
         Some(SignedReceipt { index, key }) => {
             let intent = record.intent;
             writeln!(out, "receipt    #{index}, signed by {key}; its intent is #{intent}")
@@ -220,9 +236,9 @@ impl Document for Shown {
                 writeln!(out, "receipt    not shown; the ledger cannot be read")?
             }
             None if self.told.problem.is_some() => {
-                writeln!(out, "receipt    not shown; what the ledger has of the run is not proven")?
+                writeln!(out, "receipt    not shown; the ledger's record of the run is not proven")?
             }
-            None => writeln!(out, "receipt    none; this ledger does not know the run")?,
+            None => writeln!(out, "receipt    none; the run is not in this ledger")?,
             Some(record) => write_record(out, record)?,
         }
         let Changes { files, added, removed, changes } = &self.changes;

@@ -1,4 +1,4 @@
-//! `actum sql`: the DuckDB library that the SQL steps of task plans load.
+//! `actum sql`: installs the DuckDB library that SQL steps of task plans load.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -28,14 +28,14 @@ enum Command {
     Install(InstallArguments),
 }
 
-/// Fetch the tested DuckDB library with pip, and compare its digest
+/// Download the tested DuckDB library with pip, and check its digest
 ///
-/// pip gets the package `duckdb` from its configured index, in the version that was tested with this version of actum,
-/// and compares its SHA-256. The library is stored in the home of actum; nothing else of the package is kept, and none
-/// of its code runs. An installed library is not replaced.
+/// pip downloads the package `duckdb` from its configured index, in the version that was tested with this version of
+/// actum, and checks its SHA-256. Only the library is kept, in the home of actum, and no code of the package is run. A
+/// library that is already installed is not replaced.
 #[derive(clap::Args)]
 struct InstallArguments {
-    /// Fetch the package with the pip of this Python
+    /// Download the package with the pip of this Python
     #[arg(long, value_name = "PROGRAM", default_value = "python3")]
     python: PathBuf,
 }
@@ -71,13 +71,13 @@ impl Document for Shown {
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let SqlLibrary { version, sha256, installed, .. } = &self.document;
-        let done = if *installed { "installed" } else { "there already:" };
+        let done = if *installed { "installed" } else { "already installed:" };
         writeln!(out, "{done} DuckDB {version} at {}", self.path)?;
         writeln!(out, "  sha256 {sha256}, as tested with this version of actum")
     }
 }
 
-/// Failure to install the library.
+/// Failure to install the DuckDB library.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot install the DuckDB library: {0}")]
 struct SqlFailure(InstallError);
@@ -90,15 +90,15 @@ impl FailureKind for SqlFailure {
     fn hints(&self) -> Vec<String> {
         let hint = match &self.0 {
             InstallError::Untested { .. } => {
-                "SQL steps work on processors of the type x86_64 alone for now"
+                "SQL steps are currently supported only on x86_64 processors"
             }
             InstallError::Pip { .. } => {
-                "pip needs an index with the package `duckdb`; `--python` names another Python"
+                "make sure that pip's index has the package `duckdb`, or pass `--python` to use a different Python"
             }
             InstallError::Package { .. } => {
-                "the index gave another package; nothing of it was kept"
+                "the index provided a different package; nothing of it was kept"
             }
-            InstallError::System { .. } => "`--python` names a Python that has pip",
+            InstallError::System { .. } => "pass `--python` to use a Python that has pip",
         };
         vec![hint.to_owned()]
     }

@@ -1,4 +1,4 @@
-//! `actum status`: unfinished work, drift, and paths that need the user.
+//! `actum status`: reports unfinished work, drifted files, and everything that needs the user's attention.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -23,16 +23,18 @@ use crate::output::Document;
 use crate::records::Differences;
 use crate::{hint, manifests, obstacle, shown_path};
 
-/// Report whether anything is unfinished, has changed since, or needs the user
+/// Report unfinished work, files that have changed outside of runs, and anything that needs your attention
 ///
-/// Changes nothing except the status of rollback manifests (`EXECUTED`, `EXPIRED`), and recovers nothing. Exits with 4
-/// if paths are blocked, if an interrupted run was not rolled back, if another installation made the newest runs, or if
-/// the history has lost recorded runs. It also exits with 4 if every change is rejected here, for example because a
-/// policy or the ledger cannot be used. A path has drifted if it was changed outside of runs after a run changed it. An
-/// action or a task is cut off if its process ended before it recorded the outcome; `actum recover` records it.
+/// Recovers nothing, and changes nothing except the status of rollback manifests (`EXECUTED`, `EXPIRED`). A path has
+/// drifted if it was changed outside of runs after a run had changed it. An action or task is cut off if its process ended
+/// before it recorded the outcome, which `actum recover` then does.
+///
+/// Exits with 4 if paths are blocked or an interrupted run was not rolled back. It also exits with 4 if a different
+/// installation made the newest runs, or if recorded runs are missing from the history. The same applies if every change
+/// is rejected here, for example because a policy or the ledger cannot be used.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Number of the newest runs whose changed files are checked for drift
+    /// Check the files that the newest N runs changed for drift
     #[arg(long, value_name = "N", default_value_t = 100)]
     runs: usize,
 }
@@ -42,7 +44,7 @@ struct Shown {
     shown_root: String,
 }
 
-/// Converts blocked paths for documents.
+/// Converts blocked paths to their form in JSON documents.
 pub(super) fn blocked_paths<'a>(
     blocked: impl IntoIterator<Item = (&'a RelPath, &'a RunId)>,
 ) -> Vec<BlockedPath> {
@@ -63,13 +65,13 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(if is_sound { attention(&status.blocked) } else { Exit::NeedsAttention })
 }
 
-/// Returns the state of the workspace as a document; the newest `runs_max` runs are examined for drift.
+/// Returns the state of the workspace as a JSON document. The files of the newest `runs_max` runs are checked for drift.
 pub(super) fn document(runs_max: usize, session: &Session) -> Result<Status, Failure> {
     let root = session.root();
     let view = View::open(root)?;
     let WorkspaceStatus { unfinished, interrupted, recovery_due, blocked, saved, runs } =
         view.status()?;
-    // While a run is in progress, its files are neither in the old nor in the new state.
+    // Do not check for drift while a run is in progress, because its files may be in the old or the new state.
     let drift = if unfinished.is_some() { Vec::new() } else { view.drift(runs_max)? };
     let ledger = Queue::open(&session.tenant);
     let recorded = Recorded::find(&view, &ledger, runs_max, session);
@@ -103,7 +105,7 @@ pub(super) fn document(runs_max: usize, session: &Session) -> Result<Status, Fai
     })
 }
 
-/// Returns the open matters as text, for a program that shows text: as `actum status` prints it.
+/// Formats a status document as the text that `actum status` prints, for clients that show text.
 pub(super) fn text(document: Status, session: &Session) -> String {
     let shown_root = Quoted(session.root().as_os_str().as_bytes()).to_string();
     let mut text = Vec::new();
@@ -112,7 +114,7 @@ pub(super) fn text(document: Status, session: &Session) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// Facts of the ledger about a workspace.
+/// Information about a workspace that comes from the ledger.
 #[derive(Debug, Default)]
 struct Recorded {
     plans: Vec<RunId>,
@@ -123,7 +125,7 @@ struct Recorded {
 }
 
 impl Recorded {
-    /// Reads the ledger. Prints a note if it cannot be read.
+    /// Reads the information from the ledger. If that fails, prints a note and returns empty lists.
     fn find(
         view: &View,
         ledger: &Result<Option<Queue>, Failure>,
@@ -155,7 +157,7 @@ impl Recorded {
         read().unwrap_or_else(|failure| unread(failure.to_string()))
     }
 
-    /// Lists the actions and the tasks that were cut off. Prints a note for each kind that cannot be read.
+    /// Lists the actions and tasks that were cut off. If one of the lists cannot be read, prints a note and returns it empty.
     fn cut_off(
         queue: &Queue,
         id: WorkspaceId,
@@ -164,7 +166,7 @@ impl Recorded {
         let marks = Marks::new(queue.home.clone(), session.tenant.id()?);
         let unread = |kind: &str, error: &actum::Error| {
             let screen = &session.screen;
-            screen.note(format_args!("cannot find out which {kind} were cut off: {error}"));
+            screen.note(format_args!("cannot determine which {kind} were cut off: {error}"));
         };
         let actions = cut_off_actions(&marks, (&queue.view, &queue.keyring), id);
         let tasks = cut_off_tasks(&marks, session.root(), id);
@@ -181,7 +183,7 @@ impl Recorded {
     }
 }
 
-/// Returns the exit code: needs attention if paths are blocked.
+/// Returns the exit code, which is `NeedsAttention` if any path is blocked.
 pub(super) fn attention(blocked: &[BlockedPath]) -> Exit {
     if blocked.is_empty() { Exit::Success } else { Exit::NeedsAttention }
 }
@@ -201,13 +203,13 @@ impl Document for Shown {
             (None, false) => writeln!(out, "unfinished  nothing")?,
             (Some(run), _) if status.interrupted => writeln!(
                 out,
-                "unfinished  run {run} was interrupted: some files may be new and others old; \
-                 `actum recover` takes it back"
+                "unfinished  run {run} was interrupted, so some files may be new and others old; \
+                 run `actum recover` to roll it back"
             )?,
-            (Some(run), _) => writeln!(out, "unfinished  run {run} is at work now")?,
+            (Some(run), _) => writeln!(out, "unfinished  run {run} is in progress")?,
             (None, true) => writeln!(
                 out,
-                "unfinished  recovery is due: `actum recover` checks what has reached the disk"
+                "unfinished  recovery is due; run `actum recover` to check which changes reached the disk"
             )?,
         }
         let actions = status.cut_off_actions.iter().map(|action| format!("action {action}"));
@@ -215,7 +217,7 @@ impl Document for Shown {
             status.cut_off_tasks.iter().map(|task| format!("task {}", Harmless(task.as_bytes())));
         for (index, work) in actions.chain(tasks).enumerate() {
             let title = if index == 0 { "cut off" } else { "" };
-            writeln!(out, "{title:10}  {work}: `actum recover` records how it ended")?;
+            writeln!(out, "{title:10}  {work}; run `actum recover` to record its outcome")?;
         }
         status.unusable.iter().try_for_each(|obstacle| obstacle::write(obstacle, out, 10))?;
         write_blocked(&status.blocked, out)?;
@@ -223,7 +225,7 @@ impl Document for Shown {
             let title = if index == 0 { "saved" } else { "" };
             writeln!(
                 out,
-                "{title:10}  .actum/lost/{name} was moved there by a recovery: move it back, or delete it"
+                "{title:10}  .actum/lost/{name} was moved there by a recovery; move it back or delete it"
             )?;
         }
         if !status.plans.is_empty() {
@@ -240,7 +242,7 @@ impl Document for Shown {
             let count = count(unrecorded, "run");
             writeln!(
                 out,
-                "unrecorded  {count} here that your ledger does not know, the newest {newest}; `actum explain \
+                "unrecorded  {count} here that your ledger does not contain, the newest {newest}; see `actum explain \
                  RUN_UNRECORDED`"
             )?;
         }
@@ -248,8 +250,8 @@ impl Document for Shown {
             let missing = count(number(status.missing.len()), "recorded run");
             writeln!(
                 out,
-                "missing     {missing} that the history has lost, the newest {newest}; `actum gc` did not remove \
-                 them, and they cannot be undone"
+                "missing     {missing} lost from the history, the newest {newest}; `actum gc` did not remove them, and they \
+                 cannot be undone"
             )?;
         }
         if status.drifted.is_empty() {
@@ -263,18 +265,21 @@ impl Document for Shown {
     }
 }
 
-/// Writes the blocked paths, and the next steps of the user.
+/// Writes the blocked paths, and explains how the user can unblock them.
 pub(super) fn write_blocked(blocked: &[BlockedPath], out: &mut dyn Write) -> io::Result<()> {
     let Some(BlockedPath { path: first, .. }) = blocked.first() else {
         return writeln!(out, "blocked     nothing");
     };
     for (index, BlockedPath { path, run }) in blocked.iter().enumerate() {
         let title = if index == 0 { "blocked" } else { "" };
-        writeln!(out, "{title:10}  {path} since run {run}; what it held: .actum/lost/{run}/paths")?;
+        writeln!(
+            out,
+            "{title:10}  {path} since run {run}; saved versions: .actum/lost/{run}/paths"
+        )?;
     }
     writeln!(
         out,
-        "\nNo run touches a blocked path. Look at it, make it what it should be, then\n\
+        "\nRuns do not change blocked paths. Check the content of each one, correct it if necessary, then run\n\
          `{}`.",
         hint::resolve_command(&first.bytes().unwrap_or_default())
     )

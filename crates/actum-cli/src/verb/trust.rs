@@ -1,4 +1,4 @@
-//! `actum trust`: puts the loosening rules of a workspace's policy in force.
+//! `actum trust`: trusts a workspace's policy, so that the rules in it that loosen the protection take effect.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -22,19 +22,19 @@ use crate::operator_key::OperatorKey;
 use crate::output::Document;
 use crate::{actor, clock, home, policy, records, root, shown_path, timestamp};
 
-/// Trust the policy in this workspace as it is now
+/// Trust the policy of this workspace in its current state
 ///
-/// Rules in `actum.toml` in the root of a workspace that tighten are always in force. Rules that loosen are in force
-/// once you trust the file, and only in its current state: a changed file is no longer trusted. Read it first.
+/// Rules in a workspace's `actum.toml` that tighten the protection are always in force. Rules that loosen it take effect
+/// only after you have trusted the file, so read it first. If the file is changed, it is no longer trusted.
 ///
-/// Trust takes the passphrase of the approval key. In an installation without an approval key it takes effect after a
-/// day, in which every command shows it and `actum trust --remove` rejects it.
+/// This command asks for the passphrase of the approval key. Without an approval key, the trust takes effect after a day.
+/// During that day, every command shows a note about it, and `actum trust --remove` rejects it.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Remove the trust, also while it is pending
+    /// Remove the trust, even if it has not taken effect yet
     #[arg(long, conflicts_with = "passphrase_file")]
     remove: bool,
-    /// Read the passphrase of the approval key from FILE; `-` is standard input
+    /// Read the passphrase of the approval key from FILE, or from standard input if it is `-`
     #[arg(long, value_name = "FILE")]
     passphrase_file: Option<PathBuf>,
 }
@@ -68,14 +68,14 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let from = prove(arguments, session, &shown, &keyring)?;
     let home = LedgerHome::open(&place).map_err(actum::Error::from)?;
     if let Some(from) = from {
-        // Every command looks for it before it exists.
+        // Commands look for pending decisions only if this note exists, so write it before the decision.
         home.note_waiting(from).map_err(actum::Error::from)?;
     }
     home.trust(root, digest, from).map_err(actum::Error::from)?;
     let mut alerted = Exit::Success;
     if let Some(from) = from {
         let message = format!(
-            "the policy {shown} was trusted without proof of the operator, which counts from {from} on; \
+            "the policy {shown} was trusted without proof by the operator and takes effect at {from}; \
              `actum trust --remove` rejects it"
         );
         let name = Reason::TrustWaits.name();
@@ -88,7 +88,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(alerted)
 }
 
-/// Asks for the passphrase of the approval key. Without such a key, returns the time at which the trust takes effect.
+/// Asks for the passphrase of the approval key. If there is no such key, returns the time when the trust takes effect.
 fn prove(
     arguments: &Arguments,
     session: &Session,
@@ -118,17 +118,17 @@ impl Document for Trusted {
         }
         match from {
             None => {
-                writeln!(out, "{shown} is trusted as it is now")?;
-                counts.iter().try_for_each(|it| writeln!(out, "now counts: {it}"))
+                writeln!(out, "{shown} is trusted in its current state")?;
+                counts.iter().try_for_each(|it| writeln!(out, "now in force: {it}"))
             }
             Some(from) => {
                 let from = timestamp::second(*from);
-                writeln!(out, "{shown} will be trusted as it is now from {from} on")?;
+                writeln!(out, "{shown} will be trusted in its current state from {from} on")?;
                 writeln!(
                     out,
-                    "no approval key vouches for the operator; `actum trust --remove` rejects it"
+                    "there is no approval key to prove who you are; until then, `actum trust --remove` rejects it"
                 )?;
-                counts.iter().try_for_each(|it| writeln!(out, "counts then: {it}"))
+                counts.iter().try_for_each(|it| writeln!(out, "in force then: {it}"))
             }
         }
     }

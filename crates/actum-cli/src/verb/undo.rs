@@ -1,4 +1,4 @@
-//! `actum undo`: undoes a run, in a run of its own.
+//! `actum undo`: undoes one or several earlier runs, each in a separate run.
 
 use actum::reason::Reason;
 use actum::{Which, Work};
@@ -18,26 +18,26 @@ use crate::{manifests, timestamp};
 
 /// Undo a run, byte for byte
 ///
-/// The undo is a run of its own. Later runs on other files do not matter; a path that changed since is a conflict: all
-/// of them are listed, and nothing is changed. `--keep-edits` removes only the run's lines from files that were edited
-/// since.
+/// The undo is a separate run. Later runs that changed other files do not matter. If a path has changed since the run,
+/// that is a conflict: all such paths are listed, and nothing is changed. With `--keep-edits`, only the run's own lines
+/// are reversed in files that were edited later.
 ///
-/// Without RUN, your newest change in effect is undone, so that repeating `undo` goes further back. Changes of your
-/// agents count as yours; `--agent` selects only those of that agent. The change of another user needs RUN. `actum
-/// redo` undoes an undo. A task whose run was undone is `ROLLED_BACK` in its reports.
+/// Without RUN, `undo` reverses your newest change that is still in effect, so repeating it undoes one change after
+/// another. Changes by your agents are included; `--agent` selects only those of one agent. To undo another user's change,
+/// pass RUN. `actum redo` reverses an undo. A task whose run was undone has the status `ROLLED_BACK` in its reports.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Run to undo, or at least 4 characters of the beginning of its id
+    /// Run to undo, or a prefix of its id with at least 4 characters
     run: Option<RunPrefix>,
-    /// Undo each run of this session of an agent's client that is in effect, the newest first, each by a run of its
-    /// own. Stops at the first that cannot be undone; `actum log --session ID` lists them
+    /// Undo all runs of a session of an agent's client that are still in effect, each in a separate run, the newest first.
+    /// Stops at the first run that cannot be undone. `actum log --session ID` lists the runs
     #[arg(long, value_name = "ID", conflicts_with_all = ["run", "request_key"])]
     session: Option<String>,
-    /// Undo each run of the newest turn, which began with your last prompt; with `--session` of that session
+    /// Undo all runs of the newest turn, which began with your last prompt; with `--session`, the newest turn of that session
     #[arg(long, conflicts_with_all = ["run", "request_key"])]
     turn: bool,
-    /// Undo each run since a time that you or your agents made, with `--agent` those of that agent: `30m`, `2h`, `1d`,
-    /// or a date and time (RFC 3339)
+    /// Undo all runs that you and your agents made since a time, such as `30m`, `2h`, `1d`, or a date and time (RFC 3339).
+    /// With `--agent`, only the runs of that agent
     #[arg(long, value_name = "TIME", conflicts_with_all = ["run", "request_key", "session", "turn"])]
     since: Option<String>,
     #[command(flatten)]
@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 }
 
 impl Arguments {
-    /// Returns the selection of runs, if the options select several.
+    /// Returns the selection of runs if the options select more than one, and `None` for a single run.
     fn selection(&self) -> Result<Option<Selection>, Failure> {
         Ok(match (&self.since, self.turn) {
             (Some(since), _) => {
@@ -80,7 +80,7 @@ impl Arguments {
     }
 }
 
-/// Undoes several runs, the newest first.
+/// Undoes the selected runs one by one, the newest first, and stops at the first failure.
 fn undo_each(
     arguments: &Arguments,
     session: &Session,
@@ -93,9 +93,9 @@ fn undo_each(
         return Err(UndoFailure::NoRuns { selection: selection.clone() }.into());
     }
     if arguments.run_arguments.is_dry_run() {
-        session.screen.show(&log::of_runs(&view, &Seen::look(session), &runs)?)?;
+        session.screen.show(&log::select(&view, &Seen::look(session), &runs)?)?;
         session.screen.note(format_args!(
-            "{} would be undone, the newest first; nothing was changed. Whether each can be, `actum undo RUN --dry-run` says",
+            "{} would be undone, the newest first; nothing was changed; run `actum undo RUN --dry-run` to check a single run",
             count(number(runs.len()), "run")
         ));
         return Ok(Exit::Success);
@@ -109,12 +109,13 @@ fn undo_each(
             if undone > 0 {
                 manifests::update_or_note(session);
             }
-            session
-                .screen
-                .note(format_args!("{undone} of {} runs are undone; the others stand", runs.len()));
+            session.screen.note(format_args!(
+                "{undone} of {} runs are undone; the others are still in effect",
+                runs.len()
+            ));
             if !matches!(selection, Selection::Since(..)) {
                 session.screen.note(
-                    "if a command changed a file after the run, `actum adopt --restore` takes that back first",
+                    "if a command changed a file after the run, run `actum adopt --restore` first to reverse that change",
                 );
             }
             return Err(failure);
@@ -125,14 +126,14 @@ fn undo_each(
     Ok(Exit::Success)
 }
 
-/// Reason for which nothing was undone.
+/// Reason why no run was undone.
 #[derive(Debug, thiserror::Error)]
 enum UndoFailure {
     #[error("no run {} is in effect", meant(selection))]
     NoRuns { selection: Selection },
 }
 
-/// Describes a selection, in words.
+/// Describes a selection of runs, as a phrase that follows the words "no run".
 fn meant(selection: &Selection) -> String {
     match selection {
         Selection::Session(session) => {
@@ -159,10 +160,10 @@ impl FailureKind for UndoFailure {
         let Self::NoRuns { selection } = self;
         let hint = match selection {
             Selection::Session(_) => {
-                "`actum show RUN` has the session of a run in its request, between `hook:` and `/`"
+                "`actum show RUN` prints the session of a run in its request, between `hook:` and `/`"
             }
             Selection::Turn(_) => {
-                "a turn is known where the hook of the client is called for prompts: `actum protect CLIENT` puts it in"
+                "turns are recorded only if the client calls the hook for prompts; run `actum protect CLIENT` to add it"
             }
             Selection::Since(..) => "`actum log` lists the runs",
         };

@@ -1,4 +1,4 @@
-//! `actum verify`: verifies a receipt by public keys alone.
+//! `actum verify`: verifies a receipt using only public keys.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -28,33 +28,33 @@ use crate::snippet::Quote;
 use crate::trusted::Trusted;
 use crate::{input, own_format};
 
-/// Verify a receipt, with its proof or alone, by public keys
+/// Verify a receipt, with or without its proof, using public keys
 ///
-/// Accepts the output of `actum receipt`, or an entry of a ledger that is a receipt. No workspace, ledger or network is
-/// used. Exits with 0 only if the whole content of the file is verified, and lists the facts that no file can prove.
+/// Accepts the output of `actum receipt`, or a ledger entry that is a receipt. Needs no workspace, ledger or network. Exits
+/// with 0 only if the receipt in the file is verified, and lists the facts that a file cannot prove.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// File with the receipt; `-` is standard input
+    /// File with the receipt, or `-` for standard input
     #[arg(value_name = "RECEIPT")]
     receipt: PathBuf,
-    /// Trust the public keys in FILE, as `actum key export` writes them; without it your own
+    /// Trust the public keys in FILE, which `actum key export` writes; by default, your own keys
     #[arg(long, value_name = "FILE")]
     keyring: Option<PathBuf>,
 }
 
-/// Result with additional data for its text.
+/// Result of a verification, with the trusted keys for the text output.
 struct Verified {
     document: Verification,
     keyring: Trusted,
 }
 
-/// Limit of the paths that are listed one by one; all are in the JSON.
+/// Maximum number of paths that the text lists. JSON documents contain all of them.
 const PATHS_SHOWN_MAX: usize = 20;
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let keyring = Trusted::read(arguments.keyring.as_deref(), &session.start)?;
     let (input, bytes) = input::document(&arguments.receipt, &session.start, BUNDLE_BYTES_MAX)?;
-    // A document that declares another format of actum is no receipt without a proof.
+    // A document that declares any other format of actum is rejected instead of being read as a receipt without a proof.
     let verified = match own_format::of(&bytes) {
         Some(found) if found != ReceiptBundle::FORMAT => Err(BundleProblem::Format { found }),
         Some(_) => verify_bundle(&bytes, &keyring.keyring)
@@ -124,19 +124,20 @@ impl Verified {
     }
 }
 
-const SIGNED: &str = "a result key of the keyring signed it, within the time of the key";
-const CONSISTENT: &str = "what it says fits together";
-const IN_THE_LOG: &str = "it is in the log, as a signed checkpoint covers it";
+const SIGNED: &str = "a result key of the keyring signed the receipt while the key was valid";
+const CONSISTENT: &str = "the content of the receipt is consistent";
+const IN_THE_LOG: &str = "the log contains the receipt, as a signed checkpoint proves";
 const BEHIND_ITS_INTENT: &str =
-    "it stands behind the entry that it names as its intent, which is itself not in the file";
+    "the receipt comes after the entry that it names as its intent; that entry is not in the file";
 const NO_PROOF: &str =
-    "that it is in the log: the file has no proof (`actum receipt RUN` writes one)";
-const APPROVAL: &str =
-    "that a person agreed: the signed answer is the entry of the ledger that the gate names";
+    "whether the log contains the receipt: the file has no proof (`actum receipt RUN` writes one)";
+const APPROVAL: &str = "whether a user approved the change: the signed answer is in the ledger entry that the gate names";
 const ONE_LOG: &str =
-    "that nobody was shown another log: compare the checkpoint with one that you kept";
-const NAMES: &str = "that names are right: user and agent are as the program gave them that signed";
-const FILES_NOW: &str = "that files are now as it says: it tells how the run left them";
+    "whether other readers see a different log: compare the checkpoint with one that you kept";
+const NAMES: &str =
+    "whether the names are right: user and agent are recorded as the signing program stated them";
+const FILES_NOW: &str =
+    "whether the files are still the same: the receipt describes them as the run left them";
 
 impl Document for Verified {
     type Api = Verification;
@@ -175,10 +176,10 @@ impl Document for Verified {
         }
         self.keyring.write_text(out)?;
         for told in &found.verified {
-            writeln!(out, "yes       {told}")?;
+            writeln!(out, "proven    {told}")?;
         }
         for told in &found.not_verified {
-            writeln!(out, "not told  {told}")?;
+            writeln!(out, "unproven  {told}")?;
         }
         for unread in &found.unread {
             writeln!(out, "warning   not checked: {unread}")?;
@@ -187,7 +188,7 @@ impl Document for Verified {
     }
 }
 
-/// Returns the line about one path, in the form of `actum show`.
+/// Formats the change of one path as `actum show` does.
 fn line_of(PathEffect { path, effect, from, added, removed, .. }: &PathEffect) -> String {
     let (word, slash) = match effect {
         EffectKind::Created

@@ -139,7 +139,7 @@ fn a_command_of_r3_runs_only_after_a_person_agreed_and_once() {
     assert_eq!(
         status(&again),
         ("queued", Some("NEEDS_APPROVAL")),
-        "an approval counts once: {again}"
+        "an approval can be used only once: {again}"
     );
     assert_eq!(actum(&root, &["ledger", "verify"]).code, 0);
 }
@@ -286,7 +286,7 @@ fn a_person_sees_what_is_asked_for_and_an_agent_hears_a_denial() {
     copy.as_object_mut().unwrap().remove("riskTier");
     let queued = act_under(&root, &configuration, &copy);
     let message = queued["feedback"]["message"].as_str().unwrap();
-    assert!(message.starts_with("the plan says no `riskTier`"), "{message}");
+    assert!(message.starts_with("the plan declares no `riskTier`"), "{message}");
     assert!(queued["feedback"]["hints"][0].as_str().unwrap().contains("actum approve"), "{queued}");
     let id = queued["feedback"]["plan"].as_str().unwrap();
     let shown: Ended = command(&root, &["queue", id])
@@ -295,7 +295,7 @@ fn a_person_sees_what_is_asked_for_and_an_agent_hears_a_denial() {
         .unwrap()
         .into();
     for line in [
-        "action   run_command (action:test), says no `riskTier`, which counts as R4",
+        "action   run_command (action:test), declares no `riskTier`, which is treated as R4",
         "input    {\"command\":\"cp a.txt 'a copy'\"}",
         "scope    below `.`",
         "runs     cp a.txt 'a copy'",

@@ -113,8 +113,8 @@ fn a_malformed_envelope_that_names_its_action_is_rejected_and_recorded() {
         (with(create(), "riskTier", json!("R9")).to_string(), "R4", "`riskTier`: "),
         (with(create(), "input", json!([])).to_string(), "R2", "`input`: expected "),
         (with(create(), "later", json!(1)).to_string(), "R2", "`later`: "),
-        (unverified.to_string(), "R2", "`verification`: the field is missing"),
-        (doubled, "R2", "`reason`: the name stands in its object a second time"),
+        (unverified.to_string(), "R2", "`verification`: missing field"),
+        (doubled, "R2", "`reason`: duplicate field"),
     ] {
         let result = result_of(&ended(&root, None, &malformed, &[]));
         assert_eq!(status(&result), ("rejected", Some("PLAN_ENVELOPE_INVALID")), "{result}");
@@ -152,8 +152,8 @@ fn a_rejected_envelope_quotes_no_credential() {
     let result = result_of(&told);
     assert_eq!(
         result["feedback"]["message"],
-        "line 2, column 12: it is no sound plan envelope; its content is not shown, since a credential seems to be \
-         in this line; nothing was changed"
+        "line 2, column 12: it is not a valid plan envelope; its content is not shown because this line seems to \
+         contain a credential; nothing was changed"
     );
     let recorded = actum(&root, &["feedback", "--json"]);
     assert!(![told.stdout, told.stderr, recorded.stdout].concat().contains(&secret));
@@ -248,8 +248,8 @@ fn what_is_no_plan_envelope_gets_an_error_and_no_result() {
     for (plan, needle) in [
         ("", "line 1"),
         ("{}", "actionType"),
-        (r#"{"actionType":"diagnose_error""#, "it ends too early"),
-        (r#"{"actionType":"a","actionType":"b"}"#, "a second time"),
+        (r#"{"actionType":"diagnose_error""#, "unexpected end of the text"),
+        (r#"{"actionType":"a","actionType":"b"}"#, "duplicate field"),
         (r#"{"actionType":7,"input":{},"verification":{"required":true}}"#, "actionType"),
         (r#"{"actionType":"File","input":{},"verification":{"required":true}}"#, "actionType"),
     ] {
@@ -323,10 +323,7 @@ fn an_undo_is_taken_back_by_another() {
     assert_eq!(status(&again), ("succeeded", None), "{again}");
     assert_eq!(text(&root, "n/a.txt"), "1\n");
     let check = &again["verification"]["checks"][0];
-    assert_eq!(
-        (&check["ok"], &check["message"]),
-        (&json!(true), &json!("2 paths are as they should be"))
-    );
+    assert_eq!((&check["ok"], &check["message"]), (&json!(true), &json!("2 paths match")));
 }
 
 /// AA-12

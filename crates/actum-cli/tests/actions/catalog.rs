@@ -50,7 +50,7 @@ fn the_core_actions_are_listed_and_shown_where_nothing_was_recorded_yet() {
     let listed = actum(&root, &["catalog", "list"]);
     assert_eq!((listed.code, listed.stdout.lines().count()), (0, names.len()));
     let shown = actum(&root, &["catalog", "show", "file_modify"]);
-    for part in ["state     ACTIVE", "tier      R2 at least", "\"expectedSha256\": {"] {
+    for part in ["state     ACTIVE", "tier      at least R2", "\"expectedSha256\": {"] {
         assert!(shown.stdout.contains(part), "{shown:?}");
     }
     let shown = value(&actum(&root, &["catalog", "show", "diagnose_error", "--json"]));
@@ -129,7 +129,7 @@ fn a_change_that_was_tampered_with_puts_nothing_in_force() {
         let ended = actum(&root, arguments);
         assert_eq!(ended.code, 4, "{ended:?}");
         assert!(ended.stderr.contains("actum explain CATALOG_UNPROVEN"), "{ended:?}");
-        assert!(ended.stderr.contains("signed for another place"), "{ended:?}");
+        assert!(ended.stderr.contains("signed for another position"), "{ended:?}");
     }
     assert_eq!(actum(&root, &["ledger", "verify"]).code, 4);
 }

@@ -62,7 +62,7 @@ fn feedback_is_asked_for_by_action_and_by_status_the_newest_first() {
     let (_directory, root) = workspace();
     crate::program::without_ledger(&root);
     let none = actum(&root, &["feedback"]);
-    assert_eq!((none.code, &*none.stdout), (0, "no such action has ended yet\n"));
+    assert_eq!((none.code, &*none.stdout), (0, "no matching actions\n"));
     assert!(!home_of(&root).exists());
     written(
         &root,
@@ -110,8 +110,8 @@ fn feedback_is_told_in_words_and_nothing_in_it_obeys() {
         "  rejected   R2  run_command  52 ms  #1\n",
         "              SCOPE_FORBIDDEN: `a` is forbidden\n",
         "              the check `cargo test` failed\n",
-        "              it could not be repaired\n",
-        "              it was rolled back\n",
+        "              the action could not be repaired\n",
+        "              the action was rolled back\n",
     ] {
         assert!(told.contains(part), "{part}{told}");
     }

@@ -35,7 +35,7 @@ fn a_package_that_comes_with_actum_does_its_work_and_undo_takes_it_back() {
         checks.iter().find(restores).unwrap()["message"]
             .as_str()
             .unwrap()
-            .starts_with("1 path is as before")
+            .starts_with("1 path restored to digest ")
     );
     assert_eq!(stage.actum(&["undo"]).code, 0);
     assert!(text(&stage.root, "package.json").contains("1.2.3"));

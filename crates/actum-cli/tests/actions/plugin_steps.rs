@@ -356,7 +356,7 @@ fn what_no_run_can_make_is_refused_by_name() {
         ("fs.chmodSync('sub', 0o700);", "permissions changed"),
         (
             "fs.mkdirSync('.actum/x', { recursive: true }); fs.writeFileSync('.actum/x/y', '');",
-            "cannot be in a run",
+            "cannot be part of a run",
         ),
     ];
     for (execute, told) in cases {

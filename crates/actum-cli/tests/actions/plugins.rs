@@ -36,7 +36,7 @@ fn a_new_package_is_sound_passes_its_test_and_changes_nothing() {
     assert_eq!((&made["format"], &made["name"]), (&"actum.plugin-new/1".into(), &"tidy_up".into()));
     let again = actum(&root, &["plugin", "new", "tidy_up"]);
     assert_eq!(again.code, 1);
-    assert!(again.stderr.contains("`actions/tidy_up` is there already"), "{again:?}");
+    assert!(again.stderr.contains("`actions/tidy_up` already exists"), "{again:?}");
 
     let linted = document(&actum(&root, &["plugin", "lint", "actions/tidy_up", "--json"]));
     assert_eq!(linted["format"], "actum.plugin-lint/1");
@@ -75,17 +75,18 @@ fn a_package_is_tried_out_with_its_change_and_its_evidence_and_nothing_is_kept()
     let arguments = ["plugin", "test", place, "--input", "../input.json"];
     let tested = allowed(&root, &arguments);
     assert_eq!(tested.code, 0, "{tested:?}");
-    for line in ["-1\n+new\n", "check      `short` holds", "rollback   restores all of it: 1 path"]
+    for line in
+        ["-1\n+new\n", "check      `short` passed", "rollback   restored everything: 1 path"]
     {
         assert!(tested.stdout.contains(line), "{line}: {}", tested.stdout);
     }
     fs::write(&input, json!({ "text": "longer" }).to_string()).unwrap();
     let tested = allowed(&root, &arguments);
     assert_eq!(tested.code, 1);
-    assert!(tested.stdout.contains("`short` does not hold: at most 4"), "{tested:?}");
+    assert!(tested.stdout.contains("`short` failed: at most 4"), "{tested:?}");
     fs::write(&input, "[1]").unwrap();
     let tested = allowed(&root, &arguments);
-    assert!(tested.stderr.contains("is no JSON object"), "{tested:?}");
+    assert!(tested.stderr.contains("is not a JSON object"), "{tested:?}");
     assert_eq!(files(&root), before);
     assert_eq!(document(&actum(&root, &["log", "--json"]))["runs"], json!([]));
 }
@@ -121,7 +122,7 @@ fn a_step_that_fails_is_told_with_what_it_wrote_and_nothing_is_kept() {
         (format!("{change} fs.symlinkSync('x', 'y'); return {{}};"), "is a symbolic link"),
         (
             format!("{change} return {{}};"),
-            "`rollback` does not restore the workspace: `a.txt` has another content",
+            "`rollback` did not restore the workspace: `a.txt` has different content",
         ),
     ];
     for (execute, told) in cases {
@@ -167,7 +168,7 @@ fn what_is_no_package_is_refused_with_what_is_wrong() {
                 fs::hard_link(it.directory.join("execute.js"), it.directory.join("lib/x.js"))
                     .unwrap();
             }),
-            "another name besides (a hard link)",
+            "has more than one hard link",
         ),
         (
             spoiled(|it| {
@@ -202,8 +203,8 @@ fn what_is_no_package_is_refused_with_what_is_wrong() {
             "more than 32 MiB",
         ),
         (spoiled(|it| it.put("action.json", "{")), "`action.json` cannot be used"),
-        (spoiled(|it| it.put("package.json", "{")), "`package.json` is no JSON object"),
-        (spoiled(|it| it.put("package.json", "[]")), "`package.json` is no JSON object"),
+        (spoiled(|it| it.put("package.json", "{")), "`package.json` is not a valid JSON object"),
+        (spoiled(|it| it.put("package.json", "[]")), "`package.json` is not a valid JSON object"),
         (
             spoiled(|it| it.put("execute.js", "export default function {{")),
             "`execute.js` does not compile",
@@ -211,20 +212,26 @@ fn what_is_no_package_is_refused_with_what_is_wrong() {
         (with(|it| it["name"] = "run_command".into()), "is a core action"),
         (
             with(|it| it["name"] = "another".into()),
-            "its name is `another`, and that of its directory `probe`",
+            "its name is `another`, but its directory is named `probe`",
         ),
         (with(|it| it["name"] = "../probe".into()), "`action.json` cannot be used"),
         (with(|it| it["allowPluginCodeExecution"] = true.into()), "allowPluginCodeExecution"),
-        (with(|it| it["riskTier"] = "R1".into()), "one that writes is R2 at least"),
+        (
+            with(|it| it["riskTier"] = "R1".into()),
+            "a package that writes to the workspace must be at least R2",
+        ),
         (
             with(|it| it["verification"]["required"] = false.into()),
             "`verification.required` is false",
         ),
         (with(|it| it["rollback"]["required"] = false.into()), "`rollback.required` is false"),
-        (with(|it| it["inputSchema"]["type"] = "objekt".into()), "`inputSchema` is no JSON Schema"),
+        (
+            with(|it| it["inputSchema"]["type"] = "objekt".into()),
+            "`inputSchema` is not a usable JSON Schema",
+        ),
         (
             with(|it| it["outputSchema"] = json!({ "$ref": "http://localhost/x" })),
-            "leads to a place in the same schema",
+            "must point into the same schema",
         ),
         (
             with(|it| it["permissions"]["commands"] = json!(["cat x | sh"])),
@@ -245,7 +252,7 @@ fn what_is_no_package_is_refused_with_what_is_wrong() {
     let link: PathBuf = root.join("probe");
     symlink(&written.directory, &link).unwrap();
     let refused = actum(&root, &["plugin", "lint", "probe"]);
-    assert!(refused.stderr.contains("it is no directory; a symbolic link"), "{refused:?}");
+    assert!(refused.stderr.contains("it is not a directory; symbolic links"), "{refused:?}");
     for name in ["run_command", "Upper", "../x", "a/b", ""] {
         assert_ne!(actum(&root, &["plugin", "new", name]).code, 0, "{name}");
     }

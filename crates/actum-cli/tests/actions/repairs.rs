@@ -60,7 +60,7 @@ fn a_package_is_repaired_once_where_verify_js_or_a_command_fails() {
         assert_eq!(text(&stage.root, "a.txt"), "2\n", "{name}");
         // No check compares a captured change with itself.
         let own = if checks.is_empty() { "same_as_b" } else { "it_holds" };
-        let expected: Vec<&str> = [own, "actum: rollback.js restores what was changed"]
+        let expected: Vec<&str> = [own, "actum: rollback.js restores every changed file"]
             .into_iter()
             .chain(checks.iter().copied())
             .collect();
@@ -112,10 +112,10 @@ fn the_built_in_check_compares_only_what_the_repair_left_alone() {
     let result = act_under(&root, &configuration, &of_both);
     assert_eq!(status(&result), ("succeeded", None), "{result}");
     assert_eq!(result["repair"]["ok"], true);
-    assert_eq!(names(&result), ["actum: what is staged is what was asked for", CHECK]);
+    assert_eq!(names(&result), ["actum: the staged change matches the request", CHECK]);
     assert_eq!(
         result["verification"]["checks"][0]["message"],
-        "1 path is as it should be; not compared, since the repair changed them: 1"
+        "1 path matches; 1 not compared because the repair changed them"
     );
 }
 

@@ -82,10 +82,17 @@ fn an_error_is_its_status_reason_and_first_hint() {
     let error = |status: &str, reason: &str, hint: &str| json!({ "format": "actum.brief/1", "status": status, "reason": reason, "hint": hint });
     assert_eq!(
         brief(&root, &["apply", "../change.diff", "--max-files", "1"]),
-        (error("rejected", "OVER_BUDGET", "split the change, or ask whoever set the budget"), 1)
+        (
+            error(
+                "rejected",
+                "OVER_BUDGET",
+                "split the change, or ask the user who set the budget"
+            ),
+            1
+        )
     );
     let usage =
-        error("rejected", "USAGE", "`actum help COMMAND` describes the command line of a command");
+        error("rejected", "USAGE", "run `actum help COMMAND` to see the usage of a command");
     assert_eq!(brief(&root, &["show", "--no-such"]), (usage.clone(), 2));
     assert_eq!(brief(&root, &["frobnicate"]), (usage, 2));
     let wrong = actum(&root, &["--json=short", "log"]);

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use crate::json;
 use crate::program::{Ended, actum, command, home_of, operator_of, workspace};
 use crate::trees::tree;
 use actum_testkit::{Errno, limited_host};
 use actum_workspace::{RunOptions, Workspace};
-use serde_json::Value;
 
 fn shell(root: &Path, verb: &[&str], script: &str) -> Ended {
     actum(root, &[verb, &["--", "sh", "-c", script]].concat())
@@ -25,10 +25,6 @@ fn operator_says(root: &Path, policy: &str) {
     let directory = operator_of(root).join("actum");
     fs::create_dir_all(&directory).unwrap();
     fs::write(directory.join("actum.toml"), format!("version = 1\n{policy}\n")).unwrap();
-}
-
-fn json(ended: &Ended) -> Value {
-    serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}"))
 }
 
 /// AA-10, issue 22 (claims): a large directory hides a home of keys no less than a small one.
@@ -113,7 +109,7 @@ fn the_path_holds_only_executable_directories_and_another_program_is_noted() {
     assert_eq!(ended.stdout, "/usr/bin:/bin\n", "{ended:?}");
     let ended = run(&["python3", "-c", "print(1)"]);
     assert_eq!(ended.stdout, "1\n", "{ended:?}");
-    let note = format!("outside it is `{}`", own.join("python3").display());
+    let note = format!("outside of it, this would be `{}`", own.join("python3").display());
     assert!(ended.stderr.contains(&note), "{ended:?}");
 }
 
@@ -326,6 +322,6 @@ fn a_command_is_interrupted_at_its_terminal_and_leaves_nothing() {
     let before = tree(&root);
     let ended = at_a_terminal(&root, "\u{3}", "echo gone > a.txt; echo ready; exec sleep 60");
     assert_eq!(ended.code, 130, "{ended:?}");
-    assert!(ended.stdout.contains("the command failed: the signal 2 ended it"), "{ended:?}");
+    assert!(ended.stdout.contains("the command failed: it was killed by signal 2"), "{ended:?}");
     assert_eq!(tree(&root), before);
 }

@@ -55,9 +55,10 @@ fn an_error_says_status_reason_and_state_of_the_workspace() {
             "format": "actum.error/1",
             "status": "rejected",
             "reason": "OVER_BUDGET",
-            "message": "over the budget: 2 files (limit 1), 4 changed lines (no limit); the largest: `a.txt` +1 -1, `sub/b.txt` +1 -1; nothing was changed",
+            "message": "over the budget: 2 files (limit 1), 4 changed lines (no limit); the largest: `a.txt` +1 -1, \
+                        `sub/b.txt` +1 -1; nothing was changed",
             "workspace": "unchanged",
-            "hints": ["split the change, or ask whoever set the budget"],
+            "hints": ["split the change, or ask the user who set the budget"],
             "budget": {
                 "max_files": 1,
                 "max_loc": null,
@@ -78,7 +79,7 @@ fn an_error_says_status_reason_and_state_of_the_workspace() {
             "reason": "USAGE",
             "message": "unexpected argument '--no-such' found",
             "workspace": "unchanged",
-            "hints": ["`actum help COMMAND` describes the command line of a command"],
+            "hints": ["run `actum help COMMAND` to see the usage of a command"],
         })
     );
 }

@@ -58,7 +58,7 @@ fn records_of_an_earlier_version_of_the_rules_are_verified_and_shown() {
     assert_eq!(earlier.actum(&["ledger", "verify"]).code, 0);
     assert_eq!(earlier.actum(&["status"]).code, 0);
     let shown = earlier.actum(&["show", RUN]);
-    assert!(shown.stdout.contains("scope: allow, every path is in scope"), "{shown:?}");
+    assert!(shown.stdout.contains("gates      all 8 allow; R2: "), "{shown:?}");
     let scope = earlier.json(&["show", RUN])["record"]["gates"][1].clone();
     let sentence = "every path is in scope";
     assert_eq!((&scope["ground"], &scope["message"]), (&sentence.into(), &sentence.into()));

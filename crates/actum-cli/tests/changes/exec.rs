@@ -6,17 +6,13 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
+use crate::json;
 use crate::meanwhile::started;
 use crate::program::{Ended, actum, command, workspace};
 use crate::trees::{plain_run, tree};
-use serde_json::Value;
 
 fn exec(root: &Path, options: &[&str], script: &str) -> Ended {
     actum(root, &[&["exec"], options, &["--", "sh", "-c", script]].concat())
-}
-
-fn json(ended: &Ended) -> Value {
-    serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}"))
 }
 
 /// AA-6
@@ -82,8 +78,8 @@ fn of_a_command_that_fails_nothing_is_kept_and_its_code_is_passed_on() {
     assert_eq!((ended.code, ended.stdout.as_str()), (7, "said\n"));
     assert_eq!(
         ended.stderr,
-        "note: the command failed: it exited with the code 7; 1 change that it made is dropped, and \
-         the workspace is as before\n"
+        "note: the command failed: it exited with code 7; its 1 change was dropped, and the \
+         workspace is unchanged\n"
     );
     assert_eq!(exec(&root, &[], "echo gone > a.txt; kill -TERM $$").code, 143);
     assert_eq!(exec(&root, &["--limit", "wall=200ms"], "echo gone > a.txt; sleep 60").code, 124);
@@ -118,7 +114,7 @@ fn the_exit_code_tells_a_gate_from_the_command() {
         (&["--max-files", "1"], "echo x > a.txt; echo x > sub/b.txt", 111, "2 files"),
         (&[], "mkdir .git; echo x > .git/config", 111, "`.git/config`"),
         (&[], "echo SECRET=x > .env", 111, "`.env`"),
-        (&["--review"], "echo x > a.txt", 116, "R3: the request asks for this tier"),
+        (&["--review"], "echo x > a.txt", 116, "R3: the request declares this tier"),
     ];
     for (options, script, code, told) in cases {
         let ended = exec(&root, options, script);
@@ -138,10 +134,10 @@ fn pipes_sockets_and_set_id_files_are_refused_by_name() {
     let cases = [
         ("mkfifo pipe", "`pipe` is a pipe, a socket or a device"),
         ("ln -s a.txt other; mkfifo pipe", "`pipe` is a pipe, a socket or a device"),
-        ("chmod 700 .", "`.` is the root of the workspace, and got other permissions"),
+        ("chmod 700 .", "`.` is the root of the workspace, whose permissions changed"),
         (
             "for i in $(seq 17); do truncate -s 1G hole$i; done",
-            "` is too large: what a command leaves in files may be 17179869184 bytes in all",
+            "` is too large: a command may leave at most 17179869184 bytes in files",
         ),
     ];
     for (script, told) in cases {
@@ -179,8 +175,7 @@ fn checks_see_the_change_before_it_is_made_and_what_they_write_is_forgotten() {
     let before = tree(&root);
     let refused = exec(&root, &["--verify", "grep -q never a.txt"], "echo other > a.txt");
     assert_eq!(refused.code, 111);
-    let told =
-        "the check `grep -q never a.txt` refused the staged change: it exited with the code 1";
+    let told = "the check `grep -q never a.txt` rejected the staged change: it exited with code 1";
     assert!(refused.stderr.contains(told), "{}", refused.stderr);
     let queued = exec(&root, &["--review", "--verify", "false"], "echo other > a.txt");
     assert_eq!(queued.code, 111, "nobody is asked about what its checks refuse: {queued:?}");
@@ -204,7 +199,7 @@ fn permissions_that_are_not_the_usual_ones_are_shown_and_world_writable_paths_as
     let plan = json(&queued)["error"]["plan"].as_str().unwrap().to_owned();
     let shown = actum(&root, &["queue", &plan]).stdout;
     for expected in [
-        "R3: every user may write `odd` afterwards; so it is with 2 more",
+        "R3: every user could write to `odd` after the change; the same applies to 2 more",
         "`odd`  +1 -0  mode 0006\n",
         "permissions of `open`: 0666\n",
         "`plain`  +1 -0\n",
@@ -537,7 +532,7 @@ fn a_mistyped_option_is_no_program() {
     let (_directory, root) = workspace();
     let ended = actum(&root, &["exec", "--vreify", "true", "--", "ls"]);
     assert_eq!(ended.code, 112, "{ended:?}");
-    assert!(ended.stderr.contains("`--vreify` is no option of `exec`"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("`--vreify` is not an option of `exec`"), "{}", ended.stderr);
 }
 
 /// AA-7

@@ -30,7 +30,7 @@ fn where_a_change_is_not_kept_the_message_names_the_cache_that_is_changed_all_th
         let command = ["--", "sh", "-c", script];
         under_policy(&root, policy, &[&["exec"], options, &command[..]].concat())
     };
-    let kept = "; `target` keeps what the command did there, as a cache\n";
+    let kept = "; the command's changes to the cache `target` were kept\n";
     for (options, script, code) in [
         (&[][..], "echo y > target/y; echo k > .env", 111),
         (&[], "echo z > target/z; mkfifo pipe", 111),

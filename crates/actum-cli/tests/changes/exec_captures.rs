@@ -6,17 +6,13 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, UNIX_EPOCH};
 
+use crate::json;
 use crate::meanwhile::{started, wait_check, while_it_is_checked};
 use crate::program::{Ended, actum, approval_key, command, workspace};
 use crate::trees::{plain_run, tree};
-use serde_json::Value;
 
 fn exec(root: &Path, options: &[&str], script: &str) -> Ended {
     actum(root, &[&["exec"], options, &["--", "sh", "-c", script]].concat())
-}
-
-fn json(ended: &Ended) -> Value {
-    serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}"))
 }
 
 /// Returns the names of the captures of a workspace.
@@ -146,7 +142,10 @@ fn a_killed_command_leaves_a_capture_that_the_next_one_removes() {
     assert_eq!(tree(&root), before);
     assert_eq!(exec(&root, &[], "true").code, 0);
     assert_eq!(captures(&root), [] as [String; 0]);
-    assert_eq!(actum(&root, &["exec", "--status"]).stdout, "no command runs here\n");
+    assert_eq!(
+        actum(&root, &["exec", "--status"]).stdout,
+        "no command is running in this workspace\n"
+    );
 }
 
 /// AA-5, issue 28: a part of a plan is judged by itself.
@@ -265,7 +264,7 @@ fn a_capture_that_is_changed_during_the_checks_is_not_published() {
                 while_it_is_checked(&root, &command, change)
             };
             assert_ne!(ended.code, 0, "{by_approval} {name}: {ended:?}");
-            assert!(ended.stderr.contains("is gone or was changed"), "{ended:?}");
+            assert!(ended.stderr.contains("is missing or was changed"), "{ended:?}");
             assert!(!root.join("t").exists());
         }
     }
@@ -288,7 +287,10 @@ fn a_part_of_a_plan_that_is_denied_during_the_checks_is_not_made() {
         assert_eq!(denied.code, 0, "{denied:?}");
     });
     assert_ne!(part.code, 0, "{part:?}");
-    assert!(part.stderr.contains("no part of plan") && !root.join("n").exists(), "{part:?}");
+    assert!(
+        part.stderr.contains("cannot keep a part of plan") && !root.join("n").exists(),
+        "{part:?}"
+    );
     let late = actum(&root, &["review", &whole, "--only", "n"]);
     assert!(late.code != 0 && late.stderr.contains("it was denied"), "{late:?}");
 }
@@ -328,7 +330,7 @@ fn an_approval_of_a_mode_of_a_directory_counts_for_the_mode_before() {
     assert!(shown.stdout.contains("`d`: 0755 -> 0750"), "{shown:?}");
     set(0o777);
     let stale = approve(&root, &plan, &key);
-    assert!(stale.code != 0 && stale.stderr.contains("its permissions are not"), "{stale:?}");
+    assert!(stale.code != 0 && stale.stderr.contains("its permissions differ"), "{stale:?}");
     assert_eq!(root.join("d").metadata().unwrap().mode() & 0o7777, 0o777);
     set(0o755);
     assert_eq!(approve(&root, &plan, &key).code, 0);
@@ -342,9 +344,9 @@ fn a_note_reports_a_missing_network_or_program() {
     for (script, told) in [
         (
             "echo 'fatal: Could not resolve host: example.org' >&2; exit 1",
-            "note: no network in this sandbox: ",
+            "note: the sandbox has no network: ",
         ),
-        ("exec no-such-program", "note: a program is not in this sandbox: `actum sandbox detect` "),
+        ("exec no-such-program", "note: a program was not found in the sandbox: "),
     ] {
         let ended = exec(&root, &[], script);
         assert!(ended.stderr.contains(told), "{script}: {ended:?}");
@@ -414,7 +416,7 @@ fn a_long_change_is_folded_by_directory_and_shown_whole_by_the_queue() {
         "  created     n/  249 paths  +249 -0\n",
         "  created link  n/  250 paths  +250 -0\n",
         "  created `n/f7`  +1 -0  mode 0600\n",
-        &format!("`actum queue {plan}` shows every path and the diff of 500 lines"),
+        &format!("`actum queue {plan}` to see every path and the diff of 500 lines"),
     ] {
         assert!(approved.stderr.contains(line), "{line}: {approved:?}");
     }

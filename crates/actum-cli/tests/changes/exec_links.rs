@@ -34,7 +34,10 @@ fn links_and_permissions_of_directories_are_kept_and_undone() {
         // A path that every user may write needs an approval.
         if script.contains("1777") {
             assert_eq!(ended.code, 116, "{script}: {ended:?}");
-            assert!(ended.stderr.contains("every user may write `sub` afterwards"), "{ended:?}");
+            assert!(
+                ended.stderr.contains("every user could write to `sub` after the change"),
+                "{ended:?}"
+            );
             continue;
         }
         assert_eq!(ended.code, 0, "{script}: {ended:?}");
@@ -51,14 +54,14 @@ fn links_and_permissions_of_directories_are_kept_and_undone() {
     assert_eq!(exec(&root, &["--verify", "sh check.sh"], script).code, 0);
 }
 
-/// D-6, D-5: a link that leads out of the workspace needs an approval, and one to a protected or forbidden path is
+/// D-6, D-5: a link that points outside the workspace needs an approval, and one to a protected or forbidden path is
 /// refused.
 #[test]
 fn the_target_of_a_link_is_judged() {
     let (_directory, root) = workspace();
     fs::create_dir_all(root.join("deep/er")).unwrap();
     symlink("../../x", root.join("deep/er/moves")).unwrap();
-    let outside = "leads out of the workspace, or its target is absolute";
+    let outside = "points outside the workspace, or its target is absolute";
     let protected = "which is protected by `**/.env*`";
     let before = tree(&root);
     for (script, code, told) in [
@@ -66,18 +69,18 @@ fn the_target_of_a_link_is_judged() {
         ("ln -s ../x l", 116, outside),
         ("ln -s sub/../../x l", 116, outside),
         ("mkdir -p a/b; ln -s ../.. a/b/up; ln -s a/b/up/../../../etc/passwd l", 116, outside),
-        ("ln -s .git/config l", 111, "leads to the state of git or actum"),
+        ("ln -s .git/config l", 111, "points to the state of git or actum"),
         ("ln -s deep/../.ACTUM l", 116, outside),
-        ("ln -s .ACTUM/journal l", 111, "leads to the state of git or actum"),
+        ("ln -s .ACTUM/journal l", 111, "points to the state of git or actum"),
         ("ln -s sub .claude", 111, "/.claude` is protected by"),
-        ("ln -s sub .github", 116, "/.github`: it is run by"),
+        ("ln -s sub .github", 116, "/.github`: continuous integration"),
         ("ln -s sub .venv", 116, "/.venv`"),
         ("mv deep/er/moves deep/moves", 116, outside),
         ("ln -s .env l", 111, protected),
         ("ln -s .claude l", 111, "which is protected by"),
         ("ln -s ../sub/.ENV.local sub/l", 111, protected),
         ("ln -s sub .env", 111, "the path `.env` is protected"),
-        ("ln -s x package.json", 116, "may have other lifecycle scripts"),
+        ("ln -s x package.json", 116, "may change lifecycle scripts"),
     ] {
         let ended = exec(&root, &[], script);
         assert_eq!(ended.code, code, "{script}: {ended:?}");
@@ -154,9 +157,7 @@ fn keep_always_keeps_the_change_of_a_failed_command() {
     assert_eq!((dropped.code, tree(&root)), (3, before.clone()), "{dropped:?}");
     let kept = exec(&root, &["--keep=always"], script);
     assert_eq!(kept.code, 3, "{kept:?}");
-    assert!(
-        kept.stderr.contains("to the gates all the same") && kept.stderr.contains("1 file changed")
-    );
+    assert!(kept.stderr.contains("are judged anyway") && kept.stderr.contains("1 file changed"));
     assert_eq!(fs::read_to_string(root.join("a.txt")).unwrap(), "new\n");
     assert_eq!(actum(&root, &["undo"]).code, 0);
     assert_eq!(tree(&root), before);
@@ -175,7 +176,7 @@ fn keep_only_and_drop_special_keep_a_part_of_a_change() {
     assert!(refused.code == 111 && refused.stderr.contains("`pipe` is a pipe"), "{refused:?}");
     let part = exec(&root, &["--keep-only", "out/"], script);
     assert_eq!(part.code, 0, "{part:?}");
-    assert!(part.stderr.contains("2 changed paths left out, as asked"), "{part:?}");
+    assert!(part.stderr.contains("2 changed paths omitted, as requested"), "{part:?}");
     assert_eq!(fs::read_link(root.join("out/x/l")).unwrap(), Path::new("o"));
     assert_ne!(fs::read_to_string(root.join("a.txt")).unwrap(), "a\n");
     let special = exec(&root, &["--drop-special"], "mkfifo pipe; echo b > a.txt");
@@ -183,7 +184,7 @@ fn keep_only_and_drop_special_keep_a_part_of_a_change() {
     assert_eq!(fs::read_to_string(root.join("a.txt")).unwrap(), "b\n");
     assert!(root.join("pipe").symlink_metadata().is_err());
     let nothing = exec(&root, &["--keep-only", "nowhere/"], "echo c > a.txt");
-    assert!(nothing.code == 0 && nothing.stderr.contains("nothing is kept"), "{nothing:?}");
+    assert!(nothing.code == 0 && nothing.stderr.contains("no changes were kept"), "{nothing:?}");
 }
 
 /// AA-6: neither a link nor permissions of a directory that another process changed are lost.

@@ -20,10 +20,10 @@ fn the_help_lists_every_exit_code() {
         codes,
         "  0  success\n\
          \x20 1  refused: nothing was changed\n\
-         \x20 2  wrong command line: nothing was changed\n\
-         \x20 3  taken back: the workspace is as before\n\
+         \x20 2  invalid command line: nothing was changed\n\
+         \x20 3  rolled back: the workspace is as it was before\n\
          \x20 4  needs attention: `actum status` reports what to check\n\
-         \x20 5  in use: another process is at work, nothing was changed\n\
+         \x20 5  in use: another process is using the workspace; nothing was changed\n\
          \x20 6  queued: approval required; nothing was changed\n"
     );
 }
@@ -110,21 +110,22 @@ fn a_run_that_is_taken_back_is_3_and_the_workspace_is_as_before() {
     assert_eq!(
         stderr.lines().next(),
         Some(
-            "error: cannot put the new `sub/b.txt` in its place: Permission denied (os error 13); \
-             the workspace was restored and is as before"
+            "error: cannot move the new `sub/b.txt` into place: Permission denied (os error 13); \
+             the workspace was restored to its previous state"
         )
     );
     assert_eq!((text(&root, "a.txt"), text(&root, "sub/b.txt")), ("1\n".into(), "2\n".into()));
     let log = run(&["log"]).stdout;
-    assert!(log.contains("  reverted   #2  ") && log.contains("  2 files  "), "{log}");
+    assert!(log.contains("  reverted  #2     ") && log.contains("  2      "), "{log}");
     // Undo could not give a deleted file back to another user, so it is not deleted.
     if is_root {
         fs::write(root.join("theirs"), "work\n").unwrap();
-        let deletion = "diff --git a/theirs b/theirs\ndeleted file mode 100644\n--- a/theirs\n+++ /dev/null\n@@ -1 +0,0 @@\n-work\n";
+        let deletion = "diff --git a/theirs b/theirs\ndeleted file mode 100644\n--- a/theirs\n+++ /dev/null\n@@ -1 +0,0 \
+                        @@\n-work\n";
         fs::write(outside.join("deletion.diff"), deletion).unwrap();
         let refused = run(&["apply", "../deletion.diff"]);
         assert_eq!(refused.code, 1, "{refused:?}");
-        assert!(refused.stderr.contains("`theirs`: its owner cannot be kept"), "{refused:?}");
+        assert!(refused.stderr.contains("`theirs`: its owner cannot be preserved"), "{refused:?}");
         assert_eq!(text(&root, "theirs"), "work\n");
         // Repeated for a directory that is removed with its last file.
         let directory = root.join("other");
@@ -136,7 +137,7 @@ fn a_run_that_is_taken_back_is_3_and_the_workspace_is_as_before() {
         let deletion = deletion.replace("theirs", "other/x").replace("-work", "-x");
         fs::write(outside.join("deletion.diff"), deletion).unwrap();
         let refused = run(&["apply", "../deletion.diff"]);
-        assert!(refused.stderr.contains("`other`: its owner cannot be kept"), "{refused:?}");
+        assert!(refused.stderr.contains("`other`: its owner cannot be preserved"), "{refused:?}");
         assert!(directory.join("x").exists());
     }
     assert_eq!(run(&["undo"]).code, 1);
@@ -168,9 +169,8 @@ fn a_blocked_path_is_4_until_it_is_resolved() {
     assert_eq!(
         refused.stderr,
         format!(
-            "error: `a.txt` has been waiting for a person since run {run}; nothing was changed\n\
-             hint: what actum knows of it is in `.actum/lost/{run}/`; when the file is as you want \
-             it, `actum resolve a.txt`\n\
+            "error: `a.txt` has been blocked since run {run} and must be resolved first; nothing was changed\n\
+             hint: the versions that actum saved are in `.actum/lost/{run}/`; once the file is as you want it, run `actum resolve a.txt`\n\
          help: `actum explain PATH_BLOCKED`\n"
         )
     );
@@ -196,7 +196,7 @@ fn a_damaged_journal_is_4_until_it_is_set_aside() {
     let sound = actum(&root, &["recover", "--set-aside-journal"]);
     assert_eq!(
         (sound.code, sound.stderr.lines().next().unwrap()),
-        (1, "error: the journal is sound and is not set aside; nothing was changed")
+        (1, "error: the journal is not damaged, so it cannot be set aside; nothing was changed")
     );
     let journal = root.join(".actum/journal");
     let mut bytes = fs::read(&journal).unwrap();
@@ -213,7 +213,7 @@ fn a_damaged_journal_is_4_until_it_is_set_aside() {
     // The run that was only in that journal is recorded, and its history is lost.
     let lost = actum(&root, &["status"]);
     assert_eq!(lost.code, 4, "{lost:?}");
-    assert!(lost.stdout.contains("missing     1 recorded run that"), "{lost:?}");
+    assert!(lost.stdout.contains("missing     1 recorded run lost"), "{lost:?}");
 }
 
 #[test]

@@ -149,11 +149,11 @@ fn a_lease_allows_what_its_terms_say_and_nothing_else() {
     assert_eq!(inside.code, 0, "{inside:?}");
     let outside = here.write("one.txt", &planner, &[]);
     assert_denied(&outside, "block 1 of the lease");
-    assert_denied(&outside, "has no base directory that holds `one.txt`");
+    assert_denied(&outside, "has no base directory that contains `one.txt`");
     let beside = here.write("sub-evil/one.txt", &planner, &[]);
-    assert_denied(&beside, "has no base directory that holds `sub-evil");
+    assert_denied(&beside, "has no base directory that contains `sub-evil");
     let other = here.write("sub/two.txt", &planner, &["--agent", "other"]);
-    assert_denied(&other, "is for the agent `planner`, and the request is by `other`");
+    assert_denied(&other, "is for the agent `planner`, but the request names `other`");
 
     // A sub-agent gets less, and the chain of agents is recorded.
     let narrow = ["--agent", "planner/copier", "--allow", "*.md", "--uses", "2"];
@@ -182,7 +182,10 @@ fn a_lease_allows_what_its_terms_say_and_nothing_else() {
 
     // An undo is a use as well, and the number of uses is limited.
     assert_eq!(here.actum(&["undo", "--lease", &copier]).code, 0);
-    assert_denied(&here.write("sub/b.md", &copier, &[]), "allows 2 runs, which were all started");
+    assert_denied(
+        &here.write("sub/b.md", &copier, &[]),
+        "allows 2 runs, which have all been started",
+    );
     let verified = here.verify(&copier);
     assert_eq!((verified.0, &verified.1["usable"]), (1, &json!(false)));
     assert_eq!(here.states(&copier), ["in_force", "used_up"]);
@@ -198,7 +201,10 @@ fn a_lease_allows_what_its_terms_say_and_nothing_else() {
     let files = here.attenuate(&planner, "files.lease", &["--max-files", "1"]);
     let exec = ["--json", "exec", "--lease", &files, "--"];
     let many = here.actum(&[&exec[..], &["sh", "-c", "touch sub/1 sub/2"]].concat());
-    assert!(many.stdout.contains("limits changed files to 1, and the request has 2"), "{many:?}");
+    assert!(
+        many.stdout.contains("limits the number of changed files to 1, but the request has 2"),
+        "{many:?}"
+    );
     assert!(!here.root.join("sub/1").exists());
 
     // Revoking the first block ends all of them.
@@ -226,7 +232,7 @@ fn a_lease_of_another_ledger_or_a_changed_one_is_rejected() {
     let short = here.grant("short.lease", &short);
     let later = ["--capability", "APPLY", "--base", ".", "--not-before", "1h"];
     let later = here.grant("later.lease", &later);
-    assert_denied(&here.write("new.txt", &later, &[]), "counts from");
+    assert_denied(&here.write("new.txt", &later, &[]), "is not valid before");
     let exec = here.grant("exec.lease", &["--capability", "EXEC", "--base", "."]);
     assert_denied(&here.write("new.txt", &exec, &[]), "does not allow APPLY");
     let task = ["--capability", "APPLY", "--base", ".", "--task", "task-7"];
@@ -236,7 +242,7 @@ fn a_lease_of_another_ledger_or_a_changed_one_is_rejected() {
 
     let other = ["--tenant", "other", "--capability", "APPLY", "--base", "."];
     let other = here.grant("tenant.lease", &other);
-    assert_denied(&here.write("new.txt", &other, &[]), "was not granted according to this ledger");
+    assert_denied(&here.write("new.txt", &other, &[]), "has no record of its grant in this ledger");
     assert_eq!(here.states(&other), ["not_granted"]);
 
     let (directory, root) = workspace();
@@ -477,7 +483,7 @@ fn a_lease_is_narrowed_offline_until_it_is_sealed() {
     assert!(nothing.stderr.contains("allows nothing"), "{nothing:?}");
     assert_eq!(here.verify(&narrowed).0, 0);
     let shown = offline(&["lease", "show", &narrowed]);
-    assert!(shown.stdout.contains("nothing of this is verified"), "{shown:?}");
+    assert!(shown.stdout.contains("the lease was not verified"), "{shown:?}");
     for told in [&shown.stdout, &ended.stdout, &ended.stderr, &printed.stderr] {
         assert!(!told.contains(&token[..40]), "{told}");
     }
@@ -497,7 +503,7 @@ fn a_lease_whose_file_name_is_no_text_counts_in_the_environment() {
         let mut apply = command(&here.root, &["--json", "apply", &input]);
         Ended::from(apply.env("ACTUM_LEASE", file).output().unwrap())
     };
-    assert_denied(&apply(&odd), "has no base directory that holds `outside`");
+    assert_denied(&apply(&odd), "has no base directory that contains `outside`");
     assert_eq!(apply(&here.directory.path().join(OsStr::from_bytes(b"none\xff"))).code, 1);
     assert!(!here.root.join("outside").exists());
 }
@@ -509,7 +515,11 @@ fn a_lease_in_force_is_explained_as_one() {
     let lease = here.grant("l", &["--capability", "APPLY", "--base", "sub"]);
     let explained = |path: &str| here.actum(&["policy", "explain", path, "--lease", &lease]).stdout;
     assert!(explained("sub/x").contains("gate  lease: allow"), "{}", explained("sub/x"));
-    assert!(explained("x").contains("has no base directory that holds `x`"), "{}", explained("x"));
+    assert!(
+        explained("x").contains("has no base directory that contains `x`"),
+        "{}",
+        explained("x")
+    );
 }
 
 /// FE-17: bytes after a token are not ignored.

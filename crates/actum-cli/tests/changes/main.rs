@@ -25,6 +25,7 @@ mod file_tasks;
 mod inputs;
 mod large_files;
 mod leases;
+mod log;
 mod meanwhile;
 mod messages;
 mod once;
@@ -41,3 +42,8 @@ mod program;
 mod task;
 #[path = "../trees/mod.rs"]
 mod trees;
+
+/// Returns the JSON document on standard output.
+fn json(ended: &program::Ended) -> serde_json::Value {
+    serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}"))
+}

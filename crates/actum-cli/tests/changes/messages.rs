@@ -32,11 +32,12 @@ fn a_terminal_obeys_nothing_of_what_was_typed() {
     let (_directory, root) = workspace();
     let option = format!("--{HARMFUL}");
     let beginning = format!("log{HARMFUL}");
+    let outside = format!("../{HARMFUL}");
     let cases: [&[&str]; 9] = [
         &[HARMFUL],
         &[&beginning],
         &["log", &option],
-        &["log", HARMFUL],
+        &["log", &outside],
         &["log", "-n", HARMFUL],
         &["undo", HARMFUL],
         &["apply", "x", "--allow", HARMFUL, "--format", HARMFUL],
@@ -113,11 +114,11 @@ fn a_text_that_is_there_beyond_counting_gets_advice_that_can_be_followed() {
     let hint = |ended: Ended| ended.stderr.lines().nth(1).unwrap().to_owned();
     assert_eq!(
         hint(applied(&root, &edit(false), &[])),
-        "hint: give more of the text around it, until there is only one such place"
+        "hint: include more surrounding text, so that only one place matches"
     );
     assert_eq!(
         hint(applied(&root, &edit(true), &[])),
-        "hint: give the change as a diff with line numbers"
+        "hint: provide the change as a diff with line numbers"
     );
     fs::write(root.join("a.txt"), "b".repeat(1_000_000)).unwrap();
     assert!(hint(applied(&root, &edit(false), &[])).contains("replace_all"));
@@ -138,10 +139,9 @@ fn a_redo_of_what_a_hand_brought_back_already_is_called_a_redo() {
         assert_eq!(
             actum(&root, redo).stderr,
             format!(
-                "error: cannot redo run {run}: its files already are as they were before it was \
-                 undone; nothing was changed\n\
-                 hint: to redo another run, name it: `actum log` lists the runs, then `actum redo \
-                 RUN`\nhelp: `actum explain ALREADY_AS_BEFORE`\n"
+                "error: cannot redo run {run}: its files are already as they were before the \
+                 undo; nothing was changed\n\
+                 hint: to redo a different run, find its id with `actum log`, then run `actum redo RUN`\nhelp: `actum explain ALREADY_AS_BEFORE`\n"
             )
         );
     }
@@ -188,7 +188,7 @@ fn an_absolute_path_below_the_root_is_accepted_in_every_format_and_no_other() {
             let refused = applied(&root, &text, &[]);
             assert_eq!(refused.code, 1, "{text}");
             assert!(refused.stderr.contains("it is absolute"), "{}", refused.stderr);
-            let hint = "\nhint: absolute paths are accepted below the root of the workspace, ";
+            let hint = "\nhint: absolute paths must be below the workspace root, ";
             assert!(refused.stderr.contains(hint), "{}", refused.stderr);
             assert!(refused.stderr.contains("PATH_REFUSED"), "{}", refused.stderr);
         }
@@ -256,9 +256,9 @@ fn gc_takes_sizes_with_units_and_tells_them_so() {
     fs::write(policy, "version = 1\n[retention]\nruns = 0\ndays = 0\n").unwrap();
     assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
     let told = actum(&root, &["gc", "--max-bytes", "500M"]).stdout;
-    assert!(told.starts_with("forgot 0 runs, 0 bytes; 1 run of 8 KiB stay\n"), "{told}");
+    assert!(told.starts_with("forgot 0 runs (0 bytes); 1 run remaining (8 KiB)\n"), "{told}");
     let told = actum(&root, &["gc", "--dry-run", "--max-bytes", "1K"]).stdout;
-    assert!(told.contains("would forget 1 run, 8 KiB; 0 runs of 0 bytes stay\n"), "{told}");
+    assert!(told.contains("would forget 1 run (8 KiB); 0 runs remaining (0 bytes)\n"), "{told}");
     let json = actum(&root, &["gc", "--json", "--max-bytes", "1G"]).stdout;
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["kept_bytes"], 8192);
@@ -300,7 +300,7 @@ fn progress_of_long_work_is_shown_on_a_terminal_and_erased_and_nowhere_else() {
     let mut shown =
         apply(&["../change.diff"]).stderr(pty.slave).stdout(Stdio::null()).spawn().unwrap();
     let mut terminal = fs::File::from(pty.master);
-    assert_eq!(sent(&mut terminal, Some("\x1b[K")), "\rmaking the change, 1 s\x1b[K");
+    assert_eq!(sent(&mut terminal, Some("\x1b[K")), "\rapplying the change, 1 s\x1b[K");
     at_work.abort();
     assert!(shown.wait().unwrap().success());
     let rest = sent(&mut terminal, None);

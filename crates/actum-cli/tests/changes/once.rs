@@ -40,7 +40,7 @@ fn a_key_that_stands_for_another_request_is_refused_and_nothing_is_changed() {
     let ended = actum(&root, &[&["apply", "../other.json"][..], &key].concat());
     assert_eq!(ended.code, 1, "{ended:?}");
     assert!(
-        ended.stderr.contains("the request key `T-17` stands for another request"),
+        ended.stderr.contains("the request key `T-17` was already used for a different request"),
         "{ended:?}"
     );
     assert!(ended.stderr.contains("actum explain REQUEST_KEY_TAKEN"), "{ended:?}");

@@ -45,7 +45,10 @@ fn a_result_file_replaces_only_an_earlier_result_and_only_where_it_is_forced() {
             assert_refused(&output(&root, verb, "kept.txt", &[]), "an existing file");
             let forced = output(&root, verb, "kept.txt", &["--force"]);
             assert_refused(&forced, "a file of the user");
-            assert!(forced.stderr.contains("it was not written by actum"), "{forced:?}");
+            assert!(
+                forced.stderr.contains("the existing file was not written by actum"),
+                "{forced:?}"
+            );
             assert_eq!(fs::read_to_string(root.join("kept.txt")).unwrap(), text);
         }
         let new = output(&root, verb, "new.txt", &[]);
@@ -125,7 +128,7 @@ fn a_keyring_is_no_result_file_where_it_would_close_its_directory() {
     for path in ["keys/keyring.json", "../keys/keyring.json", "keys/Keyring.json"] {
         let ended = output(&root, &["key", "export"], path, &[]);
         assert_refused(&ended, path);
-        assert!(ended.stderr.contains("is a keyring of actum"), "{ended:?}");
+        assert!(ended.stderr.contains("is an actum keyring"), "{ended:?}");
     }
     assert_eq!(output(&root, &["key", "export"], "keys/kept.json", &[]).code, 0);
     assert_refused(&output(&root, &["receipt"], "pre-commit", &[]), "a hook");

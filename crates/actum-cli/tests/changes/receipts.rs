@@ -38,17 +38,19 @@ fn elsewhere(directory: &Path, arguments: &[&str]) -> Value {
     serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("{ended:?}"))
 }
 
-const SIGNED: &str = "a result key of the keyring signed it, within the time of the key";
-const CONSISTENT: &str = "what it says fits together";
-const LOGGED: &str = "it is in the log, as a signed checkpoint covers it";
+const SIGNED: &str = "a result key of the keyring signed the receipt while the key was valid";
+const CONSISTENT: &str = "the content of the receipt is consistent";
+const LOGGED: &str = "the log contains the receipt, as a signed checkpoint proves";
 const BEHIND: &str =
-    "it stands behind the entry that it names as its intent, which is itself not in the file";
+    "the receipt comes after the entry that it names as its intent; that entry is not in the file";
 const NO_PROOF: &str =
-    "that it is in the log: the file has no proof (`actum receipt RUN` writes one)";
+    "whether the log contains the receipt: the file has no proof (`actum receipt RUN` writes one)";
 const ONE_LOG: &str =
-    "that nobody was shown another log: compare the checkpoint with one that you kept";
-const NAMES: &str = "that names are right: user and agent are as the program gave them that signed";
-const FILES_NOW: &str = "that files are now as it says: it tells how the run left them";
+    "whether other readers see a different log: compare the checkpoint with one that you kept";
+const NAMES: &str =
+    "whether the names are right: user and agent are recorded as the signing program stated them";
+const FILES_NOW: &str =
+    "whether the files are still the same: the receipt describes them as the run left them";
 
 /// FE-14
 #[test]
@@ -73,7 +75,7 @@ fn a_receipt_is_verified_by_public_keys_alone() {
     let all: Vec<_> = GateName::ALL.iter().map(|gate| gate.as_str()).collect();
     assert_eq!(names, all);
     for expected in [
-        allowed("protected", &json!({ "kind": "not_protected" }), "no path is protected"),
+        allowed("protected", &json!({ "kind": "not_protected" }), "no protected path is changed"),
         allowed("scope", &json!({ "kind": "in_scope" }), "every path is in scope"),
         allowed(
             "budget",
@@ -81,18 +83,26 @@ fn a_receipt_is_verified_by_public_keys_alone() {
             "files: 2 (no limit); changed lines: 4 (no limit)",
         ),
         allowed("commands", &json!({ "kind": "no_command" }), "no command would be run"),
-        allowed("credentials", &json!({ "kind": "no_credential" }), "nothing new looks like one"),
+        allowed(
+            "credentials",
+            &json!({ "kind": "no_credential" }),
+            "no new content looks like a credential",
+        ),
         allowed(
             "tier",
             &json!({ "kind": "tier", "tier": "R2", "reason": { "kind": "reversible" } }),
-            "R2: all of it can be taken back",
+            "R2: every change can be undone",
         ),
         allowed(
             "access",
             &json!({ "kind": "no_access_policies" }),
             "no access policies are in force",
         ),
-        allowed("approval", &json!({ "kind": "no_approval_needed" }), "no gate asks for a person"),
+        allowed(
+            "approval",
+            &json!({ "kind": "no_approval_needed" }),
+            "no gate requires a user's approval",
+        ),
     ] {
         assert!(gates.contains(&expected), "{expected}: {gates:?}");
     }
@@ -162,17 +172,17 @@ fn a_receipt_with_members_or_signatures_that_nobody_checks_is_verified_with_a_wa
     signatures.push(json!({ "sig": "AAAA" }));
     fs::write(&path, bundle.to_string()).unwrap();
     let expected = [
-        "the member `approved\\033[1m by`, which this version does not know",
-        "the member `proof.hint`, which this version does not know",
-        "the member `receipt.signatures.note`, which this version does not know",
+        "the unknown member `approved\\033[1m by`",
+        "the unknown member `proof.hint`",
+        "the unknown member `receipt.signatures.note`",
         "a signature by the key `an auditor\\nyes`, which is not in the keyring",
-        "a signature that is of no key in the keyring",
+        "a signature without a key id that no key in the keyring made",
     ];
     // The hash of the receipt covers its signatures, so one more is no entry of the log.
     assert_eq!(actum(&root, &["verify", "../receipt.json"]).code, 1);
     fs::write(directory.path().join("bare.json"), bundle["receipt"].to_string()).unwrap();
     let bare = document(&root, &["verify", "../bare.json"]);
-    let of_bare = ["the member `signatures.note`, which this version does not know"];
+    let of_bare = ["the unknown member `signatures.note`"];
     let of_bare: Vec<_> = of_bare.iter().chain(&expected[3..]).collect();
     assert_eq!(bare["unread"], json!(of_bare));
     bundle["receipt"]["signatures"].as_array_mut().unwrap().truncate(1);
@@ -428,13 +438,13 @@ fn files_given_to_the_wrong_verb_are_told_by_their_name() {
     refused(&with("../receipt.json"), "KEYRING_INVALID", "it is a receipt");
     refused(&with("../none.json"), "INPUT_UNREADABLE", "nothing was changed");
     let shown = actum(&root, &["ledger", "show", "foo"]);
-    assert!(shown.stderr.contains("an entry is named by its number"), "{shown:?}");
+    assert!(shown.stderr.contains("expected the number of an entry"), "{shown:?}");
     let export = fs::read(directory.path().join("ledger.jsonl")).unwrap();
     fs::write(directory.path().join("cut.jsonl"), &export[..export.len() - 9]).unwrap();
     let found = document(&root, &ledger("../cut.jsonl"));
     assert_eq!(
         found["findings"],
-        json!([{ "what": "log", "message": "it was cut off after entry 2" }])
+        json!([{ "what": "log", "message": "the export was cut off after entry 2" }])
     );
 }
 
@@ -467,23 +477,22 @@ fn a_ledger_that_was_cut_off_is_told_by_a_checkpoint_that_was_kept() {
     fs::rename(&older, &home).unwrap();
     assert_eq!(actum(&root, &["ledger", "verify"]).code, 0);
     let cut_off =
-        "compared with the checkpoint that was kept: it covers 5 entries, so 2 were cut off";
+        "mismatch with the saved checkpoint: it covers 5 entries, but the last 2 are missing";
     let findings = json!([{ "what": "log", "message": cut_off }]);
     assert_eq!(document(&root, &verify)["findings"], findings);
     assert_eq!(actum(&root, &verify).code, 4);
     // The workspace that made the last of them detects it, too.
     let refused = actum(&root, &["redo"]);
     assert_eq!(refused.code, 4);
-    assert!(refused.stderr.contains("does not hold entry 6 any more"), "{refused:?}");
-    assert!(actum(&root, &["doctor"]).stdout.contains("does not hold entry 6 any more"));
+    assert!(refused.stderr.contains("no longer contains entry 6"), "{refused:?}");
+    assert!(actum(&root, &["doctor"]).stdout.contains("no longer contains entry 6"));
     assert_eq!(document(&root, &["redo"])["reason"], "LEDGER_DAMAGED");
     // Other entries in their place are not accepted.
     fs::remove_dir_all(root.join(".actum/recorded")).unwrap();
     for verb in ["redo", "undo"] {
         assert_ne!(actum(&root, &[verb]).code, 4);
     }
-    let other =
-        "compared with the checkpoint that was kept: the first 5 entries are other ones now";
+    let other = "mismatch with the saved checkpoint: the first 5 entries have changed";
     let findings = json!([{ "what": "log", "message": other }]);
     assert_eq!(document(&root, &verify)["findings"], findings);
 }
@@ -522,7 +531,7 @@ fn what_was_changed_in_the_ledger_is_not_shown_as_signed() {
             let shown = actum(&root, &["show"]);
             assert_eq!(shown.code, 4, "{shown:?}");
             assert!(
-                shown.stdout.contains("what the ledger has of the run is not proven"),
+                shown.stdout.contains("the ledger's record of the run is not proven"),
                 "{shown:?}"
             );
             let who_tells = if is_in_the_tree { 2 } else { entry };

@@ -118,7 +118,7 @@ fn the_exit_code_is_that_of_the_command_and_no_other_can_be_taken_for_it() {
     fs::set_permissions(&plain, fs::Permissions::from_mode(0o755)).unwrap();
     let ended = run("./plain");
     assert_eq!(ended.code, 126);
-    assert!(ended.stderr.contains("it is no program for this machine"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("it is neither a program for this machine"), "{}", ended.stderr);
     assert_eq!(run("no-such-program").code, 127);
     assert_eq!(run("./no-such-program").code, 127);
 }
@@ -191,7 +191,7 @@ fn a_policy_that_is_wrong_is_refused_with_its_place() {
     assert!(refusal("write = 3").contains("line 1, column 9"));
     assert!(refusal("wriet = []").contains("unknown field `wriet`"));
     assert!(refusal("read = ['/']").contains("does not list it"));
-    assert!(refusal("read = ['.']\n[limits]\nmemory = { max = 0 }").contains("limit of memory"));
+    assert!(refusal("read = ['.']\n[limits]\nmemory = { max = 0 }").contains("limit on memory"));
     assert!(refusal("read = ['.']\n[limits]\nram = { max = 1 }").contains("unknown variant `ram`"));
     assert!(!root.join("ran").exists());
 }
@@ -416,7 +416,7 @@ fn no_command_starts_in_a_directory_of_the_system() {
         for verb in [&["sandbox", "run", "--loopback"][..], &["exec", "--drop"]] {
             let ended = actum(&root, &[&["-C", place], verb, &["--", "ls"]].concat());
             assert_eq!((ended.code, ended.stdout.as_str()), (125, ""), "{place}: {ended:?}");
-            let place_is_named = ended.stderr.contains("and no command starts there");
+            let place_is_named = ended.stderr.contains("and commands cannot be started there");
             let is_own = ended.stderr.contains("a sandbox needs");
             assert!(place_is_named || is_own, "{place}: {ended:?}");
         }
@@ -571,8 +571,8 @@ fn where_nothing_can_be_run_the_hint_fits_the_reason() {
     };
     assert!(hint(&["--", "ls | wc -l"]).contains("sh -c"));
     assert!(hint(&["./a.txt"]).contains("chmod +x ./a.txt"));
-    assert!(hint(&["--write", "out", "true"]).contains("make it first"));
-    assert!(hint(&["--limit", "cpu=1s:hard", "true"]).contains("let the limit be polled"));
+    assert!(hint(&["--write", "out", "true"]).contains("create the path first"));
+    assert!(hint(&["--limit", "cpu=1s:hard", "true"]).contains("use polled limits"));
     let ended = actum(Path::new("/"), &["sandbox", "run", "true"]);
     assert!(ended.stderr.contains("change to a directory below it"), "{}", ended.stderr);
 }

@@ -38,7 +38,7 @@ fn a_link_that_an_edit_leaves_is_judged_by_its_target() {
         session.after(call, "Write", &input)
     };
     let outside = edit("c1", "/etc/passwd");
-    refused(&outside, "leads out of the workspace");
+    refused(&outside, "points outside the workspace");
     assert_eq!(text(&session.root, "a.txt"), "1\n");
     allowed(&edit("c2", "sub/b.txt"));
     assert_eq!(fs::read_link(session.root.join("a.txt")).unwrap().to_str(), Some("sub/b.txt"));

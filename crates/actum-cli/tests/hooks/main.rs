@@ -228,7 +228,7 @@ fn an_edit_that_the_gates_refuse_is_refused_before_it_happens() {
     let write = |path: &str| json!({ "file_path": session.root.join(path), "content": "x\n" });
     let protected = session.before("c1", "Write", &write(".env"));
     refused(&protected, "`.env` is protected");
-    refused(&protected, "ask the person");
+    refused(&protected, "ask the user");
     assert!(protected.stdout.contains("\"permissionDecision\":\"deny\""), "{protected:?}");
     let queued = session.before("c2", "Write", &write(".github/workflows/ci.yml"));
     refused(&queued, "queued as plan");
@@ -253,7 +253,7 @@ fn an_edit_that_the_gates_refuse_is_refused_before_it_happens() {
         let mut hook = command(&session.root, &["hook", "claude"]);
         hook.env("HOME", &home);
         let event = session.event("PreToolUse", "c5", "Write", &input).to_string();
-        refused(&ended(hook, event.as_bytes()), "no agent may edit");
+        refused(&ended(hook, event.as_bytes()), "agents may not edit");
     }
     assert!(session.runs().is_empty());
 }
@@ -270,7 +270,7 @@ fn a_refused_change_that_was_made_is_taken_back() {
     fs::write(session.root.join("a.txt"), key).unwrap();
     let after = session.after("c1", "Write", &input);
     refused(&after, "credentials");
-    refused(&after, "took it back");
+    refused(&after, "undid it");
     assert_eq!(session.files(), before);
     let runs = session.runs();
     assert_eq!(runs.len(), 1, "{runs:?}");
@@ -285,7 +285,7 @@ fn an_edit_without_a_snapshot_is_told() {
     fs::write(session.root.join("a.txt"), "x\n").unwrap();
     let after = session.after("c1", "Write", &input);
     assert_eq!(after.code, 0);
-    assert!(after.stdout.contains("cannot take it back"), "{after:?}");
+    assert!(after.stdout.contains("cannot undo it"), "{after:?}");
     assert!(session.runs().is_empty());
 }
 
@@ -331,7 +331,7 @@ fn an_edit_that_cannot_be_computed_is_kept_and_judged_afterwards() {
     allowed(&session.before("c4", "NotebookEdit", &notebook("sheet.ipynb")));
     let key = format!("key = \"{}{}\"\n", "AKIA", "Z7QWERTYUIOPASDF");
     fs::write(session.root.join("sheet.ipynb"), key).unwrap();
-    refused(&session.after("c4", "NotebookEdit", &notebook("sheet.ipynb")), "took it back");
+    refused(&session.after("c4", "NotebookEdit", &notebook("sheet.ipynb")), "undid it");
     assert_eq!(session.files(), before);
 }
 
@@ -479,7 +479,7 @@ fn settings_without_the_hook_are_refused() {
         hook.env("HOME", &home);
         ended(hook, event.to_string().as_bytes())
     };
-    refused(&hook(), "turn the hook of actum off");
+    refused(&hook(), "disable the actum hook");
     let mut protect = command(&session.root, &["protect", "claude", "--yes", "--no-proof"]);
     let done: Ended = protect.env("HOME", &home).stdin(Stdio::null()).output().unwrap().into();
     assert_eq!(done.code, 0, "{done:?}");
@@ -488,7 +488,7 @@ fn settings_without_the_hook_are_refused() {
     let mut value: Value = serde_json::from_slice(&fs::read(&settings).unwrap()).unwrap();
     value["disableAllHooks"] = json!(true);
     fs::write(&settings, value.to_string()).unwrap();
-    refused(&hook(), "turn the hook of actum off");
+    refused(&hook(), "disable the actum hook");
     fs::write(&settings, "{").unwrap();
     refused(&hook(), "JSON");
     fs::remove_file(&settings).unwrap();
@@ -509,8 +509,8 @@ fn settings_without_the_hook_are_refused() {
     protect(&["--strict"]);
     allowed(&strict());
     protect(&[]);
-    refused(&strict(), "open the shell");
-    assert!(session.actum(&["queue"]).stdout.contains("is not strict any more"));
+    refused(&strict(), "allow shell commands that it refuses");
+    assert!(session.actum(&["queue"]).stdout.contains("is no longer strict"));
 }
 
 /// Issue 27: a session that edits, creates and edits again is undone run by run to the tree before.

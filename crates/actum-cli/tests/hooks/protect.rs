@@ -170,7 +170,7 @@ fn a_client_that_does_not_prove_itself_is_not_armed() {
     let deaf = person.protect(&["--check"]);
     assert_eq!(deaf.code, 4, "{deaf:?}");
     assert!(
-        deaf.stdout.contains("not armed") && deaf.stdout.contains("0 runs of 2 edits"),
+        deaf.stdout.contains("not armed") && deaf.stdout.contains("0 runs for 2 edits"),
         "{deaf:?}"
     );
     fs::write(&client, CLIENT).unwrap();

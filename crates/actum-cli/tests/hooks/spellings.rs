@@ -23,7 +23,7 @@ fn a_call_that_comes_again_is_judged_again() {
     allowed(&session.before("", "write_file", &write("B\n")));
     let key = format!("key = \"{}{}\"\n", "AKIA", "Z7QWERTYUIOPASDF");
     fs::write(session.root.join("a.txt"), key).unwrap();
-    refused(&session.after("", "write_file", &write("B\n")), "took it back");
+    refused(&session.after("", "write_file", &write("B\n")), "undid it");
     assert_eq!(text(&session.root, "a.txt"), "A\n");
 }
 

@@ -68,7 +68,7 @@ fn what_a_command_changed_is_told_at_the_end_of_a_turn_and_can_be_adopted() {
         assert_eq!(
             told,
             "actum: 3 files changed outside of runs, by a command or by you: `a.txt`, `new/file` (new), `old` (deleted). \
-             `actum adopt` keeps this as a run, `actum adopt --restore` puts it back"
+             `actum adopt` records this as a run, and `actum adopt --restore` reverts it"
         );
         begin(&session);
         assert_eq!(end(&session), "", "{client}: it is told once");
@@ -81,7 +81,7 @@ fn what_a_command_changed_is_told_at_the_end_of_a_turn_and_can_be_adopted() {
         assert_eq!(session.files(), after, "{client}: adoption touches no file");
         assert_eq!(session.runs().len(), 1);
         let again = session.actum(&["adopt"]);
-        assert!(again.stderr.contains("there is no change to adopt"), "{again:?}");
+        assert!(again.stderr.contains("there are no changes to adopt"), "{again:?}");
         assert_eq!(session.actum(&["undo"]).code, 0);
         assert_eq!(session.files(), before, "{client}");
         sound(&session);
@@ -133,7 +133,7 @@ fn a_turn_and_the_runs_since_a_time_are_undone_together() {
     let session = Session::new("claude");
     begin(&session);
     allowed(&session.write("c1", "first.txt", "1\n"));
-    assert_eq!(end(&session), "actum: 1 run in this turn; `actum undo --turn` takes it back");
+    assert_eq!(end(&session), "actum: 1 run in this turn; `actum undo --turn` undoes it");
     let before = session.files();
     begin(&session);
     allowed(&session.write("c2", "a.txt", "2\n"));
@@ -141,7 +141,7 @@ fn a_turn_and_the_runs_since_a_time_are_undone_together() {
     fs::write(session.root.join("c.txt"), "by a command\n").unwrap();
     let told = end(&session);
     assert!(
-        told.starts_with("actum: 2 runs in this turn; `actum undo --turn` takes them back. 1 file"),
+        told.starts_with("actum: 2 runs in this turn; `actum undo --turn` undoes them. 1 file"),
         "{told}"
     );
     let other = session.actum(&["undo", "--turn", "--session", "another"]);
@@ -172,7 +172,7 @@ fn a_turn_and_the_runs_since_a_time_are_undone_together() {
     for wrong in ["yesterday", "-1h", "1", ""] {
         let ended = session.actum(&["undo", &format!("--since={wrong}")]);
         assert_eq!(ended.code, 2, "{ended:?}");
-        assert!(ended.stderr.contains("is no time"), "{ended:?}");
+        assert!(ended.stderr.contains("is not a time"), "{ended:?}");
     }
     sound(&session);
 }
@@ -187,7 +187,7 @@ fn what_the_gates_refuse_is_not_adopted_and_named() {
     end(&session);
     let adopted = session.actum(&["adopt"]);
     assert_eq!(adopted.code, 0, "{adopted:?}");
-    assert!(adopted.stderr.contains("the gates refuse it: `.env`"), "{adopted:?}");
+    assert!(adopted.stderr.contains("the gates deny the change: `.env`"), "{adopted:?}");
     let refused = session.actum(&["adopt", ".env"]);
     assert!(refused.stderr.contains("is protected"), "{refused:?}");
     let outside = session.actum(&["adopt", "/etc/passwd"]);
@@ -266,11 +266,11 @@ fn a_command_that_would_change_what_the_gates_refuse_is_refused() {
         for (command, why) in [
             ("echo KEY=1 > .env", "is protected"),
             ("cd sub; cp x ../.env", "is protected"),
-            ("sh -c 'rm -f .git/config'", "what no run may"),
-            ("rm -rf .actum", "where all is kept that undo needs"),
-            ("rm -rf ..", "with the workspace in it"),
+            ("sh -c 'rm -f .git/config'", "a path that no run may change"),
+            ("rm -rf .actum", "the data that undo needs"),
+            ("rm -rf ..", "which contains the workspace"),
             ("rm -r ~/.ssh/id_rsa", "keys, credentials"),
-            ("echo x >> .github/workflows/ci.yml", "needs a person"),
+            ("echo x >> .github/workflows/ci.yml", "needs the user's approval"),
         ] {
             fs::create_dir_all(session.root.join("sub")).unwrap();
             refused(&run(command), why);
@@ -317,9 +317,9 @@ fn doctor_reports_the_hook_and_what_turns_it_off() {
     let all = settings["hooks"].as_object().unwrap().clone();
     settings["hooks"].as_object_mut().unwrap().remove("Stop");
     fs::write(&path, settings.to_string()).unwrap();
-    assert!(doctor().contains("at some events only"), "{}", doctor());
+    assert!(doctor().contains("only at some events"), "{}", doctor());
     settings["hooks"] = Value::Object(all);
     settings["disableAllHooks"] = json!(true);
     fs::write(&path, settings.to_string()).unwrap();
-    assert!(doctor().contains("turns them off"), "{}", doctor());
+    assert!(doctor().contains("disables them"), "{}", doctor());
 }

@@ -28,7 +28,7 @@ fn the_work_of_a_person_is_not_taken_back_with_that_of_a_turn() {
     let restored = session.actum(&["adopt", "--restore"]);
     assert_eq!(restored.code, 0, "{restored:?}");
     assert!(
-        restored.stderr.contains("after the turn ended; name the path to include it: `later`"),
+        restored.stderr.contains("after the turn ended (to include it, pass its path): `later`"),
         "{restored:?}"
     );
     assert_eq!(text(&session.root, "b"), "1\n");
@@ -329,7 +329,7 @@ fn commands_of_actum_that_are_for_the_person_are_refused() {
         "actum --tenant t approve abcd",
         "actum queue --seen all",
     ] {
-        refused(&run(text), "which is for the person");
+        refused(&run(text), "which only the user may run");
     }
     for text in [
         "actum protect claude --check",

@@ -130,7 +130,7 @@ fn runs_of_another_installation_are_an_alert_and_status_says_so() {
     assert_eq!(status.code, 4, "{status:?}");
     assert_eq!(value(&status)["unrecorded"].as_array().unwrap().len(), 1);
     let shown = actum(&root, &["status"]).stdout;
-    assert!(shown.contains("unrecorded  1 run here that your ledger does not know"), "{shown}");
+    assert!(shown.contains("unrecorded  1 run here that your ledger does not contain"), "{shown}");
     let redo = actum(&root, &["redo"]);
     assert_eq!(redo.code, 0, "{redo:?}");
     assert_eq!(alerts(&root), ["RUN_UNRECORDED"]);
@@ -187,7 +187,7 @@ fn the_policy_of_the_machine_cannot_be_left_out() {
     };
     let refused = within(&APPLY);
     assert_eq!(refused.code, 1, "{refused:?}");
-    let told = "the path `a.txt` is denied by the rule `a.txt`; so says the policy of this machine";
+    let told = "the path `a.txt` is denied by the rule `a.txt`; see the policy of this machine";
     assert!(refused.stderr.contains(told), "{refused:?}");
     let command = within(&["policy", "explain", "--command", "true"]);
     assert!(command.stdout.contains(": denied"), "{command:?}");
@@ -320,7 +320,12 @@ fn an_environment_lets_no_program_do_more() {
     let read = ["sandbox", "run", "--read", "../secret", "--", "cat", "../secret/s"];
     let refused = elsewhere(&root, &read, false);
     assert_eq!((refused.code, &*refused.stdout), (125, ""), "{refused:?}");
-    assert!(refused.stderr.contains("only tightens: the environment leads there"), "{refused:?}");
+    assert!(
+        refused
+            .stderr
+            .contains("can only tighten the rules, because the environment selects that file"),
+        "{refused:?}"
+    );
     assert_eq!(elsewhere(&root, &read, true).stdout, "topsecret\n");
     let fresh = directory.path().join("fresh");
     fs::create_dir(&fresh).unwrap();

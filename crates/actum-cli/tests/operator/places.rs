@@ -383,7 +383,7 @@ fn a_home_of_keys_is_made_only_in_a_directory_of_its_own() {
     };
     refused(&root.join("new"), "a workspace or a repository");
     refused(&root.join(".git/new"), "a workspace or a repository");
-    refused(&person.path().join("full"), "it holds other files");
+    refused(&person.path().join("full"), "it contains other files");
     let bare = tempfile::tempdir().unwrap();
     for home in [bare.path(), &bare.path().join("person")] {
         let mut command = command(&project, &["--json", "init"]);
@@ -391,11 +391,11 @@ fn a_home_of_keys_is_made_only_in_a_directory_of_its_own() {
         let ended: Ended = command.output().unwrap().into();
         assert_eq!(reason(&ended), json!("LEDGER_HOME_UNUSABLE"), "{ended:?}");
         let message = value(&ended)["message"].to_string();
-        assert!(message.contains("is or holds your home directory"), "{message}");
+        assert!(message.contains("is or contains your home directory"), "{message}");
     }
-    refused(&person.path().join(".ssh"), "a place of credentials");
+    refused(&person.path().join(".ssh"), "a well-known location for credentials");
     refused(&person.path().join("x/.github/workflows"), "protected");
-    refused(Path::new("/etc/new"), "a directory of the system");
+    refused(Path::new("/etc/new"), "a system directory");
     // Each name has a meaning in those of the operator.
     let (home, configuration) = (home_of(&root), operator_of(&root).join("actum"));
     for own in [

@@ -328,7 +328,7 @@ impl Stage {
     /// Replaces the ids of blocks of leases.
     fn without_leases(&mut self, text: &str) -> String {
         let mut out = text.to_owned();
-        for marker in ["lease ", "block 1   ", "block 2   ", "of the lease, "] {
+        for marker in ["lease ", "block 1   ", "block 2   ", "of the lease ("] {
             for rest in text.split(marker).skip(1) {
                 let id: String = rest.chars().take_while(char::is_ascii_hexdigit).collect();
                 if id.len() == LEASES[0].len() && !self.leases.contains(&id) {

@@ -571,7 +571,7 @@ fn a_new_name_that_is_not_shown_is_denied_and_an_old_one_can_go_and_come_back() 
     let denied = stage.actum(&["apply", "../new.json"]);
     assert_eq!(denied.code, 1, "{denied:?}");
     assert!(denied.stderr.contains("the new name `h\\nFORGED a\\rFORGED b\\033[35m"), "{denied:?}");
-    assert!(denied.stderr.contains("has characters that are not shown"), "{denied:?}");
+    assert!(denied.stderr.contains("contains invisible characters"), "{denied:?}");
     fs::write(stage.root.join("plain"), "a\n").unwrap();
     let rename = "*** Begin Patch\n*** Update File: plain\n*** Move to: a\u{202e}b\n@@\n-a\n+b\n*** End Patch\n";
     fs::write(stage.directory.path().join("rename"), rename).unwrap();

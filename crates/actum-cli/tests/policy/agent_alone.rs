@@ -49,8 +49,8 @@ fn no_message_quotes_credentials_and_no_ledger_content() {
     for path in [".env", "conf.py"] {
         let refused = given(&root, &["apply", "-"], &patch(path));
         let wanted = format!(
-            "error: cannot patch `{path}`: hunk 1 does not match at line 2; its content is not shown, since the file \
-             may hold credentials; nothing was changed\n"
+            "error: cannot patch `{path}`: hunk 1 does not match at line 2; its content is not shown because the file \
+             may contain credentials; nothing was changed\n"
         );
         assert!(refused.stderr.starts_with(&wanted), "{refused:?}");
         let edit = json!({ "path": path, "old_string": "absent", "new_string": "" }).to_string();
@@ -152,7 +152,7 @@ fn no_workspace_is_made_where_the_one_around_it_would_ask() {
         fs::create_dir_all(root.join(place)).unwrap();
         let refused = actum(&root, &["init", place]);
         assert_eq!(refused.code, 1, "{refused:?}");
-        assert!(refused.stderr.contains("in the workspace or repository around it"), "{refused:?}");
+        assert!(refused.stderr.contains("the enclosing workspace or repository"), "{refused:?}");
     }
     fs::create_dir_all(root.join(".claude/worktrees/x")).unwrap();
     assert_eq!(actum(&root, &["init", ".claude/worktrees/x"]).code, 0);
@@ -167,7 +167,7 @@ fn no_workspace_is_made_in_the_state_of_another_or_of_a_repository() {
     for place in [".actum/recorded", ".actum", ".git/hooks"] {
         let refused = actum(&root, &["init", place]);
         assert_ne!(refused.code, 0, "{place}");
-        let wanted = "the state of a workspace or a repository\n";
+        let wanted = "the state directory of a workspace or repository\n";
         assert!(refused.stderr.contains(wanted), "{refused:?}");
         assert!(!root.join(place).join(".actum").exists());
     }

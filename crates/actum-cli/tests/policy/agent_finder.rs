@@ -106,7 +106,10 @@ fn a_learning_table_that_proves_nothing_is_refused() {
     };
 
     let other = [&ALIKE[..], &["--learning", "../learning.json", "--tenant", "other"]].concat();
-    refused(&actum(&root, &other), "it is of the tenant `default`, and the goal is of `other`");
+    refused(
+        &actum(&root, &other),
+        "it belongs to the tenant `default`, but the goal belongs to `other`",
+    );
 
     let payload = |value: &Value| {
         let payload = STANDARD.encode(value.to_string());
@@ -125,10 +128,10 @@ fn a_learning_table_that_proves_nothing_is_refused() {
     for (document, what) in [
         (payload(&raised), "one of them was changed"),
         (type_of_another, "one of them was changed"),
-        (unsigned, "it is signed by no key of the keyring"),
-        (unknown, "it is signed by no key of the keyring"),
-        (table, "it is no signed envelope"),
-        (json!(" ".repeat(600_000)), "it has more than 524288 bytes"),
+        (unsigned, "none of its signatures is by a key in the keyring"),
+        (unknown, "none of its signatures is by a key in the keyring"),
+        (table, "not a signed envelope"),
+        (json!(" ".repeat(600_000)), "it is larger than 524288 bytes"),
     ] {
         fs::write(&file, document.to_string()).unwrap();
         refused(&find_learned(&root), what);
@@ -140,7 +143,7 @@ fn a_learning_table_that_proves_nothing_is_refused() {
     let old = ["--old-passphrase-file", &passphrase];
     let rotated = actum(&root, &[&rotate[..], &old].concat());
     assert_eq!(rotated.code, 0, "{rotated:?}");
-    refused(&find_learned(&root), "was replaced by another one");
+    refused(&find_learned(&root), "which has been replaced");
     fs::remove_file(&file).unwrap();
     assert_eq!(learn(&root, &passphrase).code, 0);
     assert_eq!(find_learned(&root).code, 0, "signed by the new key");
@@ -204,7 +207,7 @@ fn the_phrases_of_a_package_are_those_that_the_operator_registered() {
     write(json!({ "en": ["trim lines", "trim|cut lines"] }));
     let refused = activate();
     assert_eq!(refused.code, 1, "{refused:?}");
-    let text = "no utterance has its phrase `trim|cut lines` of the language `en`";
+    let text = "its `en` phrase `trim|cut lines` can never match";
     assert!(refused.stderr.contains(text), "{refused:?}");
     assert!(refused.stderr.contains("PLUGIN_UNUSABLE"), "{refused:?}");
     let lint = actum(&root, &["catalog", "lint", "../tidy_lines"]);

@@ -202,7 +202,7 @@ fn a_wish_is_shown_and_resolved() {
     assert_eq!(outcome(&actum(&root, &DISPATCH))["reason_code"], "SIMULATION_MISSING");
     let again = actum(&root, &DISPATCH);
     assert!(
-        again.stderr.contains("`actum explain SIMULATION_MISSING` says what to do"),
+        again.stderr.contains("run `actum explain SIMULATION_MISSING` to see what to do"),
         "{again:?}"
     );
     let run = |words: &[&str]| actum(&root, &[&["agent", "intake"], words].concat());
@@ -213,7 +213,7 @@ fn a_wish_is_shown_and_resolved() {
     let unknown = run(&["resolve", "goal", "--simulation", "teleport", "--reason", "soon"]);
     assert!(unknown.code == 1 && unknown.stderr.contains("is not active"), "{unknown:?}");
     assert_eq!(run(&["resolve", "goal", "--reason", "not ours"]).code, 0);
-    assert!(run(&["list"]).stdout.contains("no goal waits"));
+    assert!(run(&["list"]).stdout.contains("no goals are waiting"));
     assert_eq!(run(&["resolve", "goal", "--reason", "again"]).code, 1);
 }
 
@@ -224,7 +224,7 @@ fn nobody_makes_a_host_key_without_the_approval_key() {
     let root = workspace(&directory);
     let passphrase = approval_key(&root);
     let made = actum(&root, &["key", "make", "host", "--passphrase-file", &passphrase]);
-    assert!(made.stdout.contains("waits"), "{made:?}");
+    assert!(made.stdout.contains("it becomes valid at "), "{made:?}");
     agent_goal::write_for(
         &root,
         "somebody-else",

@@ -52,7 +52,7 @@ fn a_checkpoint_that_could_not_be_signed_is_told_by_the_run_after_which_it_was_d
     for run in 0..40 {
         let ended = actum(&root, if run % 2 == 0 { &["undo"] } else { &["redo"] });
         assert_eq!(ended.code, 0, "{ended:?}");
-        let note = "note: what was done is recorded, but the checkpoint key `";
+        let note = "note: the outcome is recorded, but the checkpoint key `";
         told += usize::from(ended.stderr.contains(note));
     }
     assert!((1..20).contains(&told), "{told}");
@@ -326,7 +326,7 @@ fn a_home_that_cannot_be_trusted_is_told_and_nothing_is_run() {
     fs::set_permissions(&home, Permissions::from_mode(0o755)).unwrap();
     refused(
         "LEDGER_HOME_UNUSABLE",
-        "its mode is 0755 and must be 0700; if nobody did, run `chmod 700 ",
+        "its mode is 0755 instead of 0700; if none of them did, run `chmod 700 ",
     );
     fs::set_permissions(&home, Permissions::from_mode(0o700)).unwrap();
     let real = directory.path().join("real");
@@ -349,8 +349,8 @@ fn a_key_that_others_may_read_is_told_with_what_to_run() {
     fs::set_permissions(&key, Permissions::from_mode(0o644)).unwrap();
     let shown = key.display();
     let problem = format!(
-        "cannot use `{shown}`: other users may reach it: its mode is 0644 and must be 0600; if nobody \
-         did, run `chmod 600 {shown}`"
+        "cannot use `{shown}`: other users can access it, because its mode is 0644 instead of 0600; if \
+         none of them did, run `chmod 600 {shown}`"
     );
     let message = format!("{problem}; nothing was changed");
     let refused = document(&root, &["undo"]);
@@ -372,7 +372,7 @@ fn a_key_that_others_may_read_is_told_with_what_to_run() {
         json!([{
             "tenant": "default",
             "reason": "ROTATION_NOT_RECORDED",
-            "message": "the old key cannot say that another takes its place",
+            "message": "the old key cannot be used to sign the rotation",
         }])
     );
     assert_eq!(actum(&root, &["undo"]).code, 0);

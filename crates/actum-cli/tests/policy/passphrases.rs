@@ -92,7 +92,10 @@ fn an_approval_key_can_be_the_first_thing_that_is_made() {
     assert!(!home_of(&root).exists());
     let made = fed(&root, &["key", "make", "approval", "--passphrase-file", "-"], OPEN);
     assert_eq!((made.code, made.stderr.as_str()), (0, ""), "{made:?}");
-    assert!(made.stdout.contains(" signs from now on, protected by a passphrase\n"), "{made:?}");
+    assert!(
+        made.stdout.contains(", valid from now on and protected by a passphrase\n"),
+        "{made:?}"
+    );
     assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
     assert_eq!(approval_keys(&root).len(), 1);
     drop(directory);
@@ -112,11 +115,11 @@ fn a_passphrase_file_that_others_may_reach_is_refused_with_what_to_run() {
             (
                 &json!("PASSPHRASE_UNUSABLE"),
                 &json!(format!(
-                    "cannot use the passphrase file `../open`: other users may reach it: its mode is \
-                     {mode:04o} and must be 0600; nothing was changed"
+                    "cannot use the passphrase file `../open`: other users can access it, because its mode is {mode:04o} \
+                     instead of 0600; nothing was changed"
                 )),
                 &json!([
-                    "`chmod 600 ../open` closes it; whoever may have read it knows the passphrase"
+                    "run `chmod 600 ../open`, but note that other users may have read the passphrase"
                 ]),
             )
         );
@@ -137,7 +140,7 @@ fn without_a_terminal_nobody_is_asked_for_a_passphrase() {
         assert_eq!(refused.code, 1, "{refused:?}");
         let told = if json { of(&refused)["message"].to_string() } else { refused.stderr };
         assert!(told.contains("there is no terminal to ask for it; nothing was changed"), "{told}");
-        assert!(json || told.contains("hint: run the command at a terminal; or pass"), "{told}");
+        assert!(json || told.contains("hint: run the command in a terminal, or pipe"), "{told}");
     }
     assert_eq!(approval_keys(&root), [Value::Null; 0]);
 }
@@ -166,7 +169,7 @@ fn a_passphrase_that_is_none_is_refused() {
         let refused = document(&root, &["key", "rotate", role, "--passphrase-file", "../missing"]);
         assert_eq!(refused["reason"], "PASSPHRASE_UNUSABLE", "{refused}");
         let message = refused["message"].as_str().unwrap();
-        assert!(message.contains("it signs while nobody is there"), "{message}");
+        assert!(message.contains("it has to sign without user interaction"), "{message}");
     }
     let rotate = ["key", "rotate", "approval", "--passphrase-file", "../open"];
     let none = document(&root, &rotate);
@@ -273,8 +276,8 @@ fn a_terminal_asks_for_a_new_passphrase_twice_and_shows_nothing_of_it() {
     let seen = at_a_terminal(&root, &make, &["open sesame\n", "open sesamE\n"]);
     assert_eq!(
         seen,
-        "New passphrase: \nThe same again: \nerror: the two passphrases are not the same; nothing was \
-         changed\nhint: type the same one twice\nhelp: `actum explain PASSPHRASE_UNUSABLE`\nended 1 shown\n"
+        "New passphrase: \nRepeat the passphrase: \nerror: the two passphrases do not match; nothing was \
+         changed\nhint: type the same passphrase twice\nhelp: `actum explain PASSPHRASE_UNUSABLE`\nended 1 shown\n"
     );
     // Ctrl-C ends it as it ends any program.
     let seen = at_a_terminal(&root, &make, &["open\x03"]);
@@ -290,7 +293,7 @@ fn a_terminal_asks_for_a_new_passphrase_twice_and_shows_nothing_of_it() {
     let rotate = ["key", "rotate", "approval"];
     let answers = ["open sesame\n", "another one\n", "another one\n"];
     let seen = at_a_terminal(&root, &rotate, &answers);
-    assert!(seen.starts_with("Passphrase of the key that goes: \nNew passphrase: \n"), "{seen}");
+    assert!(seen.starts_with("Passphrase of the old key: \nNew passphrase: \n"), "{seen}");
     assert!(seen.contains("recorded in the ledger of the tenant `default`"), "{seen}");
     assert!(!seen.contains("sesame") && seen.ends_with("ended 0 shown\n"), "{seen}");
     // A terminal that is named as standard input has no echo, either.

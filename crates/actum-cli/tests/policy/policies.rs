@@ -62,8 +62,8 @@ fn a_credential_in_new_content_is_refused_and_told_by_its_digest() {
     let (directory, root) = workspace();
     let refused = apply(directory.path(), &root, "conf.py", &secret());
     assert_eq!(refused.code, 1);
-    let told = "refused by the gate `credentials`: `conf.py`, line 1, looks like a credential \
-                (aws-access-key-id, ";
+    let told = "refused by the gate `credentials`: `conf.py` contains a suspected credential \
+                in line 1 (aws-access-key-id, ";
     assert!(refused.stderr.contains(told), "{}", refused.stderr);
     assert!(!refused.stderr.contains("Z7QK3"), "{}", refused.stderr);
     // An existing one is not new.
@@ -76,11 +76,11 @@ fn a_credential_in_new_content_is_refused_and_told_by_its_digest() {
     let policy = format!("version = 1\n[credentials]\nallow = [\"{digest}\"]\n");
     let allowed = under(&policy, directory.path(), &root, &["apply", "../files.json"]);
     assert_eq!(allowed.code, 0, "{}", allowed.stderr);
-    assert!(
-        actum(&root, &["show"])
-            .stdout
-            .contains("credentials: allow, all that looks like one is allowed (1)")
-    );
+    let log: Value = serde_json::from_str(&actum(&root, &["log", "--json"]).stdout).unwrap();
+    let run = log["runs"][0]["run"].as_str().unwrap();
+    let explained = actum(&root, &["policy", "explain", run]);
+    let credentials = "credentials: allow, all suspected credentials are allowed (1)";
+    assert!(explained.stdout.contains(credentials), "{explained:?}");
     // Removing it needs no approval.
     assert_eq!(actum(&root, &["undo"]).code, 0);
 }
@@ -97,8 +97,8 @@ fn so_many_known_credentials_that_others_could_hide_behind_them_are_refused() {
     let many: String = (0..120).map(key).collect();
     let refused = apply(directory.path(), &root, "keys.py", &many);
     assert_eq!(refused.code, 1);
-    let told = "`keys.py` could not be looked through to the end";
-    let alone = refused.stderr.contains("looks like a credential") || refused.stderr.contains(told);
+    let told = "`keys.py` could not be scanned completely for credentials";
+    let alone = refused.stderr.contains("suspected credential") || refused.stderr.contains(told);
     assert!(alone, "{}", refused.stderr);
     // One that the operator knows, in more files than are listed.
     let one = apply(directory.path(), &root, "one.py", &secret());
@@ -112,7 +112,7 @@ fn so_many_known_credentials_that_others_could_hide_behind_them_are_refused() {
     fs::write(directory.path().join("files.json"), change.to_string()).unwrap();
     let refused = under(&policy, directory.path(), &root, &["apply", "../files.json"]);
     assert!(
-        refused.stderr.contains("could not be looked through to the end"),
+        refused.stderr.contains("could not be scanned completely for credentials"),
         "{}",
         refused.stderr
     );
@@ -215,7 +215,7 @@ fn what_an_operator_wrote_is_protected_where_a_workspace_holds_it() {
     for name in ["actum/operator.toml", "actum/access/all.cedar", "actum/new"] {
         let refused = apply(&root, &format!("dotfiles/{name}"));
         assert_eq!(refused.code, 1, "{name}: {refused:?}");
-        let told = format!("cannot use `dotfiles/{name}`: `dotfiles/actum` is a place of keys");
+        let told = format!("cannot use `dotfiles/{name}`: `dotfiles/actum` contains keys");
         assert!(refused.stderr.contains(&told), "{refused:?}");
     }
     assert_eq!(apply(&root, "secret/x").code, 1);
@@ -225,7 +225,7 @@ fn what_an_operator_wrote_is_protected_where_a_workspace_holds_it() {
     fs::create_dir(within.join(".git")).unwrap();
     let refused = actum(&within, &["init"]);
     assert_eq!(refused.code, 1, "{refused:?}");
-    assert!(refused.stderr.contains("one lies in the other"), "{refused:?}");
+    assert!(refused.stderr.contains("one directory contains the other"), "{refused:?}");
     assert!(!within.join(".actum").exists());
 }
 
@@ -245,10 +245,7 @@ fn a_policy_that_others_could_replace_is_refused() {
         let mut check = command(&root, &["policy", "check"]);
         check.env("XDG_CONFIG_HOME", directory.path().join("config"));
         let refused = Ended::from(check.output().unwrap());
-        assert!(
-            refused.stderr.contains("belongs to the user with the number 65534"),
-            "{refused:?}"
-        );
+        assert!(refused.stderr.contains("another user (uid 65534) owns it"), "{refused:?}");
     }
 }
 
@@ -290,14 +287,13 @@ fn a_workspace_narrows_by_itself_and_widens_when_it_is_trusted() {
     let write = |text: &str| fs::write(root.join("actum.toml"), text).unwrap();
     write("version = 1\n[scope]\ndeny = [\"vendor/\"]\n[protected]\nprofile = \"critical\"\n");
     let refused = apply(directory.path(), &root, "vendor/a", "text\n");
-    let told =
-        "the path `vendor/a` is denied by the rule `vendor/`; so says this workspace's policy";
+    let told = "the path `vendor/a` is denied by the rule `vendor/`; see this workspace's policy";
     assert!(refused.code == 1 && refused.stderr.contains(told), "{}", refused.stderr);
     assert_eq!(apply(directory.path(), &root, ".mcp.json", "{}\n").code, 1);
     let checked = actum(&root, &["policy", "check"]).stdout;
     assert!(checked.contains("ignored    the profile `critical`"), "{checked}");
     let trusted = actum(&root, &["trust", "--passphrase-file", &key]);
-    assert!(trusted.stdout.contains("now counts: the profile `critical`"), "{trusted:?}");
+    assert!(trusted.stdout.contains("now in force: the profile `critical`"), "{trusted:?}");
     assert_eq!(apply(directory.path(), &root, ".mcp.json", "{}\n").code, 0);
     // With another byte in the file it is another policy.
     write("version = 1\n[protected]\nprofile = \"critical\"\n");
@@ -343,7 +339,10 @@ fn under_a_policy_that_cannot_be_read_nothing_is_done() {
     fs::remove_file(root.join("actum.toml")).unwrap();
     symlink("../elsewhere.toml", root.join("actum.toml")).unwrap();
     let refused = actum(&root, &["apply", "../change.diff"]);
-    assert!(refused.stderr.contains("it is no regular file; nothing was changed"), "{refused:?}");
+    assert!(
+        refused.stderr.contains("it is not a regular file; nothing was changed"),
+        "{refused:?}"
+    );
     fs::remove_file(root.join("actum.toml")).unwrap();
     let refused = under("version = 9\n", directory.path(), &root, &["apply", "../change.diff"]);
     assert!(refused.stderr.contains("cannot use the operator's policy"), "{refused:?}");
@@ -376,14 +375,14 @@ fn each_policy_and_who_asks_can_only_narrow() {
     assert_eq!(run(&["undo"]).code, 0);
     create(directory.path(), "src/a.rs", "text\n");
     let refused = run(&["apply", "../files.json"]);
-    assert!(refused.stderr.contains("so says the operator's policy"), "{refused:?}");
+    assert!(refused.stderr.contains("see the operator's policy"), "{refused:?}");
     // The requester cannot allow it.
     assert_eq!(run(&["apply", "--allow", "src/", "../files.json"]).code, 1);
     assert_eq!(run(&["apply", "--deny", "**/b.txt", "../change.diff"]).code, 1);
     fs::write(root.join("actum.toml"), "version = 1\n[budget]\nmax_files = 1\n").unwrap();
     let refused = run(&["apply", "../change.diff"]);
     assert!(refused.stderr.contains("files: 2 (limit 1)"), "{refused:?}");
-    assert!(refused.stderr.contains("so says this workspace's policy"), "{refused:?}");
+    assert!(refused.stderr.contains("see this workspace's policy"), "{refused:?}");
 }
 
 /// AA-1: the tier is in the record, with its cause.
@@ -392,7 +391,7 @@ fn what_runs_by_itself_later_waits_for_a_person() {
     let (directory, root) = workspace();
     let done = apply(directory.path(), &root, ".github/workflows/ci.yml", "on: push\n");
     assert_eq!(done.code, 6, "{done:?}");
-    let told = "R3: `.github/workflows/ci.yml`: it is run by continuous integration";
+    let told = "R3: `.github/workflows/ci.yml`: continuous integration runs this file";
     assert!(done.stderr.contains(told), "{done:?}");
     assert!(!root.join(".github").exists());
 }
@@ -431,13 +430,13 @@ fn the_operator_excepts_a_protected_path_as_the_explanation_says() {
     let home = directory.path();
     let refused = apply(home, &root, ".env.example", "KEY=\n");
     assert_eq!(refused.code, 1);
-    assert!(refused.stderr.contains("`actum policy explain PATH` says whether"), "{refused:?}");
+    assert!(refused.stderr.contains("`actum policy explain PATH` to see whether"), "{refused:?}");
     let explained = under("version = 1\n", home, &root, &["policy", "explain", ".env.example"]);
-    let way = "let agents change exactly this path: the operator adds it to `except` under `[protected]` in `";
+    let way = "as the operator, add exactly this path to `except` under `[protected]` in `";
     assert!(explained.stderr.contains(way), "{explained:?}");
     let decides = actum(&root, &["policy", "explain", "actum.toml"]);
     assert!(
-        decides.stderr.contains("the operator cannot except it: `**/actum.toml`, "),
+        decides.stderr.contains("the operator cannot add an exception for it: `**/actum.toml` ("),
         "{decides:?}"
     );
 
@@ -448,7 +447,7 @@ fn the_operator_excepts_a_protected_path_as_the_explanation_says() {
         assert_eq!(ended.code, code, "{name}: {ended:?}");
     }
     let checked = under(excepting, home, &root, &["policy", "check"]);
-    assert!(checked.stdout.contains("but for .env.example\n"), "{checked:?}");
+    assert!(checked.stdout.contains("except .env.example\n"), "{checked:?}");
 
     fs::write(root.join("actum.toml"), excepting).unwrap();
     let own = actum(&root, &["policy", "check"]);
@@ -484,7 +483,7 @@ fn what_was_refused_leads_to_the_narrowest_rules_that_allow_it() {
     let (directory, root) = workspace();
     assert_eq!(
         actum(&root, &["policy", "suggest"]).stdout,
-        "nothing that was refused here, in the newest 10000 entries of the ledger, would be refused now\n"
+        "none of the changes that were refused here, in the newest 10000 ledger entries, would be refused now\n"
     );
     let own = "version = 1\n[scope]\nallow = [\n  'src/',\n]\ndeny = ['vendor']\n";
     fs::write(root.join("actum.toml"), own).unwrap();
@@ -496,13 +495,13 @@ fn what_was_refused_leads_to_the_narrowest_rules_that_allow_it() {
         suggested.stdout,
         "# in `actum.toml` in this workspace:\n\
          [scope]\n\
-         allow = [ # besides what it has\n\
+         allow = [ # in addition to the existing entries\n\
          \x20 'docs/a \\[1\\].md',\n\
          ]\n\
-         # 1 of 3 refused changes would pass with this\n\
-         # still refused by protected: deny, the path `.env` is protected by `**/.env*`, secrets\n\
-         # still refused by scope: deny, the path `vendor` is denied by the rule `vendor`; so it is with 1 more; \
-         so says this workspace's policy\n"
+         # 1 of 3 refused changes would pass with these rules\n\
+         # still refused by protected: deny, the path `.env` is protected by `**/.env*` (secrets)\n\
+         # still refused by scope: deny, the path `vendor` is denied by the rule `vendor`; the same applies to 1 more; \
+         see this workspace's policy\n"
     );
     let line = suggested.stdout.lines().find(|line| line.contains("docs/")).unwrap();
     fs::write(root.join("actum.toml"), own.replace("  'src/',", &format!("  'src/',\n{line}")))
@@ -525,7 +524,8 @@ fn limits_are_suggested_as_exactly_as_they_were_needed_and_contents_never() {
     assert!(suggested.contains("[budget]\nmax_loc = 3\n"), "{suggested}");
     // It is unknown here whether a content is a secret.
     assert!(!suggested.contains("[credentials]"), "{suggested}");
-    let told = "# 1 of 2 refused changes would pass with this\n# still refused by credentials: ";
+    let told =
+        "# 1 of 2 refused changes would pass with these rules\n# still refused by credentials: ";
     assert!(suggested.contains(told), "{suggested}");
 }
 
@@ -542,8 +542,7 @@ fn files_that_other_programs_act_on_are_denied_or_wait() {
     let head = "ref: refs/heads/main\n";
     let denied = apply(serde_json::json!([{ "path": "fixture/HEAD", "content": head }]));
     assert_eq!(denied.code, 1, "{denied:?}");
-    let told =
-        "`fixture/HEAD` makes its directory a git repository, whose configuration starts programs";
+    let told = "`fixture/HEAD` turns its directory into a git repository, whose configuration can start programs";
     assert!(denied.stderr.contains(told), "{denied:?}");
     let plain = serde_json::json!([{ "path": "fixture/header", "content": head }]);
     assert_eq!(apply(plain).code, 0);
@@ -553,13 +552,13 @@ fn files_that_other_programs_act_on_are_denied_or_wait() {
     let denied = actum(&root, &["apply", "../rename.diff"]);
     assert!(denied.code == 1 && denied.stderr.contains(told), "{denied:?}");
     for (path, content, told) in [
-        ("tools/hooks/pre-commit", "#!/bin/sh\n", "is a hook, which git starts"),
+        ("tools/hooks/pre-commit", "#!/bin/sh\n", "is a hook that git starts"),
         ("fixture/config", "[core]\n\tfsmonitor = x\n", "configures git"),
-        ("package.json", r#"{"scripts":{"postinstall":"x"}}"#, "may have other lifecycle scripts"),
+        ("package.json", r#"{"scripts":{"postinstall":"x"}}"#, "may change lifecycle scripts"),
         (
             "package.json",
             r#"{"n":1e999,"scripts":{"postinstall":"x"}}"#,
-            "may have other lifecycle scripts",
+            "may change lifecycle scripts",
         ),
     ] {
         let queued = apply(serde_json::json!([{ "path": path, "content": content }]));
@@ -581,6 +580,6 @@ fn every_effect_on_a_hook_waits_for_approval() {
     for effect in ["created", "modified", "mode", "deleted"] {
         let explain = ["policy", "explain", "tools/hooks/pre-commit", "--effect", effect];
         let told = actum(&root, &explain).stdout;
-        assert!(told.contains("R3") && told.contains("is a hook, which git starts"), "{told}");
+        assert!(told.contains("R3") && told.contains("is a hook that git starts"), "{told}");
     }
 }

@@ -56,17 +56,17 @@ fn a_test_of_a_policy_tells_each_case_that_does_not_hold() {
     let tested = actum(&root, &["policy", "test"]);
     assert_eq!(
         tested.stdout,
-        "line 7, `notes are free`: expected allow; it is ask by `tier`, R3: `db/notes.md`: a migration \
+        "line 7, `notes are free`: expected allow, found ask by `tier`, R3: `db/notes.md`: a migration \
          cannot be run back (this workspace's policy)\n\
-         line 11, `vendored`: expected deny by `scope`; it is allow, R2: every path is in scope\n\
-         2 of 4 cases hold\n"
+         line 11, `vendored`: expected deny by `scope`, found allow, R2: every path is in scope\n\
+         2 of 4 cases passed\n"
     );
     assert_eq!((tested.code, tested.stderr.as_str()), (4, ""));
     rule(&root, &MIGRATIONS.replace("\"db/\"", "'db/*.sql'"));
     fs::write(root.join("actum.test.toml"), cases.replace("'deny'\ngate = 'scope'", "'allow'"))
         .unwrap();
     let tested = actum(&root, &["policy", "test"]);
-    assert_eq!((tested.code, tested.stdout.as_str()), (0, "4 of 4 cases hold\n"));
+    assert_eq!((tested.code, tested.stdout.as_str()), (0, "4 of 4 cases passed\n"));
 }
 
 /// D-4
@@ -113,25 +113,25 @@ fn a_test_without_a_case_is_refused_with_an_example() {
     let test = |arguments: &[&str]| actum(&root, &[&["policy", "test"], arguments].concat());
     let missing = test(&[]);
     assert_eq!(missing.code, 1);
-    assert!(missing.stderr.starts_with("error: there is no file `"), "{missing:?}");
-    assert!(missing.stderr.contains("/actum.test.toml` with cases"), "{missing:?}");
-    let example = missing.stderr.split_once("looks like this:\n").unwrap().1;
+    assert!(missing.stderr.starts_with("error: cannot test the policy: the file `"), "{missing:?}");
+    assert!(missing.stderr.contains("/actum.test.toml` with test cases"), "{missing:?}");
+    let example = missing.stderr.split_once("create a file like this:\n").unwrap().1;
     let example = example.split_once("help: ").unwrap().0;
     fs::write(root.join("example.toml"), example).unwrap();
     let tried = test(&["example.toml"]);
-    assert_eq!((tried.code, tried.stdout.lines().last()), (4, Some("0 of 1 cases hold")));
+    assert_eq!((tried.code, tried.stdout.lines().last()), (4, Some("0 of 1 cases passed")));
     assert_eq!(test(&["nowhere.toml"]).code, 1);
     for text in ["", "[[case]]\nname = 'n'\nexpect = 'ask'\nchange = ['mode a']\nteir = 'R3'\n"] {
         fs::write(root.join("actum.test.toml"), text).unwrap();
         let refused = test(&[]);
         assert_eq!(refused.code, 1, "{text}");
-        assert!(refused.stderr.starts_with("error: cannot test the policy by `"), "{refused:?}");
+        assert!(refused.stderr.starts_with("error: cannot test the policy with `"), "{refused:?}");
         let document = json_of(&test(&["--json"]));
         let expected = (&json!("POLICY_TEST_UNUSABLE"), &json!("unchanged"));
         assert_eq!((&document["reason"], &document["workspace"]), expected);
     }
     assert!(
-        test(&[]).stderr.contains(": line 5: `case.teir` is not known, perhaps `tier` is meant; ")
+        test(&[]).stderr.contains(": line 5: unknown key `case.teir` (did you mean `tier`?); ")
     );
     // A policy that cannot be read decides no case.
     fs::write(root.join("actum.test.toml"), example).unwrap();
@@ -151,15 +151,15 @@ fn the_decision_about_a_run_is_explained_with_the_policy_that_was_in_force() {
         explained.stdout,
         format!(
             "run {run}: allowed, R2\n\
-             gate    protected: allow, no path is protected\n\
+             gate    protected: allow, no protected path is changed\n\
              gate    scope: allow, every path is in scope\n\
              gate    budget: allow, files: 1 (no limit); changed lines: 1 (no limit)\n\
              gate    commands: allow, no command would be run\n\
-             gate    credentials: allow, nothing new looks like one\n\
-             gate    lease: allow, none is required\n\
-             gate    tier: allow, R2: all of it can be taken back\n\
+             gate    credentials: allow, no new content looks like a credential\n\
+             gate    lease: allow, no lease is required\n\
+             gate    tier: allow, R2: every change can be undone\n\
              gate    access: allow, no access policies are in force\n\
-             gate    approval: allow, no gate asks for a person\n\
+             gate    approval: allow, no gate requires a user's approval\n\
              policy  {policy}, in force then and now\n"
         )
     );
@@ -172,7 +172,7 @@ fn the_decision_about_a_run_is_explained_with_the_policy_that_was_in_force() {
         format!("policy  {policy}, in force then\nnow     {now}: allowed, R2\ngate    budget: ");
     assert!(other.contains(&expected), "{other}");
     rule(&root, "[scope]\nallow = ['db/']\n");
-    assert!(explain(&root, &[&run]).stdout.ends_with(": the same\n"));
+    assert!(explain(&root, &[&run]).stdout.ends_with(": the same decisions\n"));
 }
 
 /// AEC-11, AA-5: a different decision about the change under the current policy is reported.
@@ -184,7 +184,7 @@ fn what_the_policy_of_today_would_say_of_a_run_is_told() {
     let explained = explain(&root, &[&run[..6]]).stdout;
     let now = explained.split_once("\nnow     ").unwrap().1;
     let told = ": denied, R3\n\
-                gate    scope: deny, the path `db/1.sql` is denied by the rule `db/`; so says this \
+                gate    scope: deny, the path `db/1.sql` is denied by the rule `db/`; see this \
                 workspace's policy\n\
                 gate    tier: needs approval, R3: `db/1.sql`: a migration cannot be run back (this \
                 workspace's policy)\n";
@@ -199,7 +199,10 @@ fn what_the_policy_of_today_would_say_of_a_run_is_told() {
     let log = json_of(&actum(&root, &["log", "--json"]));
     let undo = log["runs"][0]["run"].as_str().unwrap();
     let explained = explain(&root, &[undo]).stdout;
-    assert!(explained.contains("R2: it brings back what was there before a run"), "{explained}");
+    assert!(
+        explained.contains("R2: the change restores the content from before a run"),
+        "{explained}"
+    );
     assert!(explained.ends_with(", in force then and now\n"), "{explained}");
 }
 
@@ -237,7 +240,7 @@ fn a_path_that_looks_like_a_run_is_named_as_a_path() {
     // A word that is neither a run nor a file may be mistyped.
     let absent = explain(&root, &["zzzz"]);
     assert!(absent.stdout.starts_with("zzzz modified: allowed, R2\n"), "{absent:?}");
-    assert_eq!(absent.stderr, "note: no run `zzzz`; treated as a path\n");
+    assert_eq!(absent.stderr, "note: there is no run `zzzz`; treating it as a path\n");
     fs::write(root.join("zzzz"), "").unwrap();
     assert_eq!(explain(&root, &["zzzz"]).stderr, "");
     assert_eq!(explain(&root, &["../a"]).code, 2);
@@ -284,19 +287,22 @@ fn a_policy_that_changed_since_it_was_trusted_is_told_as_such() {
     let check = || actum(&root, &["policy", "check"]).stdout;
     let of_files = || json_of(&actum(&root, &["policy", "check", "--json"]))["files"][0].clone();
     let first = |text: String| text.lines().next().unwrap().to_owned();
-    assert!(first(check()).ends_with("(this workspace's policy, which can only narrow)"));
+    assert!(
+        first(check()).ends_with("(this workspace's policy, which can only tighten the rules)")
+    );
     let key = crate::program::approval_key(&root);
     assert_eq!(actum(&root, &["trust", "--passphrase-file", &key]).code, 0);
     assert!(first(check()).ends_with("(this workspace's policy, trusted)"));
     let trusted = of_files();
     assert_eq!(trusted["trusted_before"], json!(null));
     rule(&root, "[protected]\nprofile = \"critical\"\n# more\n");
-    let told =
-        "(this workspace's policy, which can only narrow: it was trusted, and changed since)";
+    let told = "(this workspace's policy, which can only tighten the rules, because it changed since it was trusted)";
     assert!(first(check()).ends_with(told), "{}", check());
     assert_eq!(of_files()["trusted_before"], trusted["digest"]);
     assert_eq!(actum(&root, &["trust", "--remove"]).code, 0);
-    assert!(first(check()).ends_with("(this workspace's policy, which can only narrow)"));
+    assert!(
+        first(check()).ends_with("(this workspace's policy, which can only tighten the rules)")
+    );
 }
 
 /// D-4: a fault of a policy is reported in one line, in the terms of the page on policies.
@@ -307,7 +313,7 @@ fn a_mistake_in_a_policy_is_told_plainly() {
     let place = root.join("actum.toml").canonicalize().unwrap();
     let told = format!(
         "error: cannot use this workspace's policy `{}`: line 3: `budget.max_files` must be a whole number, \
-         and is a text; nothing was changed\n",
+         but is a string; nothing was changed\n",
         place.display()
     );
     assert!(refused.stderr.starts_with(&told), "{refused:?}");
@@ -349,8 +355,8 @@ fn access_policies_are_told_and_asked_and_their_decisions_are_made_again() {
         let gate = gates.as_array().unwrap().iter().find(|gate| gate["gate"] == "access").unwrap();
         (gate["verdict"].clone(), gate["message"].clone())
     };
-    assert_eq!(access_of(&[]), (json!("allow"), json!("permitted by policy 1 of `team.cedar`")));
-    let denied = (json!("deny"), json!("forbidden by `no-robots` of `team.cedar`"));
+    assert_eq!(access_of(&[]), (json!("allow"), json!("permitted by policy 1 in `team.cedar`")));
+    let denied = (json!("deny"), json!("forbidden by `no-robots` in `team.cedar`"));
     assert_eq!(access_of(&["--agent", "robot"]), denied);
     // Values of `door` that docs/policy.md lists, as each entry point sends them.
     for (door, verb) in [
@@ -394,7 +400,7 @@ fn access_policies_are_told_and_asked_and_their_decisions_are_made_again() {
     assert_eq!(run(&["apply", "../change.diff"]).code, 0);
     let replayed = run(&["replay"]);
     assert_eq!(replayed.code, 0, "{replayed:?}");
-    assert!(replayed.stdout.contains("access: allow, permitted by policy 1 of `team.cedar`"));
+    assert!(replayed.stdout.contains("access: allow, permitted by policy 1 in `team.cedar`"));
     // The recorded policies are evaluated, whatever the current files are.
     write("permit (principal, action, resource) when { context.fiels < 3 };\n");
     let refused = run(&["undo"]);
@@ -406,7 +412,7 @@ fn access_policies_are_told_and_asked_and_their_decisions_are_made_again() {
     let checked = run(&["policy", "check"]);
     assert_eq!(checked.code, 4, "{checked:?}");
     assert!(checked.stdout.contains("no access policy permits anything: nothing can be changed"));
-    assert_eq!(access_of(&[]), (json!("deny"), json!("no policy permits it")));
+    assert_eq!(access_of(&[]), (json!("deny"), json!("no access policy permits the request")));
     let undone = run(&["undo"]);
     assert_eq!(undone.code, 0, "{undone:?}");
 }
@@ -420,11 +426,17 @@ fn an_explanation_knows_the_names_that_programs_act_on() {
     for (path, says) in [
         (
             "package.json",
-            "lifecycle scripts or hooks, which an installation or a commit runs, the change needs approval (R3)",
+            "lifecycle scripts or hooks, which run on installation or commit, the change needs approval (R3)",
         ),
-        ("x/config", "starts the programs that it names, the change needs approval (R3)"),
-        ("x/HEAD", "whose configuration starts programs, the change is denied"),
-        ("keys/keyring.json", "as a home of ledgers and keys, the change is denied"),
+        (
+            "x/config",
+            "starts programs that the configuration names, the change needs approval (R3)",
+        ),
+        ("x/HEAD", "whose configuration can start programs, the change is denied"),
+        (
+            "keys/keyring.json",
+            "into a home of ledgers and keys that no run may change, the change is denied",
+        ),
     ] {
         let told = explain(&root, &[path]);
         assert!(told.stdout.contains(": allowed, R2"), "{told:?}");
@@ -434,5 +446,5 @@ fn an_explanation_knows_the_names_that_programs_act_on() {
     let cases = "[[case]]\nname = 'hooks ask'\nchange = ['created hooks/pre-push']\nexpect = 'ask'\ntier = 'R3'\n";
     fs::write(root.join("actum.test.toml"), cases).unwrap();
     let tested = actum(&root, &["policy", "test"]);
-    assert_eq!((tested.code, tested.stdout.as_str()), (0, "1 of 1 cases hold\n"), "{tested:?}");
+    assert_eq!((tested.code, tested.stdout.as_str()), (0, "1 of 1 cases passed\n"), "{tested:?}");
 }

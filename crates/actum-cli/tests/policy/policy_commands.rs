@@ -35,14 +35,14 @@ fn a_command_is_explained_by_the_rule_that_decides() {
     assert_eq!(
         explain(&root, "cargo test 'a b'").stdout,
         "[\"cargo\", \"test\", \"a b\"]: allowed\n\
-         gate  commands: allow, the command `[\"cargo\", \"test\", \"a b\"]`: the rule `[\"cargo\", \"test\", …]` \
-         allows it (this workspace's policy)\n"
+         gate  commands: allow, the rule `[\"cargo\", \"test\", …]` allows the command \
+         `[\"cargo\", \"test\", \"a b\"]` (this workspace's policy)\n"
     );
     assert_eq!(
         explain(&root, "cargo test --release").stdout,
         "[\"cargo\", \"test\", \"--release\"]: needs approval\n\
-         gate  commands: needs approval, the command `[\"cargo\", \"test\", \"--release\"]`: the rule \
-         `[\"cargo\", \"test\", \"--release\", …]` asks for a person's agreement: it takes an hour (this workspace's policy)\n"
+         gate  commands: needs approval, the rule `[\"cargo\", \"test\", \"--release\", …]` requires an \
+         approval for the command `[\"cargo\", \"test\", \"--release\"]`: it takes an hour (this workspace's policy)\n"
     );
     let denied = explain(&root, "cargo build");
     assert_eq!(denied.code, 0, "{denied:?}");
@@ -102,7 +102,7 @@ fn the_rules_in_force_are_listed_and_those_that_do_not_count_told() {
     assert_eq!(untrusted.code, 0, "{untrusted:?}");
     let asks = "command    this workspace's policy: ask [\"cargo\", \"test\", \"--release\", …]: it takes an \
                 hour\n";
-    let ignored = "ignored    a rule that allows commands; `actum trust` lets it count\n";
+    let ignored = "ignored    a rule that allows commands; it applies only after `actum trust`\n";
     assert!(untrusted.stdout.ends_with(&format!("{asks}{ignored}")), "{}", untrusted.stdout);
     assert!(explain(&root, "cargo test").stdout.contains(": denied\n"));
     let key = crate::program::approval_key(&root);
@@ -120,7 +120,7 @@ fn a_rule_that_allows_none_of_its_examples_is_warned_about() {
     let warned = actum(&root, &["policy", "check"]);
     assert_eq!(warned.code, 4, "{warned:?}");
     let told = "warning    this workspace's policy: `[\"cargo\", \"test\", …]` under `[[command]]` allows \
-                none of its examples: the command `[\"cargo\", \"test\"]`: the rule `[\"/usr/bin/cargo\", …]` denies it\n";
+                none of its examples: the rule `[\"/usr/bin/cargo\", …]` denies the command `[\"cargo\", \"test\"]`\n";
     assert!(warned.stdout.ends_with(told), "{}", warned.stdout);
 }
 
@@ -132,7 +132,7 @@ fn a_shell_that_is_allowed_by_its_beginning_makes_the_policy_unusable() {
     for arguments in [&["policy", "check"][..], &["policy", "explain", "--command", "ls"]] {
         let refused = actum(&root, arguments);
         assert_ne!(refused.code, 0, "{refused:?}");
-        let told = "line 3: `command.argv` cannot be used: `bash` runs what its arguments say";
+        let told = "line 3: `command.argv` cannot be used: `bash` can run code from its arguments";
         assert!(refused.stderr.contains(told), "{}", refused.stderr);
     }
 }
@@ -146,8 +146,8 @@ fn a_test_of_a_policy_tries_commands_as_well() {
     fs::write(root.join("actum.test.toml"), cases).unwrap();
     let tested = actum(&root, &["policy", "test"]);
     assert_eq!(tested.code, 4, "{tested:?}");
-    let told = "line 5, `releases ask`: expected ask; it is deny by `commands`, R0: no rule allows the \
+    let told = "line 5, `releases ask`: expected ask, found deny by `commands`, R0: no rule allows the \
                 command `[\"cargo\", \"publish\"]`: ";
     assert!(tested.stdout.starts_with(told), "{}", tested.stdout);
-    assert!(tested.stdout.ends_with("\n1 of 2 cases hold\n"), "{}", tested.stdout);
+    assert!(tested.stdout.ends_with("\n1 of 2 cases passed\n"), "{}", tested.stdout);
 }

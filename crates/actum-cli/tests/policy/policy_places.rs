@@ -42,27 +42,27 @@ fn a_root_that_is_chosen_deeper_leaves_no_rule_behind() {
     fs::create_dir_all(root.join(".husky/.git")).unwrap();
     let refused = actum(&root.join(".husky"), &["init"]);
     assert_eq!(refused.code, 1, "{refused:?}");
-    assert!(refused.stderr.contains("in the workspace or repository around it"), "{refused:?}");
+    assert!(refused.stderr.contains("the enclosing workspace or repository"), "{refused:?}");
     for (at, name, code, told) in [
-        (".github", "workflows/ci.yml", 6, ".github/workflows/ci.yml`: it is run by continuous"),
+        (".github", "workflows/ci.yml", 6, ".github/workflows/ci.yml`: continuous integration"),
         (".claude", "settings.json", 1, ".claude/settings.json` is protected by"),
         (
             "vendor",
             "zlib.c",
             1,
-            "vendor/zlib.c` is protected by `vendor/` of the policy of an enclosing directory",
+            "vendor/zlib.c` is protected by `vendor/` in the policy of an enclosing directory",
         ),
         (
             "vendor/lib/src",
             "a.c",
             1,
-            "is protected by `vendor/` of the policy of an enclosing directory",
+            "is protected by `vendor/` in the policy of an enclosing directory",
         ),
         (
             "docs",
             "api/a.md",
             1,
-            "`docs/api/a.md` is denied by the rule `docs/api/`; so says the policy of an enclosing",
+            "`docs/api/a.md` is denied by the rule `docs/api/`; see the policy of an enclosing",
         ),
         (
             "db",
@@ -70,12 +70,12 @@ fn a_root_that_is_chosen_deeper_leaves_no_rule_behind() {
             6,
             "db/migrations/1.sql`: it runs once (the policy of an enclosing directory)",
         ),
-        ("infra", "main.c", 1, "infra/main.c` is protected by `infra/` of the operator's policy"),
+        ("infra", "main.c", 1, "infra/main.c` is protected by `infra/` in the operator's policy"),
         (
             "secret",
             "place/x",
             1,
-            "`secret/place/x` is denied by the rule `secret/place/`; so says the operator's",
+            "`secret/place/x` is denied by the rule `secret/place/`; see the operator's",
         ),
     ] {
         let refused = deeper(at, name);
@@ -114,7 +114,7 @@ fn a_root_that_is_chosen_above_a_repository_leaves_no_rule_behind() {
     let refused = |name: &str| {
         let ended = apply(directory.path(), &root, name, "text\n");
         assert_eq!(ended.code, 1, "{ended:?}");
-        let why = "error: `project` is a repository with rules that count from its own root";
+        let why = "error: `project` is a repository whose rules apply from its own root";
         assert!(ended.stderr.contains(why), "{}", ended.stderr);
         assert!(!root.join(name).exists());
     };
@@ -153,10 +153,7 @@ fn reports_of_tasks_and_active_plans_are_protected_from_every_change() {
         let path = format!("agent/agent_outputs/{at}/{name}");
         let refused = apply(directory.path(), &root, &path, "rm -rf .\n");
         assert_eq!(refused.code, 1, "{path}: {refused:?}");
-        assert!(
-            refused.stderr.contains("reports of task plans, what takes them back"),
-            "{refused:?}"
-        );
+        assert!(refused.stderr.contains("task reports, rollback data"), "{refused:?}");
     }
     // Cases of `actum policy test` decide nothing.
     for path in
@@ -170,7 +167,7 @@ fn reports_of_tasks_and_active_plans_are_protected_from_every_change() {
 #[test]
 fn a_new_file_where_reports_need_a_directory_needs_approval() {
     let (directory, root) = workspace();
-    let told = "is a file where task plans need a directory for their reports";
+    let told = "is a file, but task plans need a directory there for their reports";
     for name in ["agent", "Agent", "agent/agent_outputs", "agent/agent_outputs/plans"] {
         let queued = apply(directory.path(), &root, name, "x\n");
         assert_eq!(queued.code, 6, "{name}: {queued:?}");
@@ -198,7 +195,7 @@ fn a_large_file_does_not_become_the_head_of_a_repository_by_an_edit() {
     for head in ["ref: refs/heads/main", "0123456789012345678901234567890123456789"] {
         let denied = edit(head);
         assert_eq!(denied.code, 1, "{denied:?}");
-        assert!(denied.stderr.contains("makes its directory a git repository"), "{denied:?}");
+        assert!(denied.stderr.contains("turns its directory into a git repository"), "{denied:?}");
     }
     assert_eq!(edit("z").code, 0);
 }

@@ -76,7 +76,7 @@ fn what_asks_for_a_person_is_queued_shown_approved_and_proven() {
     assert_eq!(value(&actum(&root, &["ledger", "verify", "--receipts", "--json"]))["sound"], true);
     let twice = answered(&root, &["approve", plan]);
     assert_eq!(twice.code, 1);
-    assert!(twice.stderr.contains("an approval counts once"), "{twice:?}");
+    assert!(twice.stderr.contains("an approval can be used only once"), "{twice:?}");
     assert_eq!(actum(&root, &["queue"]).stdout, "no pending plans\n");
     // An ended plan is found here by its beginning as well.
     assert_eq!(actum(&root, &["queue", &plan.chars().take(4).collect::<String>()]).code, 0);
@@ -136,7 +136,7 @@ fn an_undo_of_approved_work_or_of_another_agent_is_judged_as_a_new_change() {
         let undone = actum(&root, &[&["undo", &run][..], &by].concat());
         assert_eq!(undone.code, code, "{by:?}: {undone:?}");
         if code == 1 {
-            assert!(undone.stderr.contains("looks like a credential"), "{undone:?}");
+            assert!(undone.stderr.contains("suspected credential"), "{undone:?}");
             assert!(!root.join("key.txt").exists());
             assert_eq!(actum(&root, &["undo", &run, "--dry-run", "--agent", "other"]).code, 1);
             assert_eq!(actum(&root, &["undo", &run, "--dry-run"]).code, 0);
@@ -308,7 +308,7 @@ fn a_plan_whose_files_moved_cannot_be_approved_and_the_message_says_which() {
     assert_eq!(value(&stale)["reason"], "PLAN_STALE");
     fs::write(root.join(CI), "mine\n").unwrap();
     let stale = answered(&root, &["approve", &plan]);
-    assert!(stale.stderr.contains("something is there already"), "{stale:?}");
+    assert!(stale.stderr.contains("it already exists"), "{stale:?}");
     assert_eq!(fs::read_to_string(root.join(CI)).unwrap(), "mine\n");
     let denied = answered(&root, &["deny", &plan, "--reason", "too late"]);
     assert_eq!(denied.code, 0, "{denied:?}");
@@ -438,7 +438,7 @@ fn all_plans_of_an_agent_or_of_a_workspace_are_denied_in_one_act() {
     assert_eq!(waits(&root), json!([]));
     assert_eq!(
         answered(&root, &["deny", "--all", "--reason", "no"]).stdout,
-        "no such plan waits\n"
+        "no such plan is pending\n"
     );
     assert_eq!(actum(&root, &["ledger", "verify"]).code, 0);
 }
@@ -536,7 +536,10 @@ fn the_operators_command_gets_its_environment_from_the_system() {
     policy("['/bin/false']");
     let failed = ask("on: pull_request\n");
     assert_eq!(failed.code, 6, "{failed:?}");
-    assert!(failed.stderr.contains("the plan waits, but the command"), "{failed:?}");
+    assert!(
+        failed.stderr.contains("the plan is pending, but the notification command"),
+        "{failed:?}"
+    );
 }
 
 /// D-4: a NUL byte hides no text from the approver, and content that is not shown is reported.
@@ -553,7 +556,7 @@ fn the_lines_of_a_text_with_a_nul_byte_are_shown_and_other_binary_contents_named
     let shown = actum(&root, &["queue", &plan]).stdout;
     assert!(shown.contains("\n+//<\\000>\n"), "{shown}");
     assert_eq!(shown.matches("\n+let a = 1;").count(), 200, "{shown}");
-    assert!(shown.contains("the contents are binary and not shown: 300 bytes"), "{shown}");
+    assert!(shown.contains("binary content is not shown: 300 bytes"), "{shown}");
     drop(directory);
 }
 

@@ -46,9 +46,12 @@ fn a_command_outside_a_workspace_is_refused_and_apply_makes_one() {
     apply.stdin.take().unwrap().write_all(diff).unwrap();
     let applied = Ended::from(apply.wait_with_output().unwrap());
     assert_eq!(applied.code, 0, "{applied:?}");
-    assert_eq!(applied.stderr, format!("note: made a workspace in {}/project\n", root.display()));
+    assert_eq!(
+        applied.stderr,
+        format!("note: created a workspace in {}/project\n", root.display())
+    );
     assert_eq!(text(&below, "a.txt"), "a\n");
-    assert!(actum(&below, &["log"]).stdout.ends_with("  1 file  +1 -0  create src/a.txt\n"));
+    assert!(actum(&below, &["log"]).stdout.ends_with("  +1 -0  create src/a.txt\n"));
 }
 
 #[test]
@@ -57,20 +60,20 @@ fn init_says_where_and_can_be_repeated() {
     let root = directory.path().canonicalize().unwrap().join("root");
     fs::create_dir(&root).unwrap();
     let shown = root.display();
-    assert_eq!(actum(&root, &["init"]).stdout, format!("made a workspace in {shown}\n"));
+    assert_eq!(actum(&root, &["init"]).stdout, format!("created a workspace in {shown}\n"));
     let again = Ended {
         code: 0,
-        stdout: format!("there is a workspace in {shown} already\n"),
+        stdout: format!("there is already a workspace in {shown}\n"),
         stderr: String::new(),
     };
     assert_eq!(actum(&root, &["init"]), again);
     fs::create_dir_all(root.join("below/named")).unwrap();
     let named = actum(&root, &["init", "below/named"]);
     assert_eq!(named.code, 0, "{named:?}");
-    assert_eq!(named.stdout, format!("made a workspace in {shown}/below/named\n"));
-    assert_eq!(named.stderr, format!("note: it lies inside the workspace {shown}\n"));
+    assert_eq!(named.stdout, format!("created a workspace in {shown}/below/named\n"));
+    assert_eq!(named.stderr, format!("note: this directory is inside the workspace {shown}\n"));
     let below = actum(&root.join("below"), &["init"]);
-    assert_eq!(below.stdout, format!("made a workspace in {shown}/below\n"));
+    assert_eq!(below.stdout, format!("created a workspace in {shown}/below\n"));
 }
 
 #[test]
@@ -94,9 +97,9 @@ fn a_result_that_cannot_be_written_is_told() {
         let ended = Ended::from(command(&root, arguments).stdout(full).output().unwrap());
         assert_eq!(ended.code, 4);
         assert!(
-            ended.stderr.starts_with(
-                "error: the command did its work, but its result could not be written: "
-            ),
+            ended
+                .stderr
+                .starts_with("error: the command completed, but its result could not be written: "),
             "{}",
             ended.stderr
         );
@@ -110,15 +113,15 @@ fn a_file_with_other_names_waits_for_a_person_since_undo_does_not_tie_them_again
     fs::hard_link(root.join("a.txt"), root.join("other.txt")).unwrap();
     let applied = actum(&root, &["apply", "../change.diff"]);
     assert_eq!(applied.code, 6);
-    let told = "R3: `a.txt` has another name elsewhere, and undo does not tie them again";
+    let told = "R3: `a.txt` has other hard links, which undo does not restore";
     assert!(applied.stderr.contains(&format!("{told}; nothing was changed\n")), "{applied:?}");
     assert_eq!((text(&root, "a.txt"), text(&root, "other.txt")), ("1\n".into(), "1\n".into()));
     let looked = actum(&root, &["apply", "--dry-run", "../change.diff"]);
     assert_eq!(
         looked.stderr,
         format!(
-            "note: `a.txt` has other names (hard links); they keep the old content\n\
-             note: this needs approval: {told}\n"
+            "note: `a.txt` has other hard links, which keep the old content\n\
+             note: this change needs approval: {told}\n"
         )
     );
 }
@@ -130,9 +133,9 @@ fn the_log_shows_the_newest_runs_and_says_how_many_are_older() {
     assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
     assert_eq!(actum(&root, &["undo"]).code, 0);
     let log = actum(&root, &["log", "-n", "1"]);
-    assert_eq!(log.stdout.lines().count(), 1);
+    assert_eq!(log.stdout.lines().count(), 2);
     assert!(log.stdout.contains("  undo "));
-    assert_eq!(log.stderr, "note: 1 older; `actum log -n 2` lists all\n");
+    assert_eq!(log.stderr, "note: older runs not shown: 1; run `actum log -n 2` to list all\n");
 }
 
 /// Keeps this many of the newest runs, by the operator's policy.
@@ -151,8 +154,8 @@ fn gc_forgets_the_oldest_runs_beyond_the_limit() {
     assert_eq!(actum(&root, &["undo"]).code, 0);
     let collected = actum(&root, &["gc", "--max-runs", "1"]);
     assert_eq!(collected.code, 0);
-    assert!(collected.stdout.contains("\nforgot 1 run, "), "{}", collected.stdout);
-    assert_eq!(actum(&root, &["log"]).stdout.lines().count(), 1);
+    assert!(collected.stdout.contains("\nforgot 1 run ("), "{}", collected.stdout);
+    assert_eq!(actum(&root, &["log"]).stdout.lines().count(), 2);
     let undo = actum(&root, &["log", "--json"]).stdout;
     let undo: serde_json::Value = serde_json::from_str(&undo).unwrap();
     assert_eq!(actum(&root, &["undo", undo["runs"][0]["run"].as_str().unwrap()]).code, 0);
@@ -169,19 +172,23 @@ fn a_stray_workspace_in_a_shared_directory_takes_in_nothing_below_it() {
     assert_eq!(actum(&shared, &["init"]).code, 0);
     fs::set_permissions(&shared, fs::Permissions::from_mode(0o1777)).unwrap();
     let skipped = format!(
-        "the workspace {0} above is not used: other users may write to {0}; `actum -C {0} …` names it\n",
+        "the workspace {0} above this directory is not used because other users may write to {0}; run `actum -C {0} …` to use it\n",
         shared.display()
     );
     let refused = actum(&below, &["status"]);
     assert_eq!(refused.code, 1);
     assert!(refused.stderr.starts_with("error: there is no workspace here: "), "{refused:?}");
     assert!(refused.stderr.contains(&format!("\nhint: {skipped}")), "{refused:?}");
-    assert!(actum(&below, &["status", "--json"]).stdout.contains("above is not used: other users"));
+    assert!(
+        actum(&below, &["status", "--json"])
+            .stdout
+            .contains("above this directory is not used because other users")
+    );
     fs::write(below.join("change.json"), r#"{"files":[{"path":"a.txt","content":"a\n"}]}"#)
         .unwrap();
     let applied = actum(&below, &["apply", "change.json"]);
     assert_eq!(applied.code, 0, "{applied:?}");
-    let made = format!("note: made a workspace in {}\nnote: {skipped}", below.display());
+    let made = format!("note: created a workspace in {}\nnote: {skipped}", below.display());
     assert_eq!(applied.stderr, made);
     assert_eq!(text(&below, "a.txt"), "a\n");
     // It is used if it is named.
@@ -204,7 +211,7 @@ fn a_workspace_of_another_user_above_is_passed_over() {
     fs::create_dir(root.join("project/other")).unwrap();
     let refused = actum(&root.join("project/other"), &["status"]);
     let why = format!(
-        "the workspace {}/project above is not used: it belongs to another user (12345)",
+        "the workspace {}/project above this directory is not used because it belongs to another user (12345)",
         root.display()
     );
     assert!(refused.stderr.contains(&why), "{refused:?}");
@@ -246,7 +253,9 @@ fn discovery_ends_at_the_home_directory() {
     let refused = status();
     assert_eq!(refused.code, 1);
     assert!(
-        refused.stderr.contains("above is not used: it is above your home directory"),
+        refused
+            .stderr
+            .contains("above this directory is not used because it is above your home directory"),
         "{refused:?}"
     );
     assert_eq!(actum(&home, &["init"]).code, 0);
@@ -271,7 +280,7 @@ fn gc_below_the_retention_needs_the_approval_key_and_is_recorded() {
         let refused = actum(&root, arguments);
         assert_eq!(refused.code, 1, "{refused:?}");
         assert!(
-            refused.stderr.starts_with("error: the retention of the operator keeps "),
+            refused.stderr.starts_with("error: the operator's retention keeps "),
             "{refused:?}"
         );
         assert!(refused.stderr.contains("actum explain RETENTION_HOLDS"), "{refused:?}");
@@ -288,7 +297,7 @@ fn gc_below_the_retention_needs_the_approval_key_and_is_recorded() {
     // The guess is an alert, and nothing is forgotten.
     assert_eq!(entries(), before + 1);
     let before = before + 1;
-    assert_eq!(actum(&root, &["log"]).stdout.lines().count(), 3);
+    assert_eq!(actum(&root, &["log"]).stdout.lines().count(), 4);
     // The default limits forget nothing of these, and record nothing.
     assert_eq!(actum(&root, &["gc"]).code, 0);
     assert_eq!(entries(), before);
@@ -351,11 +360,11 @@ fn a_full_ledger_takes_no_run_and_says_so() {
     // An undo has a sixteenth of the limit beyond it.
     let refused = actum(&root, &["undo"]);
     assert_eq!(refused.code, 1, "{refused:?}");
-    assert!(refused.stderr.contains("and the limit is 4352: it takes no new run"), "{refused:?}");
+    assert!(refused.stderr.contains("and its limit is 4352; no new run, plan"), "{refused:?}");
     assert!(refused.stderr.contains("actum explain LEDGER_FULL"), "{refused:?}");
     assert_eq!(text(&root, "a.txt"), before);
     assert_eq!(actum(&root, &["ledger", "verify"]).code, 0);
-    assert_eq!(actum(&root, &["log"]).stdout.lines().count(), 1);
+    assert_eq!(actum(&root, &["log"]).stdout.lines().count(), 2);
     fs::write(&policy, "version = 1\n").unwrap();
     assert_eq!(actum(&root, &["undo"]).code, 0);
     // A workspace cannot limit the ledger of others.

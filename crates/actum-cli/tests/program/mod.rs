@@ -225,7 +225,7 @@ pub(crate) fn without_chance(text: &str) -> String {
         );
     }
     let mut leases: Vec<String> = Vec::new();
-    for marker in ["lease ", "block 1   ", "block 2   ", "block 3   ", "of the lease, "] {
+    for marker in ["lease ", "block 1   ", "block 2   ", "block 3   ", "of the lease ("] {
         text = replaced_behind(
             &text,
             marker,

@@ -75,7 +75,7 @@ fn only_alerts_that_wait_can_be_seen_one_or_all_of_them() {
         let ended = actum(&root, &["queue", "--seen", wrong]);
         assert_eq!(ended.code, 1, "{ended:?}");
         assert!(ended.stderr.contains("UNKNOWN_ALERT"), "{ended:?}");
-        assert!(ended.stderr.contains(&format!("no alert with the number {wrong} waits")));
+        assert!(ended.stderr.contains(&format!("no unacknowledged alert with the number {wrong}")));
     }
     assert_eq!(actum(&root, &["queue", "--seen", "first"]).code, 2);
     let both = actum(&root, &["queue", "--seen", &open[0]["alert"].to_string(), "999"]);
@@ -106,11 +106,14 @@ fn alerts_of_one_kind_are_one_line_that_says_how_many_they_are() {
     assert!(open[0]["message"].as_str().unwrap().contains("`.env.production`"), "{open:?}");
     assert_eq!(open[0]["count"], json!(4));
     assert_ne!(open[0]["last"], open[0]["time"]);
-    assert!(actum(&root, &["queue"]).stdout.contains("4 times, the last at "));
+    assert!(actum(&root, &["queue"]).stdout.contains("4 times, most recently at "));
     let number = format!("{}..{}", open[0]["alert"], open[0]["last_alert"]);
     let seen = actum(&root, &["queue", "--seen", &number]);
     assert_eq!(seen.code, 0);
-    assert!(seen.stderr.contains("no approval key asks for a passphrase"), "{seen:?}");
+    assert!(
+        seen.stderr.contains("there is no approval key that requires a passphrase"),
+        "{seen:?}"
+    );
     assert_eq!(alerts(&root), Vec::<Value>::new());
     assert_eq!(actum(&root, &["ledger", "verify"]).code, 0);
 }
@@ -135,8 +138,7 @@ fn a_path_that_only_plans_may_not_touch_is_refused_with_its_profile() {
     assert_eq!(ended.code, 1, "{ended:?}");
     let reason = &document(&root, "error_report.json")["details"]["violations"][0]["reason"];
     let reason = reason.as_str().unwrap();
-    for part in
-        ["the documents that the agents work by", "the profile `agent-executor`", "`actum apply`"]
+    for part in ["documents that instruct agents", "the profile `agent-executor`", "`actum apply`"]
     {
         assert!(reason.contains(part) && ended.stdout.contains(part), "{part}: {ended:?}");
     }
@@ -222,7 +224,7 @@ fn of_many_messages_the_list_says_how_many_it_leaves_out() {
         refused_at(&root, &format!(".env.{number}"), "builder");
     }
     let listed = actum(&root, &["queue"]).stdout;
-    assert!(listed.contains("2 other messages; `actum queue --json` has all"), "{listed}");
+    assert!(listed.contains("2 more messages; `actum queue --json` lists all"), "{listed}");
     assert!(listed.contains("`.env.0`") && listed.contains("`.env.22`"), "{listed}");
     assert_eq!(alerts(&root)[0]["messages"].as_array().unwrap().len(), 23);
 }

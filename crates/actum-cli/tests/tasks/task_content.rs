@@ -88,7 +88,10 @@ fn json_and_yaml_that_could_be_read_can_be_read_after_each_action() {
         ]
     );
     let message = previewed["actions"][1]["error_message"].as_str().unwrap();
-    assert!(message.starts_with("`config.json` would not be JSON: line 3, column "), "{message}");
+    assert!(
+        message.starts_with("`config.json` would not be valid JSON: line 3, column "),
+        "{message}"
+    );
     let diffs = previewed["diff"]["changes"].as_array().unwrap().iter();
     let changed: Vec<&str> = diffs.map(|change| change["path"].as_str().unwrap()).collect();
     assert_eq!(changed, ["a.yml", "broken.json", "config.json", "deploy.yaml", "log.jsonl"]);
@@ -135,7 +138,7 @@ fn an_update_of_a_schema_leaves_a_schema() {
     );
     let message = |at: usize| previewed["actions"][at]["error_message"].as_str().unwrap();
     assert!(message(0).contains("at `/properties/id/type`"), "{}", message(0));
-    assert!(message(1).contains("only the published drafts are known"), "{}", message(1));
+    assert!(message(1).contains("expected one of the published drafts"), "{}", message(1));
 }
 
 /// EX-9: each type of action is known; those on files are done, and the two unavailable ones report it.

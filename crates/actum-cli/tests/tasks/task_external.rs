@@ -130,7 +130,7 @@ fn an_external_pipeline_runs_once_after_the_change_is_published() {
     let error = document(&root, "error_report.json");
     assert_eq!(error["error_code"], 1007, "{error:#}");
     let ground =
-        "R4: it runs `deploy` outside of the workspace, and nothing takes back what is done there";
+        "R4: the plan runs `deploy` outside the workspace, where its effects cannot be undone";
     assert!(error["message"].as_str().unwrap().contains(ground), "{error:#}");
     let queued = actum(&root, &["queue", "--json"]);
     let queued: Value = serde_json::from_str(&queued.stdout).unwrap();
@@ -157,14 +157,16 @@ fn an_external_pipeline_runs_once_after_the_change_is_published() {
     let report = document(&root, "execution_report.json");
     assert_eq!(report["status"], "SUCCESS", "{report:#}");
     let output = report["actions_completed"][1]["output"].as_str().unwrap();
-    assert!(output.contains("nothing takes back what it did there"), "{output}");
+    assert!(output.contains("their effects cannot be rolled back"), "{output}");
     assert_eq!(report["actions_completed"][1]["details"]["pipeline"]["name"], "deploy");
     let ran = &recorded(&root)[0];
     assert_eq!((&ran["ended"], &ran["name"]), (&json!("succeeded"), &json!("deploy")));
     assert_eq!(ran["commands"][0]["argv"][3], "production", "{ran:#}");
     let shown = actum(&root, &["show"]).stdout;
     assert!(
-        shown.contains("outside    pipeline deploy: it succeeded; an undo does not take it back"),
+        shown.contains(
+            "outside    pipeline deploy: it succeeded; undoing the run does not undo its effects"
+        ),
         "{shown}"
     );
 
@@ -240,10 +242,7 @@ fn a_failed_external_pipeline_leaves_the_change_and_stops_those_behind_it() {
     let failed = &report["actions_failed"][0];
     assert_eq!((&failed["action_id"], &failed["error_code"]), (&json!("fails"), &json!(1130)));
     let message = failed["error_message"].as_str().unwrap();
-    assert!(
-        message.contains("it exited with the code 3") && message.contains("refused"),
-        "{message}"
-    );
+    assert!(message.contains("it exited with code 3") && message.contains("refused"), "{message}");
     assert_eq!(report["actions_skipped"][0]["reason"], "Dependency failed: `fails`");
     assert_eq!(document(&root, "error_report.json")["error_code"], 1130);
     let ends: Vec<_> = recorded(&root).iter().map(|it| it["ended"].clone()).collect();
@@ -316,7 +315,9 @@ fn an_external_pipeline_does_not_start_on_files_that_were_changed_since() {
     let ended: Ended = started.wait_with_output().unwrap().into();
     assert_eq!(ended.code, 4, "{ended:?}");
     assert!(
-        ended.stdout.contains("It was not started: `ship.txt` is not what the run left"),
+        ended
+            .stdout
+            .contains("The pipeline was not started: `ship.txt` was changed by another process"),
         "{ended:?}"
     );
     assert_eq!(document(&root, "error_report.json")["error_code"], 1132);
@@ -424,7 +425,7 @@ fn a_signal_ends_an_external_pipeline_and_leaves_the_change() {
     let undone = actum(&root, &["undo"]);
     assert_eq!(undone.code, 0, "{undone:?}");
     assert!(
-        undone.stderr.contains("the pipeline `deploy` ran outside of the workspace"),
+        undone.stderr.contains("the pipeline `deploy` ran outside the workspace"),
         "{undone:?}"
     );
     assert!(!undone.stderr.contains("`tell`") && !root.join("ship.txt").exists(), "{undone:?}");

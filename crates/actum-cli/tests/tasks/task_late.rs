@@ -58,7 +58,7 @@ fn an_approval_writes_the_prompt_beside_the_plan() {
     fs::write(beside("IMPLEMENTATION_SUMMARY.md"), "# Mine\n").unwrap();
     let noted = approve("mine.json");
     assert_eq!(noted.code, 0, "{noted:?}");
-    assert!(noted.stderr.contains("is not one that actum wrote"), "{noted:?}");
+    assert!(noted.stderr.contains("was not written by actum"), "{noted:?}");
     assert_eq!(text(&root, "../IMPLEMENTATION_SUMMARY.md"), "# Mine\n");
     fs::write(beside("executor_prompt.txt"), "mine\n").unwrap();
     let refused = approve("mine.json");

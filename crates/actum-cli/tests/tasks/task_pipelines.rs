@@ -117,18 +117,18 @@ fn a_pipeline_that_fails_changes_nothing_and_says_why() {
         )
     };
     let cases = [
-        ("fails", "echo broken >&2; exit 7", 1130, "exited with the code 7; it wrote: broken"),
+        ("fails", "echo broken >&2; exit 7", 1130, "; its output: broken"),
         (
             "outside",
             "echo x > other.txt",
             1131,
-            "changed `other.txt`, and its outputs are `out/**`",
+            "changed `other.txt`, but the pipeline's outputs are `out/**`",
         ),
         ("removes", "rm a.txt", 1131, "changed `a.txt`"),
         ("empties", "mkdir elsewhere", 1131, "changed `elsewhere`"),
         ("links", "mkdir out; ln -s /etc/passwd out/link", 1131, "`out/link` is a symbolic link"),
         ("hides", "mkdir out; echo x > out/.env", 3100, ".env"),
-        ("hangs", "sleep 1000", 2007, "took longer than the 1 s"),
+        ("hangs", "sleep 1000", 2007, "exceeded the pipeline's time limit of 1 s"),
         ("floods", "yes", 1130, "its limit of output"),
         ("killed", "kill -9 $$", 1130, "signal 9"),
         ("misses", "exec /no/such/program", 1130, "not found"),
@@ -169,10 +169,10 @@ fn a_plan_runs_only_declared_pipelines_with_their_parameters() {
     let before = tree(&root);
     let cases = [
         ("biuld", json!({}), 1052, "no pipeline `biuld`; did you mean `build`?"),
-        ("build", json!({"level": 10}), 1053, "`10`, and it has to be a whole number from 1 to 9"),
+        ("build", json!({"level": 10}), 1053, "must be a whole number from 1 to 9, but is `10`"),
         ("build", json!({"level": "7; rm"}), 1053, "is a string"),
         ("build", json!({"level": 1.5}), 1053, "`1.5`"),
-        ("build", json!({"other": 1}), 1053, "no parameter `other`; it has `level`"),
+        ("build", json!({"other": 1}), 1053, "no parameter `other`; valid parameters: `level`"),
     ];
     for (name, parameters, code, says) in cases {
         let actions = json!([create("make", "src.txt"), pipeline("run", "out", name, parameters)]);

@@ -63,7 +63,7 @@ fn a_sound_plan_can_be_looked_at_and_changes_nothing() {
         )])),
     );
     let linted = run(&root, "lint", &[]);
-    let sound = "the plan `plan-001` can be used: 1 action on 1 file\n";
+    let sound = "the plan `plan-001` is valid: 1 action on 1 file\n";
     assert!(linted.code == 0 && linted.stdout.starts_with(sound), "{linted:?}");
     let (code, previewed) = json_of(&root, "preview");
     assert_eq!((code, &previewed["sound"]), (0, &json!(true)), "{previewed}");
@@ -76,7 +76,7 @@ fn a_sound_plan_can_be_looked_at_and_changes_nothing() {
     assert!(!diff.contains("-  // kept"), "{diff}");
     let told = run(&root, "preview", &[]).stdout;
     assert!(told.contains("ok       a001  Property 'new_field' added successfully\n"), "{told}");
-    assert!(told.ends_with("all of it would be done (R2); nothing was changed\n"), "{told}");
+    assert!(told.ends_with("all changes would be applied (R2); nothing was changed\n"), "{told}");
     assert_eq!(text(&root, "esquemas/esquema_bd.json"), schema);
     assert!(actum(&root, &["log"]).stdout.contains("no run"));
 }
@@ -240,7 +240,7 @@ fn a_target_with_other_names_is_neither_previewed_nor_approved_as_sound() {
     let approved = actum(&root, &["plan", "approve", "../plan.json"]);
     assert_eq!(approved.code, 1, "{approved:?}");
     assert!(approved.stdout.contains("has other names (hard links)"), "{approved:?}");
-    assert!(approved.stdout.contains("nothing of it would be done"), "{approved:?}");
+    assert!(approved.stdout.contains("no changes would be applied"), "{approved:?}");
     assert_eq!(waiting(&root), json!([]));
 }
 
@@ -281,9 +281,9 @@ fn what_an_envelope_would_take_the_place_of_is_told_before_anybody_agrees() {
     fs::write(root.join("../mine.txt"), "of a person\n").unwrap();
     // There is no key, and no terminal for its passphrase: the earlier obstacle is reported.
     for (name, told) in [
-        ("task_approval.json", "another document of the task"),
-        ("plan.json", "another document of the task"),
-        ("mine.txt", "a file of another kind is there"),
+        ("task_approval.json", "the name of another task document"),
+        ("plan.json", "the name of another task document"),
+        ("mine.txt", "a different kind of file already exists there"),
     ] {
         let ended = actum(&root, &["plan", "approve", "../plan.json", "--output", name]);
         assert_ne!(ended.code, 0, "{ended:?}");
@@ -305,8 +305,11 @@ fn what_is_not_approved_leaves_no_envelope_and_nothing_that_waits() {
     put(&root, &plan(json!([replace("absent")])));
     let failed = actum(&root, &["plan", "approve", "../plan.json", "--color", "never"]);
     assert_eq!(failed.code, 1, "{failed:?}");
-    assert!(failed.stderr.contains("is not approved, and no envelope was written"), "{failed:?}");
-    assert!(failed.stdout.contains("`actum explain 1100` says what to do"), "{failed:?}");
+    assert!(failed.stderr.contains("was not approved, and no envelope was written"), "{failed:?}");
+    assert!(
+        failed.stdout.contains("run `actum explain 1100` to find out what to do"),
+        "{failed:?}"
+    );
     // A plan that cannot be parsed is not approved, either.
     put(&root, &plan(json!([with(replace("1"), "no_such_field", json!(1))])));
     assert_eq!(actum(&root, &["plan", "approve", "../plan.json"]).code, 1);
@@ -342,10 +345,10 @@ fn plan_approve_names_the_earlier_envelope_in_its_place() {
     assert!(first.code == 0 && !first.stderr.contains("earlier"), "{first:?}");
     let bad = approve("../bad.json");
     let kept =
-        "`task_envelope.json` is still the earlier envelope of the task first (`first.json`)";
+        "`task_envelope.json` still contains the earlier envelope of task first (`first.json`)";
     assert!(bad.code == 1 && bad.stderr.contains(kept), "{bad:?}");
     let second = approve("../second.json");
-    let replaced = "`task_envelope.json` was the envelope of the task first (`first.json`)";
+    let replaced = "no longer approves the earlier task first (`first.json`)";
     assert!(second.code == 0 && second.stderr.contains(replaced), "{second:?}");
 }
 

@@ -179,7 +179,7 @@ fn an_envelope_is_rejected_in_another_workspace_than_the_one_it_names() {
 #[test]
 fn a_policy_can_accept_signed_envelopes_alone() {
     let (_directory, root) = workspace();
-    let unsigned = |doctor: &Ended| doctor.stdout.contains("unsigned ones are accepted");
+    let unsigned = |doctor: &Ended| doctor.stdout.contains("unsigned envelopes");
     assert!(unsigned(&actum(&root, &["doctor"])));
     // The workspace's own policy can demand it, too, without being trusted.
     fs::write(root.join("actum.toml"), "version = 1\n[tasks]\nsigned = true\n").unwrap();
@@ -191,7 +191,7 @@ fn a_policy_can_accept_signed_envelopes_alone() {
     fs::create_dir_all(&operator).unwrap();
     fs::write(operator.join("actum.toml"), "version = 1\n[tasks]\nsigned = true\n").unwrap();
     let doctor = actum(&root, &["doctor"]);
-    assert!(doctor.stdout.contains("only those that the approval key signed"), "{doctor:?}");
+    assert!(doctor.stdout.contains("only envelopes that the approval key signed"), "{doctor:?}");
     let ended = run(&root, &insert("0\n"));
     assert_eq!(ended.code, 1, "{ended:?}");
     let error = crate::task::document(&root, "error_report.json");
@@ -255,7 +255,7 @@ fn an_approver_is_shown_the_settings_of_a_task_that_differ_from_the_defaults() {
     let expected = "config   git.commit: true\n\
                     config   soft_constraints.stop_on_error: false\n\
                     config   rollback_manifest.ttl_days: 1\n\
-                    commit   to branch `main` as `Ada <ada@example.org>`, as the repository is now\n";
+                    commit   to branch `main` as `Ada <ada@example.org>`, in the current state of the repository\n";
     let mut asks =
         action("a1", "FILE_CREATE", "b.txt", json!({ "type": "create", "content": "b\n" }));
     asks["risk_level"] = json!("HIGH");
@@ -285,7 +285,7 @@ fn an_unsigned_approval_shows_the_settings_of_a_task() {
     let approved = actum(&root, &approve);
     assert_eq!(approved.code, 0, "{approved:?}");
     assert!(approved.stderr.contains("config   git.commit: true\n"), "{approved:?}");
-    assert!(approved.stderr.contains("commit   not as the repository is now"), "{approved:?}");
+    assert!(approved.stderr.contains("commit   not possible in the current state"), "{approved:?}");
 }
 
 /// EX-1, AA-5: the change that an approver was shown is carried out, also if the files changed after the approval.

@@ -119,7 +119,7 @@ fn a_task_is_carried_out_and_reported() {
     );
     let again = actum(&root, &["rollback", "task-7"]);
     assert_eq!(again.code, 1);
-    assert!(again.stderr.contains("was taken back before"), "{again:?}");
+    assert!(again.stderr.contains("was already rolled back"), "{again:?}");
 }
 
 /// EX-13, EX-14: example 12.1 of the contract.
@@ -222,7 +222,7 @@ fn a_task_whose_second_action_fails_is_rolled_back() {
     // Its completed action is listed all the same.
     assert_eq!(document(&root, "change_log.json")["changes"].as_array().unwrap().len(), 1);
     let refused = actum(&root, &["rollback", "task-7"]);
-    assert!(refused.stderr.contains("was taken back before"), "{refused:?}");
+    assert!(refused.stderr.contains("was already rolled back"), "{refused:?}");
 }
 
 /// EX-20: the change log shows no lines of a file that fewer users may read, or of a usual place of credentials.
@@ -306,7 +306,7 @@ fn what_a_plan_may_not_do_takes_everything_back_whatever_its_constraints_say() {
     plan["execution_instructions"] = json!({ "stop_on_error": false });
     put(&root, &plan, "");
     let previewed = actum(&root, &["plan", "preview", "../plan.json"]);
-    assert!(previewed.stdout.contains("nothing of it would be done"), "{previewed:?}");
+    assert!(previewed.stdout.contains("no changes would be applied"), "{previewed:?}");
     let ended = actum(&root, &["run", "../task.json"]);
     assert_eq!(ended.code, 3, "{ended:?}");
     assert_eq!(document(&root, "error_report.json")["error_code"], 1061);
@@ -322,7 +322,7 @@ fn a_plan_none_of_whose_actions_can_be_done_has_failed() {
     plan["execution_instructions"] = json!({ "stop_on_error": false });
     put(&root, &plan, "");
     let previewed = actum(&root, &["plan", "preview", "../plan.json"]);
-    assert!(previewed.stdout.contains("nothing of it would be done"), "{previewed:?}");
+    assert!(previewed.stdout.contains("no changes would be applied"), "{previewed:?}");
     let ended = run(&root, &plan);
     assert_eq!(ended.code, 4, "{ended:?}");
     let report = document(&root, "execution_report.json");
@@ -539,7 +539,7 @@ fn a_task_that_cannot_be_reported_is_not_begun() {
         fs::write(root.join(file), "x\n").unwrap();
         let ended = run(&root, &plan(json!([create("a1", "made.txt")])));
         assert_eq!(ended.code, 1, "{file}: {ended:?}");
-        let told = format!("`{file}` is a file, and task plans need a directory there; move it");
+        let told = format!("`{file}` is a file, but task plans need a directory there; move it");
         assert!(ended.stdout.contains(&told) || ended.stderr.contains(&told), "{ended:?}");
     }
 }

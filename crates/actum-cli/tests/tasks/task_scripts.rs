@@ -123,7 +123,8 @@ fn a_rollback_puts_back_what_a_killed_script_had_moved_aside() {
     cut_off_behind_a_save(&root);
     let refused = actum(&root, &["rollback", "task-7"]);
     assert_eq!((refused.code, text(&root, "a.txt")), (1, "saved\n".into()), "{refused:?}");
-    let back = "`a.txt`, which a killed rollback script had moved aside, came back before that";
+    let back =
+        "before that, actum restored `a.txt`, which a killed rollback script had moved aside";
     assert!(refused.stderr.contains(back), "{refused:?}");
     assert!(!refused.stderr.contains("nothing was changed"), "{refused:?}");
     assert!(aside(&root).is_empty());

@@ -318,7 +318,7 @@ fn a_task_that_is_killed_in_its_query_leaves_the_database_as_it_was() {
     query(&root, "UPDATE customer SET name = 'Eva' WHERE id = 1");
     let ended = run_as(&root, "next", &plan(json!([sql(json!({}))])));
     assert_eq!(ended.code, 0, "{ended:?}");
-    assert!(ended.stderr.contains("could not report how it ended"), "{ended:?}");
+    assert!(ended.stderr.contains("ended before it reported the outcome"), "{ended:?}");
     assert_eq!(copies().len(), 0, "what was staged is gone");
 }
 

@@ -57,7 +57,7 @@ fn a_library_that_is_not_the_tested_one_is_not_loaded() {
     fs::write(&path, changed).unwrap();
     fails(&root, "changed", &sql(json!({})), 1050, &words);
     fs::write(&path, "no library").unwrap();
-    let words = ["is no shared library", "actum sql install", path.to_str().unwrap()];
+    let words = ["is not a shared library", "actum sql install", path.to_str().unwrap()];
     fails(&root, "text", &sql(json!({})), 1050, &words);
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
@@ -146,23 +146,27 @@ fn a_database_that_duckdb_cannot_open_is_refused() {
     };
     put("text", "no database".repeat(1000).as_bytes(), &["not a valid DuckDB database"]);
     put("zeros", &[0; 20_000], &["not a valid DuckDB database"]);
-    put("short", &good[..2000], &["v2.0.1 cannot open it"]);
+    put("short", &good[..2000], &["v2.0.1 cannot open the database"]);
     put("half", &good[..good.len() / 2], &["shop.duckdb"]);
     // The version of the file format follows a checksum, which no longer matches, and `DUCK`.
     let mut newer = good.clone();
     newer[12..20].copy_from_slice(&[0xff, 0xff, 0, 0, 0, 0, 0, 0]);
-    put("newer", &newer, &["v2.0.1 cannot open it"]);
+    put("newer", &newer, &["v2.0.1 cannot open the database"]);
     let mut header = good.clone();
     header[4096 + 16] ^= 1;
     header[8192 + 16] ^= 1;
-    put("header", &header, &["v2.0.1 cannot open it"]);
+    put("header", &header, &["v2.0.1 cannot open the database"]);
     let mut damaged = good.clone();
     for byte in &mut damaged[12_288..] {
         *byte ^= 0x55;
     }
-    put("damaged", &damaged, &["v2.0.1 cannot open it"]);
+    put("damaged", &damaged, &["v2.0.1 cannot open the database"]);
     let encrypted = fixture(&root).join("encrypted.duckdb");
-    put("encrypted", &fs::read(encrypted).unwrap(), &["v2.0.1 cannot open it", "encrypted"]);
+    put(
+        "encrypted",
+        &fs::read(encrypted).unwrap(),
+        &["v2.0.1 cannot open the database", "encrypted"],
+    );
     fs::write(root.join("shop.duckdb"), &good).unwrap();
     fs::write(root.join("shop.duckdb.wal"), "no log".repeat(100)).unwrap();
     // DuckDB ignores a log that it cannot read; a rollback restores it as well.

@@ -68,7 +68,7 @@ fn a_pinned_library_is_loaded_and_shown_by_doctor() {
     make(&root);
     assert!(!home_of(&root).join("sql/duckdb-2.0.1-x86_64.so").exists());
     let shown =
-        format!("DuckDB v2.0.1 at `{}`, sha256 {sha256}, as the policy pins it", copy.display());
+        format!("DuckDB v2.0.1 at `{}`, sha256 {sha256}, as pinned by the policy", copy.display());
     assert_eq!(doctor(&root), ("ok".to_owned(), shown));
     let check = actum(&root, &["policy", "check"]);
     assert!(check.stdout.contains(&format!("sql        library: {}", copy.display())), "{check:?}");
@@ -85,8 +85,8 @@ fn a_pinned_library_is_loaded_and_shown_by_doctor() {
     for (path, digest, told) in [
         (&copy, &other, "changed since the policy pinned it"),
         (&none, &sha256, "there is no DuckDB library at"),
-        (&text, &sha256, "is no shared library"),
-        (&arm, &arm_digest, "is for aarch64, and this is x86_64"),
+        (&text, &sha256, "is not a shared library"),
+        (&arm, &arm_digest, "is for aarch64, but this processor is x86_64"),
     ] {
         pin(path, digest);
         let (verdict, detail) = doctor(&root);
@@ -118,7 +118,7 @@ fn a_workspace_chooses_no_library_and_no_limits() {
     }
     own("ask_over_rows = 2").unwrap();
     let check = actum(&root, &["policy", "check"]);
-    let line = "sql        this workspace's policy: over 2 changed rows need an approval";
+    let line = "sql        this workspace's policy: more than 2 changed rows need an approval";
     assert!(check.stdout.contains(line), "{check:?}");
     let ended = run(&root, &plan(json!([step()])));
     assert_eq!(ended.code, 6, "{ended:?}");
@@ -160,7 +160,7 @@ fn more_rows_than_the_limit_need_a_signed_approval() {
     install_duckdb(&root);
     make(&root);
     operators(&root, "ask_over_rows = 4");
-    let ground = "R3: its SQL steps change 5 rows, and `[sql] ask_over_rows` allows 4 without an approval (the operator's policy)";
+    let ground = "R3: the SQL steps change 5 rows, but `[sql] ask_over_rows` only allows 4 without an approval (the operator's policy)";
     query(&root, "UPDATE customer SET name = 'x' WHERE id < 4");
     let few = run_as(&root, "few", &plan(json!([step()])));
     assert_eq!(few.code, 0, "{few:?}");

@@ -1,7 +1,8 @@
-//! Reads ordinary JSON in one pass.
+//! Fast path that parses ordinary JSON in a single pass.
 //!
-//! INVARIANT: a value that is read here is the value that the slow reader returns. Anything else, sound or not, is left to
-//! that reader, which reports errors. So nothing here needs a message.
+//! INVARIANT: every value returned here is equal to the value that the strict parser returns. All other input, whether
+//! valid or not, is left to the strict parser, which also reports the errors. For this reason, the error messages of
+//! this module are never shown.
 
 use std::fmt;
 
@@ -11,7 +12,8 @@ use serde_json::{Map, Value};
 use super::COUNT_MAX;
 use crate::json;
 
-/// Reads JSON whose numbers are integers within the limits and whose objects name each member once. `None` for anything else.
+/// Parses JSON whose numbers are integers within the limits and whose objects have no duplicate names. Returns `None`
+/// for all other input.
 pub(super) fn read(text: &[u8]) -> Option<Value> {
     let text = std::str::from_utf8(text).ok()?;
     json::within_limits(text.as_bytes()).ok()?;
@@ -26,7 +28,7 @@ impl<'de> Deserialize<'de> for Strict {
     }
 }
 
-/// Has no method for fractions, so these are rejected: whether they are exact is read from their text.
+/// Visitor that rejects numbers with a fraction or an exponent, because only their text shows whether they are exact.
 struct StrictVisitor;
 
 impl<'de> Visitor<'de> for StrictVisitor {

@@ -1,28 +1,30 @@
-//! SHA-256 (FIPS 180-4) of many messages side by side.
+//! Computes SHA-256 (FIPS 180-4) of many messages in parallel, with vector instructions.
 //!
-//! One message is hashed block after block, each waiting for the one before, so a processor without
-//! SHA instructions spends most of its width on nothing. Many messages do not wait for each other.
-//! Each goes through a lane of its own, all lanes take a block at once, and a lane that is done takes
-//! the next message. [`lane`] is the text of the standard for a single lane. The compiler turns the
-//! loop around it in [`each_lane`] into vectors, as wide as the processor has them.
+//! Each block of a message depends on the previous one, so a processor without SHA instructions cannot use its vector
+//! units for a single message. Separate messages do not depend on each other. Each message is therefore hashed in its
+//! own lane. All lanes process one block at a time, and a lane that has finished its message continues with the next
+//! one.
+//!
+//! The function [`lane`] implements the standard for a single lane. The compiler vectorizes the loop over it in
+//! [`each_lane`] to the width that the processor supports.
 
 use std::slice;
 
 use multiversion::multiversion;
 
-/// Number of lanes that the widest vectors hold; narrower ones take them in two or four steps.
+/// Number of lanes, which fill the widest vector registers. Narrower registers process the lanes in two or four steps.
 const LANES: usize = 16;
-/// Fewer messages than this are hashed sooner one after another.
+/// Minimum number of messages for which hashing in lanes is faster than hashing one message after another.
 const MESSAGES_MIN: usize = 4;
 const BLOCK_BYTES: usize = 64;
-/// Behind a message: one bit that is set, zeros, and these for its length in bits.
+/// Size of the message length in bits, which follows the padding of a set bit and zeros at the end of a message.
 const LENGTH_BYTES: usize = 8;
 
 type Block = [u8; BLOCK_BYTES];
-/// One word of every lane.
+/// One word of the hash state or the message block for every lane.
 type Word = [u32; LANES];
 
-/// FIPS 180-4, section 5.3.3.
+/// Initial hash value (FIPS 180-4, section 5.3.3).
 const BEGINNING: [u32; 8] = [
     0x6a09_e667,
     0xbb67_ae85,
@@ -34,7 +36,7 @@ const BEGINNING: [u32; 8] = [
     0x5be0_cd19,
 ];
 
-/// FIPS 180-4, section 4.2.2, sixteen rounds in a row.
+/// Round constants (FIPS 180-4, section 4.2.2), in groups of sixteen rounds.
 #[rustfmt::skip]
 const CONSTANTS: [[u32; 16]; 4] = [
     [0x428a_2f98, 0x7137_4491, 0xb5c0_fbcf, 0xe9b5_dba5, 0x3956_c25b, 0x59f1_11f1, 0x923f_82a4, 0xab1c_5ed5,
@@ -47,8 +49,9 @@ const CONSTANTS: [[u32; 16]; 4] = [
      0x748f_82ee, 0x78a5_636f, 0x84c8_7814, 0x8cc7_0208, 0x90be_fffa, 0xa450_6ceb, 0xbef9_a3f7, 0xc671_78f2],
 ];
 
-/// Returns true if lanes are faster here than one message after another. They are not where the
-/// processor has instructions for SHA-256, or has no wide vectors.
+/// Returns whether hashing this many messages in lanes is faster than hashing one message after another.
+///
+/// Lanes are slower on a processor that has SHA-256 instructions or lacks wide vectors.
 pub(super) fn are_faster(messages: usize) -> bool {
     #[cfg(target_arch = "x86_64")]
     let has_vectors_alone =
@@ -58,9 +61,9 @@ pub(super) fn are_faster(messages: usize) -> bool {
     has_vectors_alone && messages >= MESSAGES_MIN
 }
 
-/// Hashes each message, and passes on its place among them with its hash, in no order.
+/// Hashes every message and calls `done` with its index and its hash, in no particular order.
 pub(super) fn hash(messages: &[&[u8]], mut done: impl FnMut(usize, [u8; 32])) {
-    // The longest first, so that the lanes end at about the same time.
+    // Start with the longest messages, so that all lanes finish at about the same time.
     let mut waiting: Vec<(usize, &[u8])> = messages.iter().copied().enumerate().collect();
     waiting.sort_unstable_by_key(|(_, message)| message.len());
     let mut lanes: [Option<Lane<'_>>; LANES] = [const { None }; LANES];
@@ -76,7 +79,7 @@ pub(super) fn hash(messages: &[&[u8]], mut done: impl FnMut(usize, [u8; 32])) {
                 *lane = waiting.pop().map(|(index, message)| Lane::new(index, message));
                 set_column(&mut states, place, BEGINNING);
             }
-            // A lane without a message continues with its last one; its hash is not read.
+            // A lane without a message hashes its previous block again, and its result is never read.
             if let Some(next) = lane.as_mut().and_then(Lane::next) {
                 *block = *next;
                 is_busy = true;
@@ -89,14 +92,14 @@ pub(super) fn hash(messages: &[&[u8]], mut done: impl FnMut(usize, [u8; 32])) {
     }
 }
 
-/// A message on its way through a lane.
+/// Message that is being hashed in a lane.
 struct Lane<'m> {
-    /// Its place among the messages.
+    /// Index of the message in the input.
     message: usize,
     whole: slice::Iter<'m, Block>,
-    /// Rest behind the whole blocks, with the padding of the standard.
+    /// Last bytes of the message that do not fill a block, with the padding required by the standard.
     end: [Block; 2],
-    /// Number of blocks of `end` that are still to come; they are its last ones.
+    /// Number of blocks at the end of `end` that were not hashed yet.
     ends: usize,
 }
 
@@ -131,15 +134,16 @@ impl<'m> Lane<'m> {
     }
 }
 
-/// Takes a block into each lane.
+/// Hashes one block in every lane.
 fn take(states: &mut [Word; 8], blocks: &[Block; LANES]) {
     all_lanes(states, &words_of(blocks));
 }
 
-/// The first words of all blocks, then their second words, and so on. Vectors of 64 bytes would make
-/// this slower.
+/// Transposes the blocks, so that each element of the result holds the same word of every block.
+///
+/// Vectors of 64 bytes would make this slower.
 #[multiversion(targets("x86_64+avx2"))]
-#[expect(clippy::indexing_slicing, reason = "both indexes stay below the lengths, which are fixed")]
+#[expect(clippy::indexing_slicing, reason = "both indexes are less than the fixed lengths")]
 fn words_of(blocks: &[Block; LANES]) -> [Word; 16] {
     let mut words = [[0; LANES]; 16];
     for (place, block) in blocks.iter().enumerate() {
@@ -155,8 +159,9 @@ fn all_lanes(states: &mut [Word; 8], words: &[Word; 16]) {
     each_lane(states, words);
 }
 
-/// No round of a lane looks at another lane, so the compiler does with vectors what stands here of
-/// one.
+/// Hashes one block in every lane.
+///
+/// The lanes do not depend on each other, so the compiler can turn this loop into vector instructions.
 #[inline(always)]
 fn each_lane(states: &mut [Word; 8], words: &[Word; 16]) {
     for place in 0..LANES {
@@ -166,13 +171,13 @@ fn each_lane(states: &mut [Word; 8], words: &[Word; 16]) {
 }
 
 #[inline(always)]
-#[expect(clippy::indexing_slicing, reason = "a place is below the number of lanes")]
+#[expect(clippy::indexing_slicing, reason = "`place` is less than the number of lanes")]
 fn column<const N: usize>(words: &[Word; N], place: usize) -> [u32; N] {
     std::array::from_fn(|at| words[at][place])
 }
 
 #[inline(always)]
-#[expect(clippy::indexing_slicing, reason = "a place is below the number of lanes")]
+#[expect(clippy::indexing_slicing, reason = "`place` is less than the number of lanes")]
 fn set_column(states: &mut [Word; 8], place: usize, state: [u32; 8]) {
     for (words, word) in states.iter_mut().zip(state) {
         words[place] = word;
@@ -190,8 +195,9 @@ fn bytes_of(state: [u32; 8]) -> [u8; 32] {
     bytes
 }
 
-/// FIPS 180-4, section 6.2.2, step 3. The variables change places and not values: the `h` of one
-/// round is the `a` of the next.
+/// One round of the compression function (FIPS 180-4, section 6.2.2, step 3).
+///
+/// The names of the variables rotate instead of their values: the variable `h` of one round is the `a` of the next.
 macro_rules! round {
     ($a:ident $b:ident $c:ident $d:ident $e:ident $f:ident $g:ident $h:ident, $k:expr, $w:expr) => {
         let sum = $e.rotate_right(6) ^ $e.rotate_right(11) ^ $e.rotate_right(25);
@@ -204,7 +210,8 @@ macro_rules! round {
     };
 }
 
-/// Step 1: the word that takes the place of `$w`, from those 15, 7 and 2 before it.
+/// Computes the next word of the message schedule (step 1), which replaces `$w`, from the words 15, 7 and 2 positions
+/// before it.
 macro_rules! next_word {
     ($w:ident, $w15:ident $w7:ident $w2:ident) => {
         let low = $w15.rotate_right(7) ^ $w15.rotate_right(18) ^ ($w15 >> 3);
@@ -213,8 +220,8 @@ macro_rules! next_word {
     };
 }
 
-/// FIPS 180-4, section 6.2.2: one block. It is written out, since only what has no loop in it becomes
-/// vectors.
+/// Hashes one block (FIPS 180-4, section 6.2.2). The rounds are unrolled because the compiler can only vectorize code
+/// without inner loops.
 #[inline(always)]
 fn lane(state: [u32; 8], words: [u32; 16]) -> [u32; 8] {
     let [mut a, mut b, mut c, mut d, mut e, mut f, mut g, mut h] = state;
@@ -283,7 +290,7 @@ mod tests {
 
     use super::*;
 
-    /// Hashes of the messages, in their order, computed by lanes.
+    /// Computes the hashes of the messages in lanes, and returns them in the order of the messages.
     fn hashed(messages: &[&[u8]]) -> Vec<[u8; 32]> {
         let mut hashes = vec![None; messages.len()];
         hash(messages, |index, hash| {
@@ -296,7 +303,7 @@ mod tests {
         messages.iter().map(|message| sha2::Sha256::digest(message).into()).collect()
     }
 
-    /// The examples of FIPS 180-4 that NIST publishes, and the empty message.
+    /// Examples published by NIST for FIPS 180-4, and the empty message.
     #[test]
     fn the_published_examples_come_out() {
         let million = vec![b'a'; 1_000_000];
@@ -340,7 +347,7 @@ mod tests {
         }
     }
 
-    /// Each processor runs the widest text that it can; the plain one is run by all.
+    /// Compares the vectorized code, which uses the widest vectors of this processor, with the portable code.
     #[test]
     fn vectors_and_plain_words_come_to_the_same() {
         let mut mix = 1u32;

@@ -1,4 +1,4 @@
-//! The fields of an object whose names are known: none unknown, none missing, none twice.
+//! Reads JSON objects with a fixed set of fields, and rejects unknown, missing and duplicate fields.
 
 use std::fmt;
 
@@ -6,18 +6,18 @@ use super::{Content, Kind, Member, Value};
 use crate::place::Excerpt;
 use crate::suggestion;
 
-/// Fields of one kind of object.
+/// Names of the fields that one type of object has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Schema {
-    /// Name of such an object, with its article: `an edit`.
+    /// Name of the object type with its article, such as `an edit`, for error messages.
     pub name: &'static str,
-    /// Its fields.
+    /// Names of the fields.
     pub fields: &'static [&'static str],
-    /// Other names of fields, each before the field it stands for.
+    /// Alternative names of fields, as pairs of an alias and the field that it stands for.
     pub aliases: &'static [(&'static str, &'static str)],
 }
 
-/// The fields of one object.
+/// Fields of one JSON object that conforms to a [`Schema`], except that fields may be missing.
 #[derive(Debug, Clone)]
 pub struct Fields<'v> {
     schema: Schema,
@@ -25,129 +25,129 @@ pub struct Fields<'v> {
     fields: Vec<Field<'v>>,
 }
 
-/// One field.
+/// Field of a JSON object.
 #[derive(Debug, Clone, Copy)]
 pub struct Field<'v> {
-    /// Its name in the text.
+    /// Name of the field in the text, which may be an alias.
     pub name: &'v str,
-    /// Its value.
+    /// Value of the field.
     pub value: &'v Value<'v>,
 }
 
-/// A value that is not of the form it must have.
+/// Error for a JSON value that does not have the required form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]
 pub struct ShapeError {
-    /// The byte where that shows.
+    /// Byte offset at which the problem was found.
     pub offset: usize,
-    /// Problem.
+    /// Description of the problem.
     #[source]
     pub problem: ShapeProblem,
 }
 
-/// Reason why a value does not have the required form.
+/// Reason why a JSON value does not have the required form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ShapeProblem {
-    /// Something else stands where an object belongs.
-    #[error("{name} must be an object, but here is {found}")]
+    /// The value is not an object.
+    #[error("{name} must be an object, found {found}")]
     NoObject {
         /// Name of the expected object.
         name: &'static str,
-        /// Kind of the value.
+        /// Kind of the value that was found.
         found: Kind,
     },
-    /// A field with a name that means nothing there.
-    #[error("unknown field `{field}`{}; {name} has {}", Meant(*meant), Names(fields))]
+    /// The object has a field with an unknown name.
+    #[error("unknown field `{field}`{}; fields of {name}: {}", Meant(*meant), Names(fields))]
     Unknown {
-        /// The field.
+        /// Name of the unknown field.
         field: Excerpt,
-        /// Known name that is almost the same.
+        /// Known field with a similar name.
         meant: Option<&'static str>,
-        /// Name of the object.
+        /// Name of the object type.
         name: &'static str,
-        /// Fields that the object has.
+        /// Fields that objects of this type have.
         fields: &'static [&'static str],
     },
-    /// A field that must be there is not.
-    #[error("the field `{field}` is missing; {name} has {}", Names(fields))]
+    /// A required field is missing.
+    #[error("missing field `{field}`; fields of {name}: {}", Names(fields))]
     Missing {
-        /// The field.
+        /// Name of the missing field.
         field: &'static str,
-        /// Name of the object.
+        /// Name of the object type.
         name: &'static str,
-        /// Fields that the object has.
+        /// Fields that objects of this type have.
         fields: &'static [&'static str],
     },
-    /// A name stands twice in one object.
-    #[error("the field `{field}` stands here a second time")]
+    /// A field occurs twice in an object.
+    #[error("duplicate field `{field}`")]
     Doubled {
-        /// The field.
+        /// Name of the field.
         field: Excerpt,
     },
-    /// A field is given under both of its names.
-    #[error("`{alias}` is another name of `{field}`, which is there too; give one of them")]
+    /// A field is given under its name and also under an alias.
+    #[error("`{alias}` is an alias of `{field}`, which is also present; use only one of them")]
     BothNames {
-        /// The field.
+        /// Name of the field.
         field: &'static str,
-        /// Its other name.
+        /// Alias of the field.
         alias: &'static str,
     },
-    /// A field is given under two of its other names.
-    #[error("`{alias}` and `{before}` are both names of `{field}`; give one of them")]
+    /// A field is given under two of its aliases.
+    #[error("`{alias}` and `{before}` are both aliases of `{field}`; use only one of them")]
     TwoAliases {
-        /// The field.
+        /// Name of the field.
         field: &'static str,
-        /// The other name that comes first.
+        /// Alias that comes first in the text.
         before: &'static str,
-        /// The other name that comes second.
+        /// Alias that comes second in the text.
         alias: &'static str,
     },
-    /// A field has a value of another kind.
-    #[error("`{field}` must be {expected}, but here is {found}")]
+    /// The value of a field has the wrong kind.
+    #[error("`{field}` must be {expected}, found {found}")]
     Kind {
-        /// The field.
+        /// Name of the field.
         field: Excerpt,
-        /// Expected value.
+        /// Kind of value that the field requires.
         expected: Expected,
-        /// Kind of the value.
+        /// Kind of the value that was found.
         found: Kind,
     },
-    /// A number is not one of those a field may have.
-    #[error("`{field}` must be a whole number from 0 to {max}, but here is `{found}`")]
+    /// A number is not an integer, or is outside the range of its field.
+    #[error("`{field}` must be a whole number from 0 to {max}, found `{found}`")]
     Number {
-        /// The field.
+        /// Name of the field.
         field: Excerpt,
-        /// The largest.
+        /// Largest number that is allowed.
         max: u64,
-        /// The number.
+        /// Number as spelled in the text.
         found: Excerpt,
     },
-    /// An array that must hold something holds nothing.
+    /// An array that must have at least one element is empty.
     #[error("`{field}` is empty, so there is nothing to change")]
     Empty {
-        /// The field.
+        /// Name of the field.
         field: Excerpt,
     },
 }
 
-/// Required value of a field.
+/// Kind of value that a field requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected {
-    /// A string.
+    /// Any string.
     String,
-    /// A whole number.
+    /// An integer that is not negative.
     WholeNumber,
-    /// `true` or `false`.
+    /// The literal `true` or `false`.
     Boolean,
-    /// An array.
+    /// Any array.
     Array,
 }
 
 impl Schema {
-    /// The fields of `value`.
+    /// Reads the fields of an object.
     ///
     /// # Errors
-    /// [`ShapeError`] when it is no object, or has a field twice or one of another name.
+    /// [`ShapeError`] if `value` is not an object, or if it has a duplicate or unknown field.
     pub fn fields<'v>(&self, value: &'v Value<'v>) -> Result<Fields<'v>, ShapeError> {
         let Content::Object(members) = &value.content else {
             let problem = ShapeProblem::NoObject { name: self.name, found: value.kind() };
@@ -183,12 +183,12 @@ impl Schema {
         })
     }
 
-    /// Names of its fields, then their other names.
+    /// Iterates over the names of the fields, followed by their aliases.
     fn names(&self) -> impl Iterator<Item = &'static str> {
         self.fields.iter().copied().chain(self.aliases.iter().map(|(alias, _)| *alias))
     }
 
-    /// Name of the field that `name` stands for.
+    /// Resolves an alias to the name of its field. Any other name is returned unchanged.
     fn meaning<'n>(&self, name: &'n str) -> &'n str {
         let alias = self.aliases.iter().find(|(alias, _)| *alias == name);
         alias.map_or(name, |(_, field)| field)
@@ -196,22 +196,22 @@ impl Schema {
 }
 
 impl<'v> Fields<'v> {
-    /// The field of this name, if it is there; also where it has the value `null`.
+    /// Returns the field with this name, even if its value is `null`.
     pub fn get(&self, name: &str) -> Option<Field<'v>> {
         let aliases = self.schema.aliases;
         let is_meant = |found: &str| found == name || aliases.contains(&(found, name));
         self.fields.iter().find(|field| is_meant(field.name)).copied()
     }
 
-    /// The field of this name, unless it is left out or `null`.
+    /// Returns the field with this name, unless it is missing or `null`.
     pub fn optional(&self, name: &str) -> Option<Field<'v>> {
         self.get(name).filter(|field| field.value.kind() != Kind::Null)
     }
 
-    /// The field of this name, which must be there.
+    /// Returns the field with this name, which must be present.
     ///
     /// # Errors
-    /// [`ShapeProblem::Missing`] at the start of the object.
+    /// [`ShapeProblem::Missing`], located at the start of the object.
     pub fn required(&self, field: &'static str) -> Result<Field<'v>, ShapeError> {
         let Schema { name, fields, .. } = self.schema;
         let problem = ShapeProblem::Missing { field, name, fields };
@@ -220,7 +220,7 @@ impl<'v> Fields<'v> {
 }
 
 impl<'v> Field<'v> {
-    /// Its string, decoded.
+    /// Returns the decoded string that is the value of the field.
     ///
     /// # Errors
     /// [`ShapeProblem::Kind`].
@@ -231,7 +231,7 @@ impl<'v> Field<'v> {
         Ok(text)
     }
 
-    /// Its boolean.
+    /// Returns the boolean that is the value of the field.
     ///
     /// # Errors
     /// [`ShapeProblem::Kind`].
@@ -242,7 +242,7 @@ impl<'v> Field<'v> {
         Ok(*value)
     }
 
-    /// Its elements.
+    /// Returns the elements of the array that is the value of the field.
     ///
     /// # Errors
     /// [`ShapeProblem::Kind`].
@@ -253,7 +253,7 @@ impl<'v> Field<'v> {
         Ok(elements)
     }
 
-    /// Its elements, of which there must be one.
+    /// Returns the elements of the array that is the value of the field, which must not be empty.
     ///
     /// # Errors
     /// [`ShapeProblem::Kind`] and [`ShapeProblem::Empty`].
@@ -265,7 +265,7 @@ impl<'v> Field<'v> {
         Ok(elements)
     }
 
-    /// Its whole number: digits alone, neither `1.0` nor `1e0`.
+    /// Returns the value of the field as an integer. It must consist of digits only, so `1.0` and `1e0` are rejected.
     ///
     /// # Errors
     /// [`ShapeProblem::Kind`] and [`ShapeProblem::Number`].
@@ -273,10 +273,10 @@ impl<'v> Field<'v> {
         self.whole_number(u64::from(u32::MAX))
     }
 
-    /// Reads a number up to 2⁶⁴ - 1, like [`u32`](Self::u32).
+    /// Returns the value of the field as an integer up to 2⁶⁴ − 1, otherwise like [`u32`](Self::u32).
     ///
     /// # Errors
-    /// The same.
+    /// [`ShapeProblem::Kind`] and [`ShapeProblem::Number`].
     pub fn u64(&self) -> Result<u64, ShapeError> {
         self.whole_number(u64::MAX)
     }
@@ -316,7 +316,7 @@ impl fmt::Display for Expected {
     }
 }
 
-/// Suggestion of a known name, behind an unknown one.
+/// Suffix of an error message about an unknown name, which suggests a known name.
 struct Meant(Option<&'static str>);
 
 impl fmt::Display for Meant {
@@ -325,7 +325,7 @@ impl fmt::Display for Meant {
     }
 }
 
-/// Names of fields, as a message lists them.
+/// Comma-separated list of field names for an error message.
 pub(crate) struct Names<'a>(pub(crate) &'a [&'static str]);
 
 impl fmt::Display for Names<'_> {
@@ -374,44 +374,40 @@ mod tests {
     fn an_object_has_no_field_that_is_unknown_missing_or_doubled() {
         let any = |_: Fields<'_>| Ok(());
         for (text, offset, message) in [
-            ("[]", 0, "a thing must be an object, but here is an array"),
-            (" null", 1, "a thing must be an object, but here is `null`"),
+            ("[]", 0, "a thing must be an object, found an array"),
+            (" null", 1, "a thing must be an object, found `null`"),
             (
                 r#"{"path":"a","foo\n":1}"#,
                 12,
-                "unknown field `foo\\n`; a thing has `path`, `lines`, `all`, `parts`",
+                "unknown field `foo\\n`; fields of a thing: `path`, `lines`, `all`, `parts`",
             ),
-            (r#"{"all":true,"\u0061ll":1}"#, 12, "the field `all` stands here a second time"),
+            (r#"{"all":true,"\u0061ll":1}"#, 12, "duplicate field `all`"),
             (
                 r#"{"path":"a","file_path":"b"}"#,
                 12,
-                "`file_path` is another name of `path`, which is there too; give one of them",
+                "`file_path` is an alias of `path`, which is also present; use only one of them",
             ),
             (
                 r#"{"file_path":"a","path":"b"}"#,
                 17,
-                "`file_path` is another name of `path`, which is there too; give one of them",
+                "`file_path` is an alias of `path`, which is also present; use only one of them",
             ),
             (
                 r#"{"filename":"a","file_path":"b"}"#,
                 16,
-                "`file_path` and `filename` are both names of `path`; give one of them",
+                "`file_path` and `filename` are both aliases of `path`; use only one of them",
             ),
-            (
-                r#"{"filename":"a","filename":"b"}"#,
-                16,
-                "the field `filename` stands here a second time",
-            ),
+            (r#"{"filename":"a","filename":"b"}"#, 16, "duplicate field `filename`"),
             (
                 r#"{"Path":"a"}"#,
                 1,
-                "unknown field `Path` (did you mean `path`?); a thing has `path`, `lines`, `all`, `parts`",
+                "unknown field `Path` (did you mean `path`?); fields of a thing: `path`, `lines`, `all`, `parts`",
             ),
             (
                 r#"{"fileName":"a"}"#,
                 1,
-                "unknown field `fileName` (did you mean `filename`?); a thing has `path`, `lines`, `all`, \
-                 `parts`",
+                "unknown field `fileName` (did you mean `filename`?); fields of a thing: `path`, \
+                 `lines`, `all`, `parts`",
             ),
         ] {
             assert_eq!(refused(text, any), (offset, message.to_owned()), "{text}");
@@ -420,7 +416,7 @@ mod tests {
             refused(" {}", |fields| fields.required("path").map(drop)),
             (
                 1,
-                "the field `path` is missing; a thing has `path`, `lines`, `all`, `parts`"
+                "missing field `path`; fields of a thing: `path`, `lines`, `all`, `parts`"
                     .to_owned()
             )
         );
@@ -434,21 +430,21 @@ mod tests {
         let path = |fields: Fields<'_>| fields.required("path")?.string().map(drop);
         assert_eq!(
             refused(r#"{"path": 7}"#, path),
-            (9, "`path` must be a string, but here is a number".to_owned())
+            (9, "`path` must be a string, found a number".to_owned())
         );
         assert_eq!(
             refused(r#"{"file_path": null}"#, path),
-            (14, "`file_path` must be a string, but here is `null`".to_owned())
+            (14, "`file_path` must be a string, found `null`".to_owned())
         );
         let all = |fields: Fields<'_>| fields.required("all")?.boolean().map(drop);
         assert_eq!(
             refused(r#"{"all":"true"}"#, all),
-            (7, "`all` must be `true` or `false`, but here is a string".to_owned())
+            (7, "`all` must be `true` or `false`, found a string".to_owned())
         );
         let parts = |fields: Fields<'_>| fields.required("parts")?.filled_array().map(drop);
         assert_eq!(
             refused(r#"{"parts":{}}"#, parts),
-            (9, "`parts` must be an array, but here is an object".to_owned())
+            (9, "`parts` must be an array, found an object".to_owned())
         );
         assert_eq!(
             refused(r#"{"parts":[]}"#, parts),
@@ -457,16 +453,14 @@ mod tests {
         let lines = |fields: Fields<'_>| fields.required("lines")?.u32().map(drop);
         assert_eq!(
             refused(r#"{"lines":"1"}"#, lines),
-            (9, "`lines` must be a whole number, but here is a string".to_owned())
+            (9, "`lines` must be a whole number, found a string".to_owned())
         );
         for wrong in ["-1", "1.5", "4294967296", "1e0", "-0", "1.0"] {
             assert_eq!(
                 refused(&format!("{{\"lines\":{wrong}}}"), lines),
                 (
                     9,
-                    format!(
-                        "`lines` must be a whole number from 0 to 4294967295, but here is `{wrong}`"
-                    )
+                    format!("`lines` must be a whole number from 0 to 4294967295, found `{wrong}`")
                 )
             );
         }

@@ -1,8 +1,8 @@
-//! Syntax of JSON: one parser judges, another gives the places.
+//! JSON syntax. One parser validates the text, and another one provides the location of each value.
 //!
-//! `serde_json` is the judge, since it keeps to RFC 8259 without options; its errors are reworded
-//! here. `jsonc-parser` then gives each value its range. It also could read comments, which is why
-//! it was chosen; all of that is switched off.
+//! `serde_json` validates the text because it strictly follows RFC 8259; its error messages are reworded here. Then
+//! `jsonc-parser` determines the byte range of each value. It also supports comments and other extensions, all of which
+//! are disabled here.
 
 use std::ops::Range;
 
@@ -14,98 +14,98 @@ use serde::de::IgnoredAny;
 use super::{Content, DEPTH_MAX, Member, VALUES_MAX, Value};
 use crate::place::Excerpt;
 
-/// A text that is not JSON.
+/// Error for a text that is not valid JSON.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{problem}")]
 pub struct SyntaxError {
-    /// The byte where that shows.
+    /// Byte offset at which the problem was found.
     pub offset: usize,
-    /// Problem.
+    /// Description of the problem.
     #[source]
     pub problem: SyntaxProblem,
 }
 
-/// Reason why a text is not JSON.
+/// Reason why a text is not valid JSON.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SyntaxProblem {
-    /// A byte that belongs to no character.
-    #[error("JSON is UTF-8, and the byte here is not")]
+    /// The text contains a byte that is not valid UTF-8.
+    #[error("this byte is not valid UTF-8")]
     NotUtf8,
     /// The text starts with a byte order mark.
-    #[error("it starts with a byte order mark")]
+    #[error("the text starts with a byte order mark")]
     ByteOrderMark,
-    /// There is nothing in it.
-    #[error("there is nothing in it")]
+    /// The text is empty or consists of whitespace only.
+    #[error("the text contains no JSON value")]
     Blank,
-    /// Something is still open at the end.
-    #[error("it ends too early")]
+    /// The text ends inside a value.
+    #[error("unexpected end of the text")]
     EndsEarly,
-    /// No value is where one belongs.
-    #[error("expected a value here, but found `{found}`")]
+    /// Something other than a value was found where a value is required.
+    #[error("expected a value, found `{found}`")]
     NoValue {
-        /// Text at the place.
+        /// Text found instead of a value.
         found: Excerpt,
     },
-    /// No name of a field is where one belongs.
-    #[error("expected a name in double quotes here, but found `{found}`")]
+    /// Something other than a string was found where the name of a member is required.
+    #[error("expected a name in double quotes, found `{found}`")]
     NoName {
-        /// Text at the place.
+        /// Text found instead of a name.
         found: Excerpt,
     },
-    /// No colon is where one belongs.
-    #[error("expected `:` after the name, but found `{found}`")]
+    /// The name of a member is not followed by a colon.
+    #[error("expected `:` after the name, found `{found}`")]
     NoColon {
-        /// Text at the place.
+        /// Text found instead of a colon.
         found: Excerpt,
     },
-    /// Neither a comma nor the end of an array.
-    #[error("expected `,` or `]` after the value, but found `{found}`")]
+    /// An array element is followed by neither a comma nor the closing bracket.
+    #[error("expected `,` or `]` after the value, found `{found}`")]
     NoCommaInArray {
-        /// Text at the place.
+        /// Text found after the array element.
         found: Excerpt,
     },
-    /// Neither a comma nor the end of an object.
-    #[error("expected `,` or `}}` after the value, but found `{found}`")]
+    /// An object member is followed by neither a comma nor the closing brace.
+    #[error("expected `,` or `}}` after the value, found `{found}`")]
     NoCommaInObject {
-        /// Text at the place.
+        /// Text found after the object member.
         found: Excerpt,
     },
-    /// A comma with nothing behind it.
-    #[error("the comma before this bracket is one too many")]
+    /// A comma is directly followed by a closing bracket or brace.
+    #[error("trailing comma before this bracket")]
     TrailingComma,
-    /// Something follows the value.
-    #[error("the JSON has ended, but `{found}` follows")]
+    /// The value is followed by other text.
+    #[error("unexpected `{found}` after the end of the JSON value")]
     TextAfter {
-        /// Text behind the value.
+        /// Text found after the value.
         found: Excerpt,
     },
-    /// A number that is not spelled as JSON asks for.
-    #[error("this is no number as JSON spells them")]
+    /// A number is not spelled according to the JSON grammar.
+    #[error("invalid number")]
     Number,
-    /// A backslash with something behind it that has no meaning.
+    /// A backslash in a string does not start a valid escape.
     #[error(
-        "a backslash in a string may stand only before one of `\"\\/bfnrt`, or before `u` and four \
+        "invalid escape: a backslash must be followed by one of `\"\\/bfnrt`, or by `u` and four \
          hexadecimal digits"
     )]
     Escape,
-    /// A `\u` that stands for no character.
-    #[error("the `\\u` escapes here stand for no character")]
+    /// A `\u` escape does not encode a character, such as half of a surrogate pair.
+    #[error("invalid `\\u` escape: it does not encode a character")]
     Unicode,
-    /// A control character in a string.
-    #[error("a string may hold control characters, such as line ends and tabs, only as escapes")]
+    /// A string contains an unescaped control character.
+    #[error("control characters in a string, such as newlines and tabs, must be escaped")]
     ControlCharacter,
-    /// Nested too deeply.
-    #[error("arrays and objects are nested more than {DEPTH_MAX} deep here")]
+    /// Arrays and objects are nested too deeply.
+    #[error("arrays and objects are nested more than {DEPTH_MAX} levels deep")]
     TooDeep,
-    /// More values than are read.
-    #[error("it has more than {VALUES_MAX} values")]
+    /// The text contains more values than [`VALUES_MAX`].
+    #[error("the text has more than {VALUES_MAX} values")]
     TooManyValues,
-    /// None of the above.
-    #[error("this is not JSON as RFC 8259 defines it")]
+    /// The text is invalid for a reason that the other variants do not cover.
+    #[error("this is not valid JSON (RFC 8259)")]
     Other,
 }
 
-/// Nothing but JSON.
+/// Options of `jsonc-parser` that disable all extensions of JSON.
 const STRICT: ParseOptions = ParseOptions {
     allow_comments: false,
     allow_loose_object_property_names: false,
@@ -119,10 +119,10 @@ const STRICT: ParseOptions = ParseOptions {
     allow_extended_string_escapes: false,
 };
 
-/// The text of `bytes`.
+/// Returns `bytes` as a string.
 ///
 /// # Errors
-/// [`SyntaxError`] at the first byte that is not UTF-8.
+/// [`SyntaxError`] at the first byte that is not valid UTF-8.
 pub fn text(bytes: &[u8]) -> Result<&str, SyntaxError> {
     std::str::from_utf8(bytes).map_err(|error| SyntaxError {
         offset: error.valid_up_to(),
@@ -130,8 +130,8 @@ pub fn text(bytes: &[u8]) -> Result<&str, SyntaxError> {
     })
 }
 
-/// Cuts `text` into JSON documents that follow each other: objects and arrays, by their outermost brackets. What is
-/// behind the last one belongs to it, so that reading it reports that.
+/// Splits `text` into consecutive JSON documents, which must be objects or arrays, after their outermost closing
+/// brackets. Any other text after a document becomes part of that document, so that parsing it reports the error.
 pub fn documents(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut next = Some(0);
     std::iter::from_fn(move || {
@@ -144,7 +144,8 @@ pub fn documents(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     })
 }
 
-/// The length of `json` up to the bracket that closes the first one; all of it where none does.
+/// Returns the length of `json` up to the bracket that closes the first one, or the length of all of `json` if that
+/// bracket is missing.
 fn outermost(json: &[u8]) -> usize {
     let (mut depth, mut offset) = (0usize, 0usize);
     while let Some(&byte) = json.get(offset) {
@@ -160,11 +161,10 @@ fn outermost(json: &[u8]) -> usize {
     json.len()
 }
 
-/// Checks that `text` is JSON, and within the limits.
+/// Checks that `text` is valid JSON and within the limits.
 ///
 /// # Errors
-/// [`SyntaxError`] at the first byte that is not sound, except for a `\u` that stands for no
-/// character.
+/// [`SyntaxError`] at the first invalid byte. A `\u` escape that does not encode a character is not detected here.
 pub fn judge(text: &str) -> Result<(), SyntaxError> {
     let refused = |offset, problem| SyntaxError { offset, problem };
     if text.starts_with('\u{feff}') {
@@ -183,7 +183,7 @@ pub(super) fn read(text: &str) -> Result<Value<'_>, SyntaxError> {
     match parse_to_ast(text, &CollectOptions::default(), &STRICT) {
         Ok(result) => result.value.map(taken).ok_or_else(|| refused(0, SyntaxProblem::Blank)),
         Err(error) => {
-            // The judge reads over escapes without joining their halves.
+            // `serde_json` did not decode the strings, so it did not notice unpaired surrogates.
             let is_escape = matches!(error.kind(), ParseErrorKind::String(_));
             let problem = if is_escape { SyntaxProblem::Unicode } else { SyntaxProblem::Other };
             Err(refused(error.range().start, problem))
@@ -195,7 +195,7 @@ fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
 }
 
-/// Translates an error of the parser into our words, with a byte offset.
+/// Converts an error of `serde_json` into a [`SyntaxError`] with a byte offset.
 fn reworded(error: &serde_json::Error, text: &str) -> SyntaxError {
     let (line, column) = (error.line(), error.column());
     let message = error.to_string();
@@ -216,7 +216,7 @@ fn reworded(error: &serde_json::Error, text: &str) -> SyntaxError {
         "invalid number" => SyntaxProblem::Number,
         "invalid escape" => SyntaxProblem::Escape,
         "control character (\\u0000-\\u001F) found while parsing a string" => {
-            // The place that is given is the one before it.
+            // The reported position is one byte before the control character.
             let rest = text.as_bytes().get(offset..).unwrap_or_default();
             let further = rest.iter().position(|byte| *byte < b' ').unwrap_or(0);
             let problem = SyntaxProblem::ControlCharacter;
@@ -231,7 +231,7 @@ fn reworded(error: &serde_json::Error, text: &str) -> SyntaxError {
     SyntaxError { offset, problem }
 }
 
-/// The byte at a line and column, both counted from 1; column 0 is the end of the line before.
+/// Returns the byte offset of a line and column, which both start at 1. Column 0 is the end of the previous line.
 fn offset_of(text: &str, line: usize, column: usize) -> usize {
     let before =
         line.checked_sub(2).and_then(|nth| memchr::memchr_iter(b'\n', text.as_bytes()).nth(nth));
@@ -239,13 +239,13 @@ fn offset_of(text: &str, line: usize, column: usize) -> usize {
     (start + column).saturating_sub(1).min(text.len())
 }
 
-/// Returns true if the byte is a closing bracket behind a comma.
+/// Returns whether the byte at `offset` is a closing bracket or brace that follows a comma.
 fn closes_after_comma(text: &str, offset: usize) -> bool {
     let closes = matches!(text.as_bytes().get(offset), Some(b']' | b'}'));
     closes && text.get(..offset).is_some_and(|before| before.trim_ascii_end().ends_with(','))
 }
 
-/// Values of other notations, which are quoted whole where they occur in JSON.
+/// Literals of other languages that often occur in malformed JSON. Error messages quote them completely.
 const FOREIGN_VALUES: [&str; 12] = [
     "False",
     "Infinity",
@@ -261,8 +261,10 @@ const FOREIGN_VALUES: [&str; 12] = [
     "yes",
 ];
 
-/// Quoted text at a byte: a value of another notation, or one character. The text may be no JSON at all but a file of
-/// credentials, and messages end up in logs.
+/// Returns the text to quote in an error message: a literal of another language, or a single character.
+///
+/// Longer text is not quoted, because error messages end up in logs, and the text may be a file of credentials instead
+/// of JSON.
 fn word_at(text: &str, offset: usize) -> Excerpt {
     let start = (0..=offset).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     let rest = text.get(start..).unwrap_or_default();
@@ -277,15 +279,15 @@ fn word_at(text: &str, offset: usize) -> Excerpt {
     Excerpt::new(format!("{}{more}", rest.get(..first).unwrap_or_default()).as_bytes())
 }
 
-/// Refuses sound JSON that is too deep or has too many values, before memory is taken for it. The
-/// judge does not descend and so sets no limit of its own.
+/// Rejects valid JSON that is nested too deeply or has too many values, before any memory is allocated for it. While it
+/// only validates a text, `serde_json` does not enforce such limits itself.
 ///
 /// # Errors
-/// `TooDeep` and `TooManyValues`, at the byte where the limit is passed.
+/// `TooDeep` and `TooManyValues`, located at the byte that exceeds the limit.
 pub fn within_limits(json: &[u8]) -> Result<(), SyntaxError> {
     let (mut values, mut depth, mut offset) = (1usize, 0usize, 0usize);
     while let Some(&byte) = json.get(offset) {
-        // Each value but the outermost follows one of these; an empty container counts double.
+        // Each value except the outermost one follows one of these bytes. An empty array or object is counted twice.
         match byte {
             b'"' => offset += string(json.get(offset..).unwrap_or_default()) - 1,
             b'[' | b'{' => {
@@ -307,11 +309,11 @@ pub fn within_limits(json: &[u8]) -> Result<(), SyntaxError> {
     Ok(())
 }
 
-/// Returns the length of the string that `rest` starts with, with its quotes. A string without an
-/// end reaches to the end of `rest`.
+/// Returns the length of the string literal at the start of `rest`, including its quotes. A literal without a closing
+/// quote extends to the end of `rest`.
 pub fn string(rest: &[u8]) -> usize {
     let mut at = 1;
-    // Most strings are short, so that a search that starts slowly does not pay.
+    // A plain loop is faster than `memchr` here, because most strings are short.
     while let Some(found) =
         rest.get(at..).and_then(|rest| rest.iter().position(|byte| matches!(byte, b'"' | b'\\')))
     {
@@ -391,52 +393,49 @@ mod tests {
     #[test]
     fn what_is_not_json_is_refused_in_plain_words_at_the_byte() {
         for (text, offset, message) in [
-            ("", 0, "there is nothing in it"),
-            (" \n", 0, "there is nothing in it"),
-            ("{\"a\": [1,\n", 9, "it ends too early"),
-            ("{\"a\"", 4, "it ends too early"),
-            ("\"abc", 4, "it ends too early"),
-            ("{\"a\": ]}", 6, "expected a value here, but found `]`"),
-            ("[yes]", 1, "expected a value here, but found `yes`"),
-            ("[hunter2]", 1, "expected a value here, but found `h…`"),
-            ("[1,,2]", 3, "expected a value here, but found `,`"),
-            ("{a: 1}", 1, "expected a name in double quotes here, but found `a`"),
-            ("{'a': 1}", 1, "expected a name in double quotes here, but found `'`"),
-            ("{\"a\" 1}", 5, "expected `:` after the name, but found `1`"),
-            ("[1 2]", 3, "expected `,` or `]` after the value, but found `2`"),
-            ("{\"a\":1\n\"b\":2}", 7, "expected `,` or `}` after the value, but found `\"`"),
-            ("[1,]", 3, "the comma before this bracket is one too many"),
-            ("{\"a\":1,}", 7, "the comma before this bracket is one too many"),
-            ("{}\n{}", 3, "the JSON has ended, but `{` follows"),
-            ("[01]", 2, "this is no number as JSON spells them"),
-            ("[1.]", 3, "this is no number as JSON spells them"),
-            ("[1] // one", 4, "the JSON has ended, but `/` follows"),
+            ("", 0, "the text contains no JSON value"),
+            (" \n", 0, "the text contains no JSON value"),
+            ("{\"a\": [1,\n", 9, "unexpected end of the text"),
+            ("{\"a\"", 4, "unexpected end of the text"),
+            ("\"abc", 4, "unexpected end of the text"),
+            ("{\"a\": ]}", 6, "expected a value, found `]`"),
+            ("[yes]", 1, "expected a value, found `yes`"),
+            ("[hunter2]", 1, "expected a value, found `h…`"),
+            ("[1,,2]", 3, "expected a value, found `,`"),
+            ("{a: 1}", 1, "expected a name in double quotes, found `a`"),
+            ("{'a': 1}", 1, "expected a name in double quotes, found `'`"),
+            ("{\"a\" 1}", 5, "expected `:` after the name, found `1`"),
+            ("[1 2]", 3, "expected `,` or `]` after the value, found `2`"),
+            ("{\"a\":1\n\"b\":2}", 7, "expected `,` or `}` after the value, found `\"`"),
+            ("[1,]", 3, "trailing comma before this bracket"),
+            ("{\"a\":1,}", 7, "trailing comma before this bracket"),
+            ("{}\n{}", 3, "unexpected `{` after the end of the JSON value"),
+            ("[01]", 2, "invalid number"),
+            ("[1.]", 3, "invalid number"),
+            ("[1] // one", 4, "unexpected `/` after the end of the JSON value"),
             (
                 "[\"\\q\"]",
                 3,
-                "a backslash in a string may stand only before one of `\"\\/bfnrt`, or before `u` \
+                "invalid escape: a backslash must be followed by one of `\"\\/bfnrt`, or by `u` \
                  and four hexadecimal digits",
             ),
-            ("[\"\\ud800\"]", 2, "the `\\u` escapes here stand for no character"),
+            ("[\"\\ud800\"]", 2, "invalid `\\u` escape: it does not encode a character"),
             (
                 "[\"a\tb\"]",
                 3,
-                "a string may hold control characters, such as line ends and tabs, only as escapes",
+                "control characters in a string, such as newlines and tabs, must be escaped",
             ),
             (
                 "[\"a\nb\"]",
                 3,
-                "a string may hold control characters, such as line ends and tabs, only as escapes",
+                "control characters in a string, such as newlines and tabs, must be escaped",
             ),
-            ("\u{feff}{}", 0, "it starts with a byte order mark"),
-            ("[\u{a0}1]", 1, "expected a value here, but found `\\302\\240`"),
+            ("\u{feff}{}", 0, "the text starts with a byte order mark"),
+            ("[\u{a0}1]", 1, "expected a value, found `\\302\\240`"),
         ] {
             assert_eq!(error(text), (offset, message.to_owned()), "{text:?}");
         }
-        assert_eq!(
-            error(b"[\n\"\xff\"]"),
-            (3, "JSON is UTF-8, and the byte here is not".to_owned())
-        );
+        assert_eq!(error(b"[\n\"\xff\"]"), (3, "this byte is not valid UTF-8".to_owned()));
     }
 
     /// Issue 27
@@ -463,9 +462,9 @@ mod tests {
     #[test]
     fn what_is_shown_of_the_text_is_escaped_and_short() {
         let (_, message) = error(format!("[\u{1b}{}]", "x".repeat(500)));
-        assert_eq!(message, "expected a value here, but found `\\033`");
+        assert_eq!(message, "expected a value, found `\\033`");
         let (_, message) = error(format!("[{}]", "x".repeat(500)));
-        assert_eq!(message, "expected a value here, but found `x…`");
+        assert_eq!(message, "expected a value, found `x…`");
     }
 
     #[test]
@@ -474,7 +473,7 @@ mod tests {
         assert!(Value::read(nested(DEPTH_MAX).as_bytes()).is_ok());
         assert_eq!(
             error(nested(DEPTH_MAX + 1)),
-            (DEPTH_MAX, "arrays and objects are nested more than 127 deep here".to_owned())
+            (DEPTH_MAX, "arrays and objects are nested more than 127 levels deep".to_owned())
         );
     }
 
@@ -483,7 +482,10 @@ mod tests {
         let zeros = |count| format!("[\"[,\\\"\"{}]", ",0".repeat(count));
         assert_eq!(within_limits(zeros(VALUES_MAX - 2).as_bytes()), Ok(()));
         let over = zeros(VALUES_MAX - 1);
-        assert_eq!(error(&over), (over.len() - 3, "it has more than 2000000 values".to_owned()));
+        assert_eq!(
+            error(&over),
+            (over.len() - 3, "the text has more than 2000000 values".to_owned())
+        );
     }
 
     proptest! {

@@ -1,4 +1,4 @@
-//! The rules of the dialect, by example and by trying everything.
+//! Tests of path rules with examples, and against a model that tries every possible match.
 
 use proptest::prelude::*;
 
@@ -8,7 +8,7 @@ fn covers(rule: &str, path: &str) -> bool {
     PathRule::new(rule).unwrap().covers(&RelPath::new(path).unwrap())
 }
 
-/// FO-3: the examples of the documentation.
+/// FO-3: examples from the documentation of [`PathRule`].
 #[test]
 fn a_rule_speaks_of_what_its_documentation_says() {
     let speaks: &[(&str, &[&str], &[&str])] = &[
@@ -65,7 +65,8 @@ fn what_has_a_meaning_only_in_other_dialects_is_refused() {
     let error = PathRule::new("{a,b}").unwrap_err().to_string();
     assert_eq!(
         error,
-        r"the rule `{a,b}` cannot be used: `{` has no meaning here: write several rules; `\{` is a name that has it"
+        "the rule `{a,b}` cannot be used: `{` is not supported: write one rule per alternative; to \
+         match it literally, write `\\{`"
     );
 }
 
@@ -105,7 +106,7 @@ fn a_rule_survives_being_written_and_read() {
     }
 }
 
-/// The meaning of a rule, by trying everything.
+/// Reference implementation of matching, which tries every possibility.
 fn model(rule: &[&str], path: &[&str]) -> bool {
     match rule.split_first() {
         None => true,
@@ -136,7 +137,7 @@ proptest! {
     ) {
         let names: Vec<&str> = rule.iter().map(String::as_str).collect();
         let parts: Vec<&str> = path.iter().map(String::as_str).collect();
-        // `**` alone also means no name at all, and no path has none.
+        // A rule of only `**` also matches an empty path in the model, but the generated paths are never empty.
         prop_assert_eq!(covers(&rule.join("/"), &path.join("/")), model(&names, &parts));
     }
 }

@@ -1,40 +1,43 @@
-//! Text and binary blocks of large content, classified in the pass that digests it.
+//! Classifies blocks of large files as text or binary, in the same pass that computes the digest.
 
 use multiversion::multiversion;
 
 /// Size of a block in bytes.
 pub const BLOCK_BYTES: usize = 16 << 10;
-/// Shortest run of ASCII that makes a block one of text, in bytes. A secret with its name is longer.
+/// Minimum length in bytes of an ASCII sequence that makes a block count as text. A secret together with its name is
+/// longer.
 const RUN_BYTES_MIN: usize = 15;
-/// A block is binary if at least one byte in this number is below [`CONTROLS_END`].
+/// A block is binary if at least one in this number of bytes is less than [`CONTROLS_END`].
 const TEXT_BYTES_PER_CONTROL: usize = 64;
-/// The control characters below a tab.
+/// Upper bound of the control characters that indicate binary content. A tab and higher characters also occur in text.
 const CONTROLS_END: u8 = b'\t';
-/// Size of a word in bytes.
+/// Size in bytes of a machine word, the unit that is searched for ASCII.
 const WORD_BYTES: usize = 8;
 
-/// Classifies the blocks of content that arrives in pieces as text or binary. A block is binary if at least one byte in 64 is a
-/// control character, and it has neither a long run of ASCII nor ASCII in UTF-16.
+/// Classifies the blocks of content that arrives in pieces as text or binary.
 ///
-/// Runs of ASCII are found across pieces. UTF-16 is found inside one piece only, so pieces have at least 32 bytes. Text that is split
-/// by zero-width characters inside a binary block is not found.
+/// A block is binary if at least one byte in 64 is a control character. However, a block with a long sequence of ASCII
+/// characters, or with ASCII text in UTF-16, is always treated as text.
+///
+/// ASCII sequences are detected across pieces, but UTF-16 is only detected within a piece, so pieces should have at
+/// least 32 bytes. Text that is interleaved with zero-width characters inside a binary block is not detected.
 #[derive(Debug, Clone, Default)]
 pub struct TextFinder {
     blocks: Vec<bool>,
-    /// Bytes of the current block so far.
+    /// Number of bytes in the current block so far.
     filled: usize,
     controls: usize,
     has_run: bool,
-    /// Length of the run of ASCII with which the last piece ended.
+    /// Length of the ASCII sequence at the end of the last piece.
     run: usize,
 }
 
-/// Blocks of a content that can hold text.
+/// Classification of the blocks of a file, where `true` means that the block may contain text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TextBlocks(Vec<bool>);
 
 impl TextFinder {
-    /// Adds the next piece.
+    /// Processes the next piece of the content.
     pub fn feed(&mut self, mut piece: &[u8]) {
         while !piece.is_empty() {
             let (part, rest) = piece.split_at(piece.len().min(BLOCK_BYTES - self.filled));
@@ -46,7 +49,7 @@ impl TextFinder {
         }
     }
 
-    /// Adds bytes of the current block.
+    /// Processes bytes that all belong to the current block.
     fn feed_part(&mut self, part: &[u8]) {
         let leading = count_ascii(part.iter());
         self.has_run = self.has_run || leading > 0 && self.run + leading >= RUN_BYTES_MIN;
@@ -63,7 +66,7 @@ impl TextFinder {
         (self.filled, self.controls, self.has_run) = (0, 0, false);
     }
 
-    /// Returns the blocks.
+    /// Returns the classification of all blocks.
     pub fn finish(mut self) -> TextBlocks {
         if self.filled > 0 {
             self.end_block();
@@ -73,8 +76,10 @@ impl TextFinder {
 }
 
 impl TextBlocks {
-    /// Returns true if the block that holds the byte at `offset`, or one beside it, can hold text. A secret can begin at the end
-    /// of a block, or follow its name in the next one.
+    /// Returns whether text may occur near the byte at `offset`, that is, in its block or in an adjacent block.
+    ///
+    /// Adjacent blocks are included because a secret can start at the end of a block, or follow its name in the next
+    /// block.
     pub fn holds_text(&self, offset: u64) -> bool {
         let block = usize::try_from(offset).unwrap_or(usize::MAX) / BLOCK_BYTES;
         let near = self.0.get(block.saturating_sub(1)..).unwrap_or_default();
@@ -86,20 +91,22 @@ fn is_ascii(byte: u8) -> bool {
     matches!(byte, b' '..=b'~') || byte.is_ascii_whitespace()
 }
 
-/// Length of the run of ASCII with which `bytes` begins; at most [`RUN_BYTES_MIN`].
+/// Returns the length of the ASCII sequence at the start of `bytes`, counting at most [`RUN_BYTES_MIN`] bytes.
 fn count_ascii<'b>(bytes: impl Iterator<Item = &'b u8>) -> usize {
     bytes.take(RUN_BYTES_MIN).take_while(|byte| is_ascii(**byte)).count()
 }
 
 #[multiversion(targets("x86_64+avx2"))]
 fn count_controls(bytes: &[u8]) -> usize {
-    // A chunk has fewer bytes than its counter can count.
+    // The counter cannot overflow, because a chunk has at most 255 bytes.
     let count = |chunk: &[u8]| chunk.iter().map(|&byte| u8::from(byte < CONTROLS_END)).sum::<u8>();
     bytes.chunks(usize::from(u8::MAX)).map(|chunk| usize::from(count(chunk))).sum()
 }
 
-/// Finds a run of [`RUN_BYTES_MIN`] bytes of ASCII, or an aligned word of ASCII in UTF-16. Such a run contains an aligned word,
-/// so only these are tested first.
+/// Returns whether `bytes` contain a sequence of [`RUN_BYTES_MIN`] ASCII bytes, or an aligned word of ASCII text in
+/// UTF-16.
+///
+/// Such a sequence always contains a whole aligned word, so aligned words are searched first.
 fn has_run(bytes: &[u8]) -> bool {
     const WORDS: usize = 16;
     let mut start = 0;
@@ -134,12 +141,13 @@ fn holds_word(group: &[u8]) -> bool {
     words.iter().fold(false, |found, word| found | may_be_text(u64::from_le_bytes(*word)))
 }
 
-/// A word can be text: all of its bytes are 9 to 127, or every other one is and the rest are 0.
+/// Returns whether a word may be text: either all of its bytes are from 9 to 127, or every other byte is and the rest
+/// are 0.
 #[inline(always)]
 fn may_be_text(word: u64) -> bool {
     const HIGH: u64 = 0x8080_8080_8080_8080;
     const EVEN: u64 = 0x00ff_00ff_00ff_00ff;
-    // Adding 0x77 sets the high bit of a byte from 9 to 127.
+    // Adding 0x77 sets the high bit of every byte from 9 to 127.
     const UP: u64 = 0x7777_7777_7777_7777;
     let marks = (word.wrapping_add(UP) & !word) & HIGH;
     let is = |half: u64| (word & !half == 0) & (marks & half == HIGH & half);
@@ -177,11 +185,11 @@ mod tests {
         let all: Vec<&[u8]> = contents.iter().map(|(content, _)| &**content).collect();
         let blocks = found(&all);
         let told: Vec<bool> = (0..5).map(|at| blocks.holds_text(at * 16384 + 16383)).collect();
-        // The second is beside one of text.
+        // The second block is binary, but it is adjacent to a text block.
         assert_eq!(told, [false, true, true, true, true]);
     }
 
-    /// EX-20: other letters of UTF-16 look binary, and the text between them begins in one block and ends in the next.
+    /// EX-20: UTF-16 text without ASCII letters looks binary, and ASCII text inside it can cross a block boundary.
     #[test]
     fn ascii_between_other_letters_of_utf_16_is_found() {
         let wide =
@@ -195,7 +203,7 @@ mod tests {
     }
 
     proptest! {
-        /// EX-20: a secret is found at any place in binary content, in any pieces.
+        /// EX-20: a secret is detected anywhere in binary content, however the content is divided into pieces.
         #[test]
         fn a_block_with_an_ascii_run_is_text(
             at in prop_oneof![0..3 * BLOCK_BYTES, BLOCK_BYTES - 20..BLOCK_BYTES + 2],

@@ -1,4 +1,4 @@
-//! Replayed decisions: of the core, of the access policies, of the parser of answers.
+//! Replays decisions of the core and of the access policies, and the parsing of answers.
 
 use actum::Catalog;
 use actum_agent::bundle::{AgentBundle, Identity, SimulationFacts};
@@ -22,20 +22,21 @@ fn mismatch(message: &str) -> (ReplayCode, String) {
     problem(ReplayCode::DecisionMismatch, message)
 }
 
-/// Decision of the core that was replayed.
+/// Decision of the core that was reproduced.
 pub(super) struct MadeAgain {
     pub(super) bundle: AgentBundle,
-    /// Fingerprint of its plan.
+    /// Fingerprint of the plan that was decided on.
     pub(super) plan: Option<Digest>,
 }
 
-/// Replays one decision of the core. Returns it, or the problem.
+/// Replays a decision of the core. Returns the reproduced decision, or the difference that was found.
 pub(super) fn check(
     (log, keyring): (&dyn Log, &Keyring),
     event: &AgentExecution,
 ) -> Result<Result<MadeAgain, (ReplayCode, String)>, LedgerError> {
     if event.semantics != AGENT_SEMANTICS {
-        let message = format!("it was decided by version {} of the rules", event.semantics);
+        let message =
+            format!("the decision was made under version {} of the rules", event.semantics);
         return Ok(Err(problem(ReplayCode::EngineUnsupported, message)));
     }
     let refs = &event.refs;
@@ -58,7 +59,7 @@ pub(super) fn check(
     }
     let bytes = log.blob(&refs.bundle)?.unwrap_or_default();
     let Ok(bundle) = serde_json::from_slice::<AgentBundle>(&bytes) else {
-        return Ok(Err(mismatch("its bundle cannot be read")));
+        return Ok(Err(mismatch("the bundle cannot be read")));
     };
     let packet = canonical::ordered_to_vec(&bundle.packet).map(|packet| Digest::of(&packet));
     let same_refs = packet == Ok(refs.finder_packet)
@@ -70,7 +71,7 @@ pub(super) fn check(
         && host_assertion(&bundle) == refs.host_assertion
         && refs.artifact_fingerprints.is_none_or(|it| it == bundle.artifacts);
     if !same_refs {
-        return Ok(Err(mismatch("its bundle names other documents")));
+        return Ok(Err(mismatch("the bundle refers to different documents")));
     }
     if let Some(wrong) = check_facts((log, keyring), (event, &bundle))? {
         return Ok(Err(mismatch(wrong)));
@@ -86,12 +87,12 @@ pub(super) fn check(
         });
     Ok(match same {
         true => Ok(MadeAgain { bundle, plan: decision.plan_fingerprint }),
-        false => Err(mismatch("the same bundle gives another decision")),
+        false => Err(mismatch("deciding again on the same bundle gives a different decision")),
     })
 }
 
-/// Compares the facts of a bundle with their sources: the signed assertion of a host, and the catalog. Returns the
-/// difference.
+/// Compares the facts in a bundle with their sources, which are the signed assertion of the host and the catalog
+/// snapshot. Returns a description of the first difference.
 fn check_facts(
     (log, keyring): (&dyn Log, &Keyring),
     (event, bundle): (&AgentExecution, &AgentBundle),
@@ -105,7 +106,7 @@ fn check_facts(
                     && asserted.user == bundle.goal.user
                     && asserted.correlation == bundle.goal.correlation
             }
-            // The key counted at that time.
+            // The key was still valid at that time and was only revoked later.
             Err(HostAssertionProblem::Key(KeyProblem::Revoked { .. })) => true,
             Err(_) => false,
         };
@@ -118,12 +119,12 @@ fn check_facts(
     };
     let snapshot = log.blob(&event.refs.catalog_snapshot)?.unwrap_or_default();
     let Ok(Ok(catalog)) = Catalog::of_snapshot(&snapshot) else {
-        return Ok(Some("the catalog cannot be read"));
+        return Ok(Some("the catalog snapshot cannot be read"));
     };
     let same = catalog.find(&facts.id).is_some_and(|registered| {
         SimulationFacts { fields_fit: facts.fields_fit, ..simulation_facts(registered) } == *facts
     });
-    Ok((!same).then_some("the catalog has another simulation"))
+    Ok((!same).then_some("the catalog snapshot describes the simulation differently"))
 }
 
 fn host_assertion(bundle: &AgentBundle) -> Option<Digest> {
@@ -133,7 +134,7 @@ fn host_assertion(bundle: &AgentBundle) -> Option<Digest> {
     }
 }
 
-/// Replays one decision on access.
+/// Replays a decision on access.
 pub(super) fn check_access(
     log: &dyn Log,
     decided: &AgentAccessDecided,
@@ -148,15 +149,16 @@ pub(super) fn check_access(
     let case = log.blob(&decided.case)?.unwrap_or_default();
     let (Ok(policy), Ok(bundle)) = (Policy::read(&policy), serde_json::from_slice::<Bundle>(&case))
     else {
-        return Ok(Some(mismatch("the case of the access policies cannot be read")));
+        return Ok(Some(mismatch("the access policies or their case cannot be read")));
     };
     let outcome = access_outcome(judge_access(&bundle, &policy, access).verdict);
     let same = bundle.policy() == decided.policy_snapshot && outcome == decided.outcome;
-    Ok((!same).then(|| mismatch("the access policies decide otherwise")))
+    Ok((!same).then(|| mismatch("evaluating the access policies again gives a different outcome")))
 }
 
-/// Parses the recorded token again, with the lexicon of that time. The utterance of an ambiguous answer is not
-/// recorded.
+/// Checks a recorded answer by parsing its token again with the lexicon that was used at the time.
+///
+/// An ambiguous answer has no token to parse, because the text of such an answer is not recorded.
 pub(super) fn check_answer(
     log: &dyn Log,
     answer: &AgentConfirmation,
@@ -180,7 +182,9 @@ pub(super) fn check_answer(
         ParseProof::read(&proof),
         serde_json::from_slice::<ConfirmationPrompt>(&prompt),
     ) else {
-        return Ok(Some(mismatch("lexicon, proof or prompt of the answer cannot be read")));
+        return Ok(Some(mismatch(
+            "the lexicon, the proof or the prompt of the answer cannot be read",
+        )));
     };
     let is_parsed_alike =
         proof.token.as_ref().is_none_or(|token| match parse(&lexicon, &proof.language, token) {
@@ -193,5 +197,5 @@ pub(super) fn check_answer(
         && prompt.thread == answer.thread
         && prompt.correlation == answer.correlation;
     let same = matches_proof(&proof, answer) && is_parsed_alike && is_of_prompt;
-    Ok((!same).then(|| mismatch("the answer is parsed otherwise")))
+    Ok((!same).then(|| mismatch("the answer does not match its proof, its prompt or its lexicon")))
 }

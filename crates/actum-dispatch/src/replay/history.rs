@@ -1,4 +1,4 @@
-//! Check that the history in a bundle matches an earlier state of the ledger.
+//! Checks that the history in a bundle matches an earlier state of the ledger.
 
 use actum_agent::bundle::{AgentBundle, ConfirmationFacts};
 use actum_core::Digest;
@@ -11,11 +11,13 @@ use actum_record::ledger::{AgentConfirmation, AgentEvent};
 use super::{Problem, ReplayCode, problem};
 use crate::history::{ChainEvent, History, relaying_key};
 
-/// Facts of a goal after each of its events. Processes that work on a goal at the same time decide from the same
-/// facts, so a bundle has those of any earlier moment.
+/// History of a goal after each of its events.
+///
+/// Several processes can work on a goal at the same time and decide on the same facts. Therefore, a bundle is accepted
+/// if it matches the history at any earlier point.
 #[derive(Default)]
 pub(super) struct Histories {
-    /// Only step of the goal in phase 1.
+    /// The only step of the goal. In phase 1, a goal has a single step.
     step: Option<StepId>,
     now: History,
     before: Vec<History>,
@@ -36,14 +38,14 @@ impl Histories {
         self.now.push(log, (event, step), &|answer| signing_key((log, keyring), answer))
     }
 
-    /// Checks the facts of a bundle. `plan` is the fingerprint of the plan that its decision is about.
+    /// Checks the history in a bundle. `plan` is the fingerprint of the plan that was decided on.
     pub(super) fn check(
         &self,
         log: &dyn Log,
         (bundle, step): (&AgentBundle, &StepId),
         plan: Option<Digest>,
     ) -> Result<Problem, LedgerError> {
-        let message = |what: &str| format!("{what} of the step {step} are not those of the ledger");
+        let message = |what: &str| format!("{what} of the step {step} do not match the ledger");
         let wrong = |what: &str| Ok(Some(problem(ReplayCode::HistoryMismatch, message(what))));
         if let Some(request) = &bundle.history.request
             && log.agent_goal_of_request(&bundle.goal.request_key)?.as_ref() != Some(request)
@@ -58,7 +60,8 @@ impl Histories {
     }
 }
 
-/// Returns the key that signed an answer. A key that was revoked since then counted at that time.
+/// Returns the key that signed an answer, including a key that has been revoked since, because it was valid at that
+/// time.
 fn signing_key(
     (log, keyring): (&dyn Log, &Keyring),
     answer: &AgentConfirmation,

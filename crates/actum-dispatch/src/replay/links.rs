@@ -1,4 +1,4 @@
-//! Check that the entries of an event exist, precede it and match its bundle.
+//! Checks that the entries an event refers to exist, precede the event, and match its bundle.
 
 use actum_agent::bundle::AgentBundle;
 use actum_core::canonical::describe;
@@ -13,7 +13,7 @@ use super::{Problem, ReplayCode, problem};
 use crate::history::{Chain, ChainEvent};
 use crate::settle::{APPEND_WINDOW, ends_between};
 
-/// Checks the entries that an event names.
+/// Checks all ledger entries that an event refers to.
 pub(super) fn check(
     log: &dyn Log,
     (chain, at): (&Chain, &ChainEvent),
@@ -25,24 +25,24 @@ pub(super) fn check(
     };
     if let Some(leaf) = event.access {
         let Some(AgentEvent::Access(access)) = before(leaf) else {
-            return wrong("the access decision that it names is missing");
+            return wrong("the access decision of the event is missing");
         };
         let facts = bundle.access.as_ref();
         if access.step != event.step
             || facts.map(|it| (it.outcome, it.case)) != Some((access.outcome, access.case))
         {
-            return wrong("the access decision that it names is another one");
+            return wrong("the access decision of the event does not match its bundle");
         }
     }
     if let Some(leaf) = event.confirmation {
         let Some(AgentEvent::Confirmation(answer)) = before(leaf) else {
-            return wrong("the answer that it names is missing");
+            return wrong("the answer of the event is missing");
         };
         let facts = bundle.confirmation.as_ref();
         if answer.step != event.step
             || facts.map(|it| (it.outcome, it.proof)) != Some((answer.outcome, answer.proof))
         {
-            return wrong("the answer that it names is another one");
+            return wrong("the answer of the event does not match its bundle");
         }
     }
     match event.simulation_entry {
@@ -51,7 +51,7 @@ pub(super) fn check(
     }
 }
 
-/// Checks the entry of the action that an event names, and the policy of its run.
+/// Checks the action entry that an event refers to, and that its run was started under the same policy.
 fn check_action(
     log: &dyn Log,
     (chain, index): (&Chain, u64),
@@ -70,7 +70,7 @@ fn check_action(
             let started = started.map_err(|error| LedgerError::entry(near, &describe(&error)))?;
             return match started.action_id.as_ref() == Some(&id) {
                 true => Ok(None),
-                false => wrong("the action that it names is of another step"),
+                false => wrong("the action of the event belongs to a different step"),
             };
         }
         if entry.kind == EntryKind::ActionEnded {
@@ -79,7 +79,8 @@ fn check_action(
         }
     }
     if ended.is_none() {
-        // The outcome of a step whose process was killed is recorded later.
+        // If the process of a step was killed, the outcome is recorded later and can be farther away from the entry of
+        // the action.
         let start =
             chain.executions().rev().find(|(it, of)| it.index < index && of.event.starts_effect());
         let after = start.map_or(index, |(start, _)| start.index);
@@ -91,13 +92,13 @@ fn check_action(
             }
         }
     }
-    let Some(ended) = ended else { return wrong("the action that it names is missing") };
+    let Some(ended) = ended else { return wrong("the action of the event is missing") };
     if ended.action_id.as_ref() != Some(&id) {
-        return wrong("the action that it names is of another step");
+        return wrong("the action of the event belongs to a different step");
     }
     let is_done = ended.status == Status::Succeeded;
     if event.duration.is_some() && is_done != (event.state == AgentState::Succeeded) {
-        return wrong("the action that it names ended otherwise");
+        return wrong("the action of the event ended with a different result");
     }
     let run = ended.run.filter(|_| is_done);
     let Some(row) = run.map(|run| log.run(run)).transpose()?.flatten() else { return Ok(None) };
@@ -106,6 +107,6 @@ fn check_action(
     let started = started.map_err(|error| LedgerError::entry(row.started, &describe(&error)))?;
     match started.policy == event.refs.policy_snapshot {
         true => Ok(None),
-        false => wrong("its run was judged under another policy"),
+        false => wrong("the run of the action was judged under a different policy"),
     }
 }

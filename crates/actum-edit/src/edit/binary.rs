@@ -1,5 +1,5 @@
-//! A change of a whole content to another, each known by the id git gives it: what a binary patch
-//! of git means (git's `apply.c`, `apply_binary`).
+//! Binary patches of git, which replace the entire content of a file. The old and the new content are identified by their git
+//! blob ids (see `apply_binary` in git's `apply.c`).
 
 mod blob_id;
 mod delta;
@@ -12,64 +12,64 @@ use serde::{Deserialize, Serialize};
 
 use crate::Splice;
 
-/// Turns the content with one id into the content with another.
+/// Replaces the content that has one git blob id with the content that has another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BinaryEdit {
-    /// The id of the content it starts from.
+    /// Blob id that the file must have before the edit.
     pub before: BlobId,
-    /// The id of the content it leads to.
+    /// Blob id that the file has after the edit.
     pub after: BlobId,
-    /// Change that leads from one to the other.
+    /// New content, or the difference from the old content.
     pub change: BinaryChange,
 }
 
-/// Form in which a content is given.
+/// Form in which a binary patch contains the new content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum BinaryChange {
-    /// Whole.
+    /// The complete new content.
     Literal(#[serde(with = "crate::byte_text")] Vec<u8>),
-    /// By copies out of the old content and new bytes between them (gitformat-pack(5), "Deltified
+    /// A delta of git, which combines copies from the old content with new bytes (gitformat-pack(5), "Deltified
     /// representation").
     Delta(#[serde(with = "crate::byte_text")] Vec<u8>),
 }
 
-/// Reason why a binary edit cannot be made.
+/// Reason why a binary patch cannot be applied.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BinaryError {
-    /// The content is not the one the edit was made for.
-    #[error("the file has the id `{found}` in git, but the binary patch was made for `{expected}`")]
+    /// The file has a different content than the one that the patch was made for.
+    #[error("the file has the git blob id `{found}`, but the binary patch expects `{expected}`")]
     WrongBefore {
-        /// The id it should have.
+        /// Blob id of the content that the patch was made for.
         expected: BlobId,
-        /// The id it has.
+        /// Blob id of the file.
         found: BlobId,
     },
-    /// The content is the one the edit leads to.
-    #[error("the file has the content already that the binary patch leads to, with the id `{id}`")]
+    /// The file already has the content that the patch produces.
+    #[error("the file already has the content that the binary patch produces (blob id `{id}`)")]
     AlreadyMade {
-        /// Its id.
+        /// Blob id of the file.
         id: BlobId,
     },
-    /// The edit leads to another content than it says.
-    #[error("the binary patch makes the id `{found}`, but says that it makes `{expected}`")]
+    /// The patch produces a different content than it declares.
+    #[error("the binary patch produces the blob id `{found}`, but declares `{expected}`")]
     WrongAfter {
-        /// The id it should lead to.
+        /// Blob id of the new content that the patch declares.
         expected: BlobId,
-        /// The id it leads to.
+        /// Blob id of the content that the patch produces.
         found: BlobId,
     },
-    /// The delta is not sound.
-    #[error("the binary patch cannot be used: {0}")]
+    /// The delta is invalid, or does not match the file.
+    #[error("the binary patch cannot be applied: {0}")]
     Delta(#[from] DeltaError),
 }
 
 impl BinaryEdit {
-    /// The splice that makes it.
+    /// Returns the splice that applies the patch to `content`.
     ///
     /// # Errors
-    /// [`BinaryError`].
+    /// Returns a [`BinaryError`] if `content` or the produced content does not have the expected blob id.
     pub fn splices(&self, content: &[u8]) -> Result<Vec<Splice>, BinaryError> {
         let Self { before, after, change } = self;
         let found = before.of_same_kind(content);
@@ -132,15 +132,15 @@ mod tests {
         assert_eq!(
             message(&edit, b"other"),
             format!(
-                "the file has the id `{}` in git, but the binary patch was made for \
+                "the file has the git blob id `{}`, but the binary patch expects \
                  `20b5be91886d0b6f26dc98a225c0dac05fe2c86e`",
                 id(b"other")
             )
         );
         assert_eq!(
             message(&edit, NEW),
-            "the file has the content already that the binary patch leads to, with the id \
-             `88f37001cec36655decf891d4244853aaa51a00a`"
+            "the file already has the content that the binary patch produces (blob id \
+             `88f37001cec36655decf891d4244853aaa51a00a`)"
         );
     }
 
@@ -161,8 +161,8 @@ mod tests {
     fn a_delta_that_is_not_sound_is_refused() {
         assert_eq!(
             message(&edit(BinaryChange::Delta(b"\x02\x03\x90\x02\x01c".to_vec())), OLD),
-            "the binary patch cannot be used: the delta starts from a content of 2 bytes, but there \
-             are 3"
+            "the binary patch cannot be applied: the delta expects a base of 2 bytes, but the file \
+             has 3"
         );
     }
 }

@@ -1,7 +1,7 @@
-//! Chunks: lines that find their place by being there, as in Codex patches.
+//! Chunks, as in Codex patches: groups of lines that are located by their content instead of their line numbers.
 //!
-//! A chunk applies where its context and removed lines are, one after the other, byte for byte;
-//! there must be exactly one such place. Lines before it (anchors) can choose between several.
+//! A chunk applies where its context lines and removed lines occur in the file, consecutively and byte for byte. There must be
+//! exactly one such place. If there are several, anchors can select one: lines that must occur before the chunk.
 
 mod line;
 
@@ -17,40 +17,40 @@ use crate::hunk::Side;
 use crate::search::find_overlapping;
 use crate::{Splice, codex_marker};
 
-/// Lines of a file, and what they become.
+/// Group of consecutive lines of a file, with the lines to remove and to add.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Chunk {
-    /// Lines before the chunk, each after the one before it, compared without the blanks around
-    /// them. Of what follows them the first place counts.
+    /// Lines that must precede the chunk in this order. Leading and trailing blanks are ignored in the comparison. The chunk
+    /// applies at the first matching place after them.
     #[serde(with = "crate::byte_text::list")]
     pub anchors: Vec<Vec<u8>>,
-    /// The lines of the chunk, without newline.
+    /// Lines of the chunk, without newlines.
     pub lines: Vec<ChunkLine>,
-    /// True if the file must end behind the chunk.
+    /// Whether the chunk must be at the end of the file.
     pub at_end: bool,
 }
 
-/// One line of a chunk.
+/// Line of a chunk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChunkLine {
-    /// Side that the line belongs to.
+    /// Whether the line is removed, added, or only context.
     pub side: Side,
-    /// Its bytes, without newline.
+    /// Content of the line, without a newline.
     pub bytes: Vec<u8>,
 }
 
-/// Lines that are in more places than this are not distinguished, whatever the anchors say.
+/// Maximum number of places that are searched for a chunk. A chunk with that many places is ambiguous, even if it has anchors.
 const PLACES_MAX: usize = 10_000;
-/// Bytes of a line that an error shows at most.
+/// Maximum number of bytes of a line that an error message shows.
 const SHOWN_BYTES_MAX: usize = 80;
 
-/// Chunk of an edit, in messages.
+/// Name of a chunk in error messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChunkName {
-    /// The edit has no other.
+    /// The only chunk of an edit, which needs no number.
     Only,
-    /// This one of several, counted from 1.
+    /// One of several chunks, by its number, counted from 1.
     Nth(usize),
 }
 
@@ -63,72 +63,66 @@ impl fmt::Display for ChunkName {
     }
 }
 
-/// Reason why chunks do not apply. They are counted from 1, lines of the file too.
+/// Reason why the chunks of an edit do not apply to a file. Chunks and lines are counted from 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChunkError {
-    /// Its lines are nowhere.
+    /// The lines of a chunk do not occur in the file consecutively.
     #[error(
-        "the lines of {chunk} are not in the file, one after the other, from `{}` on{}{}",
+        "the lines of {chunk}, starting with `{}`, are not in the file one after another{}{}",
         CutContent(first, SHOWN_BYTES_MAX),
         Marker(marker.as_deref()),
         Clause(near.as_ref())
     )]
     Missing {
-        /// Name of the chunk.
+        /// Chunk that does not apply.
         chunk: ChunkName,
-        /// Its first line.
+        /// First context or removed line of the chunk.
         first: Vec<u8>,
-        /// A context line that would be a marker without the blank before it.
+        /// Context line that would be a marker of the patch format without its leading space, if there is one.
         marker: Option<Vec<u8>>,
-        /// Nearest match.
+        /// Most similar lines in the file, as a suggestion.
         near: Option<NearestMatch>,
     },
-    /// Its lines are in the file, but not where they should be.
+    /// The lines of a chunk occur in the file, but not where the chunk must be.
     #[error("the lines of {chunk} are in the file at {places} {lines}, but not {wanted}")]
     Elsewhere {
-        /// Name of the chunk.
+        /// Chunk that does not apply.
         chunk: ChunkName,
-        /// `line` or `lines`.
+        /// The word `line` or `lines`, depending on the number of places.
         places: &'static str,
-        /// Places of its lines.
+        /// Line numbers at which the lines of the chunk occur.
         lines: Lines,
-        /// Required place.
+        /// Required place, such as `at the end of the file`.
         wanted: &'static str,
     },
-    /// Its lines are in several places.
-    #[error(
-        "the lines of {chunk} are in the file at lines {lines}, so it is not clear which are \
-         meant"
-    )]
+    /// The lines of a chunk occur in several places.
+    #[error("the lines of {chunk} are in the file at lines {lines}, so their place is ambiguous")]
     Ambiguous {
-        /// Name of the chunk.
+        /// Chunk that does not apply.
         chunk: ChunkName,
-        /// Places of its lines.
+        /// Line numbers at which the lines of the chunk occur.
         lines: Lines,
     },
-    /// An anchor is missing.
+    /// An anchor of a chunk was not found.
     #[error(
-        "{chunk} is to follow the line `{}`, which is not there",
+        "{chunk} must follow the line `{}`, which was not found",
         CutContent(anchor, SHOWN_BYTES_MAX)
     )]
     NoAnchor {
-        /// Name of the chunk.
+        /// Chunk that does not apply.
         chunk: ChunkName,
-        /// The line.
+        /// Anchor that was not found.
         anchor: Vec<u8>,
     },
-    /// The chunk only adds lines.
-    #[error(
-        "{chunk} only adds lines, and no line around them says where; tools differ in where \
-         they put them"
-    )]
+    /// A chunk adds lines without any context, so its place is unknown.
+    #[error("{chunk} only adds lines and has no context line to place them by; add a context line")]
     NoContext {
-        /// Name of the chunk.
+        /// Chunk that does not apply.
         chunk: ChunkName,
     },
 }
 
-/// The splices that make `chunks` in `content`: each chunk lies behind the one before it.
+/// Returns the splices that apply `chunks` to `content`. Each chunk must be located after the previous one.
 pub(super) fn splices(chunks: &[Chunk], content: &[u8]) -> Result<Vec<Splice>, ChunkError> {
     let text = Text::new(content);
     let mut from = 0;
@@ -155,16 +149,16 @@ impl Chunk {
         self.side(Side::Old)
     }
 
-    /// The lines of one side, each with its newline.
+    /// Returns the lines of the old or the new side, each with a newline.
     fn text(&self, side: Side) -> Vec<u8> {
         self.side(side).flat_map(|line| line.iter().chain(b"\n").copied()).collect()
     }
 }
 
-/// A content and where its lines start.
+/// File content with an index of its lines.
 struct Text<'a> {
     content: &'a [u8],
-    /// The offset of each line; behind the last one that of the end.
+    /// Byte offset of each line, followed by the length of the content.
     starts: Vec<usize>,
 }
 
@@ -173,7 +167,7 @@ impl<'a> Text<'a> {
         let behind = memchr::memchr_iter(b'\n', content).map(|newline| newline + 1);
         let mut starts: Vec<usize> = std::iter::once(0).chain(behind).collect();
         if starts.last() != Some(&content.len()) {
-            starts.push(content.len()); // behind a last line without newline
+            starts.push(content.len()); // the last line has no newline
         }
         Self { content, starts }
     }
@@ -192,13 +186,14 @@ impl<'a> Text<'a> {
         bytes.strip_suffix(b"\n").unwrap_or(bytes)
     }
 
-    /// The lines, counted from 0, from which on `old` stands.
+    /// Returns the lines at which `old` occurs, counted from 0. The search stops after [`PLACES_MAX`] lines, unless `old` is a
+    /// single empty line.
     fn places(&self, old: &[u8]) -> Vec<usize> {
-        // The last line of the file may lack the newline that all lines of a chunk have.
+        // Every line of a chunk has a newline, but the last line of the file may lack it.
         let bare = old.strip_suffix(b"\n").unwrap_or(old);
         let is_whole = |at: &usize| match self.content.get(at + bare.len()) {
             Some(b'\n') => self.starts.binary_search(at).is_ok(),
-            // At the end of the file there is no empty line.
+            // The end of the file is not an empty line.
             None => !bare.ends_with(b"\n") && self.starts.binary_search(at).is_ok(),
             Some(_) => false,
         };
@@ -210,8 +205,8 @@ impl<'a> Text<'a> {
         lines.take(PLACES_MAX).collect()
     }
 
-    /// Returns the smallest splice that replaces whole lines by `new`. A missing newline at the end
-    /// of the file stays missing, and one that exists is kept.
+    /// Returns the smallest splice that replaces entire lines with `new`. A file that is not empty ends with a newline
+    /// afterwards only if it did before.
     fn splice(&self, lines: std::ops::Range<usize>, new: &[u8]) -> Option<Splice> {
         let (start, end) = (self.start(lines.start), self.start(lines.end));
         let old = self.content.get(start..end).unwrap_or_default();
@@ -219,7 +214,7 @@ impl<'a> Text<'a> {
         let mut new = new.to_vec();
         if ends_bare && !self.content.ends_with(b"\n") {
             if old.is_empty() {
-                new.insert(0, b'\n'); // lines added behind a last one without newline
+                new.insert(0, b'\n'); // the last line needs a newline before lines can be appended
             }
             if new.ends_with(b"\n") {
                 new.pop();
@@ -230,17 +225,17 @@ impl<'a> Text<'a> {
     }
 }
 
-/// The search for the place of one chunk.
+/// Search for the place at which a chunk applies.
 struct Search<'a> {
     text: &'a Text<'a>,
     chunk: &'a Chunk,
     name: ChunkName,
-    /// The first line that the chunks before it leave.
+    /// First line after the previous chunk.
     from: usize,
 }
 
 impl Search<'_> {
-    /// The line, counted from 0, at which the chunk starts.
+    /// Returns the line at which the chunk starts, counted from 0.
     fn place(&self) -> Result<usize, ChunkError> {
         let (chunk, name) = (self.chunk, self.name);
         let old = chunk.text(Side::Old);
@@ -252,7 +247,7 @@ impl Search<'_> {
             return Err(ChunkError::Ambiguous { chunk: name, lines: numbers(&everywhere) });
         }
         if everywhere.is_empty() {
-            // Its whole lines are nowhere.
+            // No complete lines match, so a match of the bytes can only be inside longer lines.
             let near =
                 NearestMatch::find(&old, &chunk.text(Side::New), self.text.content).map(|near| {
                     if let NearestMatch::Elsewhere { lines } = near {
@@ -278,9 +273,9 @@ impl Search<'_> {
             [place] => Ok(*place),
             [] => {
                 let wanted = match (chunk.at_end, chunk.anchors.is_empty()) {
-                    (true, _) => "at its end",
-                    (false, true) => "behind the chunk before it",
-                    (false, false) => "behind its `@@` lines",
+                    (true, _) => "at the end of the file",
+                    (false, true) => "after the previous chunk",
+                    (false, false) => "after its `@@` lines",
                 };
                 let places = if everywhere.len() == 1 { "line" } else { "lines" };
                 let lines = numbers(&everywhere);
@@ -290,7 +285,7 @@ impl Search<'_> {
         }
     }
 
-    /// A chunk without old lines has a place only where there is but one.
+    /// Returns the place of a chunk without old lines, which is only known at the end of the file or in an empty file.
     fn place_of_addition(&self) -> Result<usize, ChunkError> {
         if self.chunk.at_end || self.text.content.is_empty() {
             let end = self.text.len();
@@ -305,7 +300,8 @@ impl Search<'_> {
         Err(ChunkError::NoContext { chunk: self.name })
     }
 
-    /// Of `places`, those that come first behind some way through the anchors.
+    /// Returns the first place after the anchors, for every line that matches the first anchor. Without anchors, returns all of
+    /// `places`.
     fn behind_anchors(&self, places: &[usize]) -> Result<Vec<usize>, ChunkError> {
         let Some((first, others)) = self.chunk.anchors.split_first() else {
             return Ok(places.to_vec());
@@ -336,19 +332,19 @@ impl Search<'_> {
     }
 }
 
-/// Clause on a context line that was perhaps meant as a marker.
+/// Clause of an error message about a context line that may be a mistyped marker.
 struct Marker<'a>(Option<&'a [u8]>);
 
 impl fmt::Display for Marker<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.map_or(Ok(()), |line| {
             let line = CutContent(line, SHOWN_BYTES_MAX);
-            write!(f, "; the blank before `{line}` makes it a line of the chunk, not a marker")
+            write!(f, "; the leading space makes `{line}` a line of the chunk instead of a marker")
         })
     }
 }
 
-/// Lines as people count them.
+/// Converts line indices to line numbers, counted from 1.
 fn numbers(lines: &[usize]) -> Lines {
     Lines(lines.iter().map(|line| count(*line) + 1).collect())
 }

@@ -1,9 +1,10 @@
-//! JSON Patch (RFC 6902) as an edit of a text: what no operation addresses keeps its bytes.
+//! JSON Patch (RFC 6902) as a text edit that leaves every byte unchanged that no operation addresses.
 //!
-//! The text becomes a tree that holds every byte of it. The operations change the tree, and the tree
-//! knows which of its pieces are still at their old places. Only strict JSON is edited so. Blanks are
-//! pieces like any other; where the tree shows an edit of one value how a file is laid out, comments are
-//! part of them.
+//! The file is parsed into a tree that contains every byte of the text, including blanks. The operations modify the tree, which
+//! tracks the pieces that are still at their original position in the file. Only strict JSON can be edited in this way.
+//!
+//! Edits of a single JSON value use trees of the same kind to detect the layout of a file. In these trees, comments are part of the
+//! blanks.
 
 mod apply;
 pub(super) mod compare;
@@ -27,92 +28,91 @@ use apply::Document;
 
 use crate::Splice;
 
-/// The most operations in one patch.
+/// Maximum number of operations in a patch.
 pub const OPERATIONS_MAX: usize = 1_000;
-/// The largest JSON file that is edited, and the largest that an edit makes, in bytes: 16 MiB.
+/// Maximum size of a JSON file before and after an edit: 16 MiB.
 pub const JSON_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
-/// The most operations times bytes: each operation may have to walk the file. 256 MiB.
+/// Maximum number of operations multiplied by the file size in bytes: 256 MiB. Each operation may have to walk the entire file.
 pub const WORK_MAX: u64 = 256 * 1024 * 1024;
 
 pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// Operations that are made one after the other, all or none.
+/// JSON Patch, whose operations are applied in order. If one fails, none is applied.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JsonPatch {
-    /// The operations.
+    /// Operations of the patch, in the order in which they are applied.
     pub operations: Vec<PatchOperation>,
 }
 
-/// One operation (RFC 6902, section 4).
+/// Operation of a JSON Patch (RFC 6902, section 4).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum PatchOperation {
-    /// Adds a member or an element, or replaces the value of a member that is there.
+    /// Adds a member or an element, or replaces the value of an existing member.
     Add {
-        /// Place of the new value.
+        /// Pointer to the place of the new value.
         path: Pointer,
-        /// New value.
+        /// Value to add.
         value: JsonText,
     },
     /// Removes a member or an element.
     Remove {
-        /// Place of the value to remove.
+        /// Pointer to the value to remove.
         path: Pointer,
     },
-    /// Replaces a value.
+    /// Replaces an existing value.
     Replace {
-        /// Place of the value to replace.
+        /// Pointer to the value to replace.
         path: Pointer,
-        /// By what.
+        /// New value.
         value: JsonText,
     },
-    /// Removes a value and adds it elsewhere.
+    /// Removes a value and adds it in a different place.
     Move {
-        /// Place of the value to move.
+        /// Pointer to the value to move.
         from: Pointer,
-        /// New place.
+        /// Pointer to the new place of the value.
         path: Pointer,
     },
-    /// Adds a value that is elsewhere.
+    /// Adds a copy of an existing value.
     Copy {
-        /// Place of the value to copy.
+        /// Pointer to the value to copy.
         from: Pointer,
-        /// Place of the copy.
+        /// Pointer to the place of the copy.
         path: Pointer,
     },
-    /// Stops the patch unless a value is the one given.
+    /// Aborts the patch unless a value equals the expected one.
     Test {
-        /// Place of the value to compare.
+        /// Pointer to the value to compare.
         path: Pointer,
         /// Expected value.
         value: JsonText,
     },
 }
 
-/// A JSON value as it is spelled, without blanks around it; no object in it has a name twice.
+/// Exact text of a JSON value, without leading or trailing blanks. Objects inside it have no duplicate names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String")]
 pub struct JsonText(String);
 
-/// Error for a text that is not a JSON value, or not one that every reader understands alike.
+/// Error for a text that is not valid JSON, or that has duplicate names, which parsers interpret differently.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JsonTextError {
-    /// The text is not JSON.
+    /// The text is not valid JSON.
     #[error(transparent)]
     Syntax(#[from] SyntaxError),
-    /// An object has a name twice.
+    /// An object has a duplicate name.
     #[error(transparent)]
     Shape(#[from] ShapeError),
 }
 
 impl JsonPatch {
-    /// The splices that make all operations in `content`, ascending.
+    /// Returns the splices that apply all operations to `content`, in ascending order.
     ///
     /// # Errors
-    /// [`JsonPatchError`] when `content` is no JSON, at the first operation that cannot be made, or
-    /// when a limit is passed.
+    /// Returns a [`JsonPatchError`] if `content` is not strict JSON, if an operation cannot be applied, or if a limit is exceeded.
     pub fn splices(&self, content: &[u8]) -> Result<Vec<Splice>, JsonPatchError> {
         if self.operations.len() > OPERATIONS_MAX {
             return Err(JsonPatchError::TooMany { operations: self.operations.len() });
@@ -153,7 +153,7 @@ impl JsonPatch {
 }
 
 impl PatchOperation {
-    /// Its name in the patch.
+    /// Returns the name of the operation, which is the value of `op` in a patch.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Add { .. } => "add",
@@ -167,24 +167,24 @@ impl PatchOperation {
 }
 
 impl JsonText {
-    /// The value that `text` holds.
+    /// Parses a text that must consist of a single JSON value.
     ///
     /// # Errors
-    /// [`JsonTextError`].
+    /// Returns a [`JsonTextError`] if the text is not valid JSON, or if an object has a duplicate name.
     pub fn new(text: &str) -> Result<Self, JsonTextError> {
         Ok(Self::from_value(&Value::read(text.as_bytes())?, text)?)
     }
 
-    /// A value that was read from `text`.
+    /// Returns the text of a value that was parsed from `text`.
     ///
     /// # Errors
-    /// [`ShapeError`] where a name stands twice in an object.
+    /// Returns a [`ShapeError`] if an object has a duplicate name.
     pub fn from_value(value: &Value<'_>, text: &str) -> Result<Self, ShapeError> {
         names_are_there_once(value)?;
         Ok(Self(value.text(text).to_owned()))
     }
 
-    /// The text.
+    /// Returns the JSON text.
     pub fn as_str(&self) -> &str {
         &self.0
     }

@@ -1,7 +1,7 @@
-//! JSONPath (RFC 9535): which place of a document an edit means. It must be exactly one.
+//! JSONPath (RFC 9535), which selects the place in a document that an edit changes. A path must select exactly one place.
 //!
-//! A path of names and indices alone is followed as it stands. Any other is evaluated over the parsed
-//! document, within limits: what a query costs grows with its form as well as with the document.
+//! A path that consists only of names and indices is followed directly. Any other path is evaluated as a query on the parsed
+//! document. Because the cost of a query depends on the path and on the document, both are limited.
 
 mod error;
 mod node_path;
@@ -15,28 +15,28 @@ use actum_core::count;
 use actum_core::place::Excerpt;
 use serde::{Deserialize, Serialize};
 
-/// The longest path, in bytes.
+/// Maximum length of a path in bytes.
 pub const PATH_BYTES_MAX: usize = 1_024;
-/// Limit for the nesting of brackets and parentheses in a path.
+/// Maximum nesting depth of brackets and parentheses in a path.
 pub const PATH_NESTING_MAX: usize = 16;
-/// Limit for the places that a query may have to look at, by an estimate from above.
+/// Maximum number of nodes that a query may have to visit, according to an upper estimate.
 pub const QUERY_WORK_MAX: u64 = 50_000_000;
-/// Places that an error names at most where a path selects several.
+/// Maximum number of places that an error message lists if a path selects several.
 pub const PLACES_SHOWN_MAX: usize = 3;
 
-/// The functions of RFC 9535 that take a regular expression, whose cost no limit here covers.
+/// Functions of RFC 9535 that are not supported because they evaluate regular expressions, whose cost is unbounded.
 const PATTERN_FUNCTIONS: [&str; 2] = ["match", "search"];
 
-/// A path in RFC 9535 spelling, without the functions `match` and `search`.
+/// Valid JSONPath (RFC 9535) that does not call the functions `match` and `search`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String")]
 pub struct JsonPath(String);
 
 impl JsonPath {
-    /// Reads a path.
+    /// Parses a JSONPath.
     ///
     /// # Errors
-    /// [`JsonPathError`].
+    /// Returns a [`JsonPathError`] if the path does not follow RFC 9535, exceeds a limit, or calls an unsupported function.
     pub fn new(text: &str) -> Result<Self, JsonPathError> {
         let refused = |problem| JsonPathError { given: Excerpt::new(text.as_bytes()), problem };
         if text.len() > PATH_BYTES_MAX {
@@ -59,31 +59,31 @@ impl JsonPath {
         }
     }
 
-    /// The path.
+    /// Returns the text of the path.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The steps, where there are only names and indices from the front.
+    /// Returns the steps if the path consists only of names and non-negative indices.
     pub(super) fn steps(&self) -> Option<NodePath> {
         singular::steps(&self.0)
     }
 
-    /// Returns the excerpt that an error shows.
+    /// Returns the excerpt of the path that an error message shows.
     pub(super) fn shown(&self) -> Excerpt {
         Excerpt::new(self.0.as_bytes())
     }
 
-    /// Returns true if it compares values.
+    /// Whether the path may contain a filter, which can compare values.
     pub(super) fn compares(&self) -> bool {
         self.0.contains('?')
     }
 
-    /// All places it selects in `documents`, each with the document it is in.
+    /// Returns all places that the path selects in `documents`, each with the index of its document.
     ///
     /// # Errors
-    /// [`PathProblem::TooMuch`] when that could take too long; [`PathProblem::Repeated`] when it selects
-    /// one place more than once, which RFC 9535 (section 2.1.2) counts as several nodes.
+    /// Returns [`PathProblem::TooMuch`] if the evaluation could take too long. Returns [`PathProblem::Repeated`] if the path
+    /// selects a single place more than once, because RFC 9535 (section 2.1.2) counts it as several nodes.
     pub(super) fn places(
         &self,
         documents: &[serde_json::Value],
@@ -112,10 +112,10 @@ impl JsonPath {
         }
     }
 
-    /// The only place among `places`.
+    /// Returns the only place in `places`.
     ///
     /// # Errors
-    /// [`PathProblem::Nothing`] and [`PathProblem::Several`].
+    /// Returns [`PathProblem::Nothing`] or [`PathProblem::Several`] if there is not exactly one place.
     pub(super) fn only<T>(
         &self,
         mut places: Vec<(T, NodePath)>,
@@ -134,9 +134,10 @@ impl JsonPath {
         }
     }
 
-    /// Estimates from above the number of places that a query may look at. A `..` and a filter may come
-    /// by each value once for each container around it, and a `$` in a filter starts at the top again
-    /// for each. A comma doubles the selection, and each `<=` and `>=` is evaluated twice.
+    /// Returns an upper estimate of the number of nodes that a query may visit.
+    ///
+    /// A `..` or a filter may visit each value once for every container around it, and a `$` in a filter evaluates a path from the
+    /// root for each candidate. A comma can double the selection, and each `<=` and `>=` is evaluated twice.
     fn work(&self, document: &serde_json::Value) -> u64 {
         let (values, depth) = extent(document);
         let times = |text: &str| u32::try_from(self.0.matches(text).count()).unwrap_or(u32::MAX);
@@ -156,20 +157,21 @@ impl TryFrom<String> for JsonPath {
     }
 }
 
-/// A number that a query can compare exactly: the parser it has counts in 64 bits.
+/// Converts a number for use in a query. Returns `None` if a 64-bit floating-point number cannot represent it exactly enough to
+/// be compared.
 pub(super) fn comparable(spelled: &str) -> Option<serde_json::Number> {
     let number: serde_json::Number = spelled.parse().ok()?;
     let mantissa = spelled.split(['e', 'E']).next().unwrap_or_default();
     let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
     let digits = digits.trim_matches('0');
-    // Fifteen digits come through; and what is not zero must not become it.
+    // A double preserves 15 significant digits. A number other than zero must not be rounded to zero.
     let number = number.as_f64()?;
     let is_exact = digits.len() <= 15 && (number.abs() < f64::MIN_POSITIVE) == digits.is_empty();
-    // All are floating point, so that 1 and 1.0 are equal inside of arrays and objects as well.
+    // All numbers are floating-point numbers, so that 1 and 1.0 are also equal inside arrays and objects.
     serde_json::Number::from_f64(number).filter(|_| is_exact)
 }
 
-/// The function with a pattern that a path calls.
+/// Returns the unsupported function that a path calls, if there is one.
 fn pattern_function(text: &str) -> Option<&'static str> {
     let in_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
     let calls = |name: &&str| {
@@ -182,7 +184,7 @@ fn pattern_function(text: &str) -> Option<&'static str> {
     PATTERN_FUNCTIONS.into_iter().find(calls)
 }
 
-/// Returns the number of values, and the number of containers around the innermost.
+/// Returns the number of values in a document, including the document itself, and its nesting depth, where a scalar has depth 1.
 fn extent(value: &serde_json::Value) -> (u64, u64) {
     use serde_json::Value;
     let sum = |children: &mut dyn Iterator<Item = &Value>| {
@@ -197,7 +199,7 @@ fn extent(value: &serde_json::Value) -> (u64, u64) {
     }
 }
 
-/// Returns the nesting of brackets and parentheses, except those in quotes.
+/// Returns the nesting depth of brackets and parentheses outside of quotes.
 fn nesting(text: &str) -> usize {
     let (mut depth, mut deepest) = (0usize, 0);
     for at in order::outside_quotes(text) {

@@ -1,8 +1,8 @@
-//! Edits of one value of a JSON file, which may have comments: all else keeps its bytes.
+//! Edits of a single value in a JSON file that leave every other byte unchanged. The file may contain comments.
 //!
-//! A path leads to the place. Comments, and a comma behind the last value, become blanks in a copy that
-//! is judged as strict JSON, and whose places are those of the file. What was made is held against what
-//! was asked for before it is given out.
+//! A JSONPath selects the value. To find it, a copy of the file is parsed as strict JSON in which comments and trailing commas are
+//! replaced with blanks, so that all offsets stay the same. The result is parsed again and compared with the request before the
+//! splices are returned.
 
 mod add;
 mod error;
@@ -30,40 +30,39 @@ use crate::Splice;
 use outline::{Last, Outline};
 use sketch::Sketch;
 
-/// A change of one value in a JSON file.
+/// Change of a single value in a JSON file.
 ///
-/// Comments (`//` to the end of a line, and `/* */`) may stand wherever blanks may, and a comma behind
-/// the last value. What the edit puts in is laid out as what is around it.
+/// The file may contain comments (`//` to the end of a line, and `/* */`) wherever blanks are allowed, and trailing commas. New
+/// values are laid out like the values around them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum JsonValueEdit {
-    /// Adds a member behind the last of an object.
+    /// Appends a member to the end of an object.
     AddProperty {
-        /// The object.
+        /// Path to the object.
         path: JsonPath,
-        /// The name of the member, which must not be there.
+        /// Name of the new member, which must not exist yet.
         key: String,
-        /// Its value.
+        /// Value of the new member.
         value: JsonText,
     },
-    /// Removes a member of an object, with its comma and its line, and with the comments inside of it. Those
-    /// around it stay.
+    /// Removes a member of an object, including its comma, its line, and the comments inside it. Comments around it are kept.
     RemoveProperty {
-        /// The object.
+        /// Path to the object.
         path: JsonPath,
-        /// The name of the member, which must be there.
+        /// Name of the member to remove, which must exist.
         key: String,
     },
-    /// Replaces a value, with the comments inside of it.
+    /// Replaces a value, including the comments inside it.
     UpdateValue {
-        /// The value.
+        /// Path to the value.
         path: JsonPath,
         /// New value.
         value: JsonText,
     },
 }
 
-/// Change at the place that a path leads to.
+/// Change to make at the place that the path selects.
 #[derive(Debug, Clone, Copy)]
 enum Change<'e> {
     Add { key: &'e str, value: &'e JsonText },
@@ -71,18 +70,18 @@ enum Change<'e> {
     Update { value: &'e JsonText },
 }
 
-/// A file that is edited: its text, and the same with blanks for what JSON does not have.
+/// Text of the edited file, and a strict copy in which comments and trailing commas are replaced with blanks.
 #[derive(Clone, Copy)]
 struct File<'t> {
     text: &'t str,
     strict: &'t str,
 }
 
-/// Bytes of the text, and what takes their place.
+/// Byte range of the text, and the new text that replaces it.
 type Piece = (Range<usize>, String);
 
 impl JsonValueEdit {
-    /// The path of what is changed.
+    /// Returns the path to the value that is changed, or to the object whose member is changed.
     pub fn path(&self) -> &JsonPath {
         match self {
             Self::AddProperty { path, .. }
@@ -91,12 +90,14 @@ impl JsonValueEdit {
         }
     }
 
-    /// The splices that make the change in `content`, ascending.
+    /// Returns the splices that apply the change to `content`, in ascending order.
     ///
     /// # Errors
-    /// [`JsonValueError`] when `content` is not JSON, also with comments. It is also returned when the
-    /// path does not lead to exactly one place, or to one of another kind. The member to add must be
-    /// missing, the one to remove must exist, and limits count as well.
+    /// Returns a [`JsonValueError`] in these cases:
+    /// - `content` is neither JSON nor JSON with comments.
+    /// - The path does not select exactly one place, or the place is not an object as required.
+    /// - The member to add already exists, or the member to remove does not.
+    /// - A limit is exceeded.
     pub fn splices(&self, content: &[u8]) -> Result<Vec<Splice>, JsonValueError> {
         if count(content.len()) > JSON_BYTES_MAX {
             return Err(JsonValueError::TooLarge { bytes: count(content.len()) });
@@ -127,7 +128,7 @@ impl JsonValueEdit {
         }
     }
 
-    /// The way to the only place that the path selects.
+    /// Returns the steps to the only place that the path selects.
     fn way(
         &self,
         file: File<'_>,
@@ -184,7 +185,7 @@ impl JsonValueEdit {
 }
 
 impl Change<'_> {
-    /// Returns the part that is read where the path ends.
+    /// Returns how much of the value at the end of the path must be parsed.
     fn last(self) -> Last {
         match self {
             Self::Add { .. } | Self::Remove { .. } => Last::Members,
@@ -193,7 +194,7 @@ impl Change<'_> {
     }
 }
 
-/// The object at the place.
+/// Returns the object that the path selects, or an error if the value is not an object.
 fn object<'o>(
     outline: &'o Outline,
     path: &JsonPath,
@@ -206,7 +207,7 @@ fn object<'o>(
     })
 }
 
-/// Refuses a value that would make the file too deep.
+/// Checks that a new value inside `around` containers does not exceed the maximum nesting depth.
 fn shallow(around: usize, parcel: &Parcel<'_>) -> Result<(), JsonValueError> {
     if around.saturating_add(parcel.node.depth()) > DEPTH_MAX {
         return Err(JsonValueError::TooDeep);
@@ -214,7 +215,7 @@ fn shallow(around: usize, parcel: &Parcel<'_>) -> Result<(), JsonValueError> {
     Ok(())
 }
 
-/// The smallest splice for a piece; none where it changes nothing.
+/// Returns the smallest splice for a piece, or `None` if the piece changes nothing.
 fn splice(text: &str, mark: usize, (range, new): Piece) -> Option<Splice> {
     let old = text.get(range.clone()).unwrap_or_default();
     let start = count(mark.saturating_add(range.start));

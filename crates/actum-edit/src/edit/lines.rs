@@ -1,8 +1,7 @@
-//! Edits by the numbers of lines: lines are put in before one, or some are taken out.
+//! Edits by line number, which insert lines before a given line or delete a range of lines.
 //!
-//! A line ends with a line feed, which belongs to it together with a carriage return before it; a
-//! carriage return alone ends none. What follows the last line feed is a line as well, unless it is
-//! empty.
+//! A line ends with a line feed. The line feed, and a carriage return directly before it, belong to the line. A carriage return
+//! without a line feed does not end a line. Text after the last line feed is a line as well, unless it is empty.
 
 use actum_core::count;
 use serde::{Deserialize, Serialize};
@@ -10,77 +9,78 @@ use serde::{Deserialize, Serialize};
 use super::EDIT_BYTES_MAX;
 use crate::Splice;
 
-/// Puts lines in before another.
+/// Inserts lines before a given line.
 ///
-/// The content goes in byte for byte. Where it does not end with a line feed it gets the line end of the
-/// line before it, else of the line behind it. Else it gets that of its own first line, else a line
-/// feed. Behind a last line without an end, that line gets one, and the content goes without: the file
-/// ends as it did.
+/// The content is inserted byte for byte. If it does not end with a line feed, a line ending is added. It is copied from the line
+/// before the content, the line after it, or the first line of the content, in this order. Without an example, it is a line feed.
+///
+/// If the last line of the file has no line ending, content that is appended after it without a line feed stays without one. The
+/// line ending is added to the old last line instead.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LineInsert {
-    /// The line that is pushed down, counted from 1; one more than there are appends.
+    /// Number of the line before which the content is inserted, counted from 1. The number after the last line appends.
     pub line_number: u32,
-    /// Content to insert; nothing is an empty line.
+    /// Content to insert. If it is empty, an empty line is inserted.
     #[serde(with = "crate::byte_text")]
     pub content: Vec<u8>,
 }
 
-/// Takes lines out, with their ends. What is left keeps its bytes: before a last line without an end,
-/// the line that becomes the last keeps its own.
+/// Deletes lines including their line endings. All other lines keep their bytes, so if the last line is deleted, the line before it
+/// keeps its line ending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LineDelete {
-    /// The first line that goes, counted from 1.
+    /// First line to delete, counted from 1.
     pub start_line: u32,
-    /// The last line that goes.
+    /// Last line to delete, which is included.
     pub end_line: u32,
 }
 
-/// Reason why lines cannot be inserted or removed.
+/// Reason why lines cannot be inserted or deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum LineError {
-    /// There is no such place for new lines.
+    /// The line number is 0, or is beyond the end of the file by more than one line.
     #[error(
-        "nothing can be inserted before line {line} of a file with {lines} lines: lines are counted \
-         from 1, and line {} appends",
+        "cannot insert before line {line} of a file with {lines} lines: lines are counted from 1, \
+         and line {} appends",
         lines.saturating_add(1)
     )]
     NoPlace {
-        /// The line asked for.
+        /// Requested line number.
         line: u32,
         /// Number of lines in the file.
         lines: u64,
     },
-    /// There is no such line.
-    #[error("the file has {lines} lines, counted from 1, and no line {line} to delete")]
+    /// The file does not have a line with the given number.
+    #[error("cannot delete line {line} of a file with {lines} lines: lines are counted from 1")]
     NoLine {
-        /// The line asked for.
+        /// Requested line number.
         line: u32,
         /// Number of lines in the file.
         lines: u64,
     },
-    /// The first line is behind the last.
-    #[error("lines {start} to {end} cannot be deleted, for the first is behind the last")]
+    /// The first line of the range is after the last line.
+    #[error("cannot delete lines {start} to {end} because the first is after the last")]
     Reversed {
-        /// The first line.
+        /// First line of the range.
         start: u32,
-        /// The last line.
+        /// Last line of the range.
         end: u32,
     },
-    /// The result would be larger than what is edited.
-    #[error("the result would have {bytes} bytes, but at most {EDIT_BYTES_MAX} are edited")]
+    /// The result would be larger than [`EDIT_BYTES_MAX`].
+    #[error("the result would have {bytes} bytes, but at most {EDIT_BYTES_MAX} are allowed")]
     TooLarge {
-        /// Its size.
+        /// Size of the result in bytes.
         bytes: u64,
     },
 }
 
 impl LineInsert {
-    /// The splice that puts the lines in.
+    /// Returns the splice that inserts the lines in `content`.
     ///
     /// # Errors
-    /// [`LineError::NoPlace`] and [`LineError::TooLarge`].
+    /// Returns [`LineError::NoPlace`] or [`LineError::TooLarge`].
     pub fn splices(&self, content: &[u8]) -> Result<Vec<Splice>, LineError> {
         let missing = || LineError::NoPlace { line: self.line_number, lines: lines(content) };
         let line = self.line_number.checked_sub(1).ok_or_else(missing)?;
@@ -109,10 +109,10 @@ impl LineInsert {
 }
 
 impl LineDelete {
-    /// The splice that takes the lines out.
+    /// Returns the splice that deletes the lines from `content`.
     ///
     /// # Errors
-    /// [`LineError::NoLine`] and [`LineError::Reversed`].
+    /// Returns [`LineError::NoLine`] or [`LineError::Reversed`].
     pub fn splices(&self, content: &[u8]) -> Result<Vec<Splice>, LineError> {
         let Self { start_line: start, end_line: end } = *self;
         if start > end {
@@ -130,32 +130,32 @@ impl LineDelete {
     }
 }
 
-/// Returns the number of lines.
+/// Returns the number of lines in a file.
 fn lines(content: &[u8]) -> u64 {
     let ends = memchr::memchr_iter(b'\n', content).count();
     count(ends) + u64::from(!content.is_empty() && !content.ends_with(b"\n"))
 }
 
-/// Returns the start of a line, counted from 0; the end of the content for the one behind the last.
+/// Returns the byte offset of a line, counted from 0. The offset of the line after the last one is the end of the content.
 fn start_of(content: &[u8], line: u32) -> Option<usize> {
     let Some(before) = line.checked_sub(1) else { return Some(0) };
     let before = usize::try_from(before).ok()?;
     let mut ends = memchr::memchr_iter(b'\n', content);
     match ends.nth(before) {
         Some(end) => Some(end + 1),
-        // Behind a last line that has no end.
+        // The position after a last line that has no line ending.
         None => (u64::from(line) == lines(content) && !content.ends_with(b"\n"))
             .then_some(content.len()),
     }
 }
 
-/// Returns the first line end.
+/// Returns the first line ending of a text.
 fn end_of_first(text: &[u8]) -> Option<&'static [u8]> {
     let end = memchr::memchr(b'\n', text)?;
     Some(spelled(text, end))
 }
 
-/// Returns the last line end.
+/// Returns the last line ending of a text.
 fn end_of_last(text: &[u8]) -> Option<&'static [u8]> {
     let end = memchr::memrchr(b'\n', text)?;
     Some(spelled(text, end))
@@ -203,22 +203,22 @@ mod tests {
             (2, "x", "a\r\nb\r\n", "a\r\nx\r\nb\r\n"),
             (1, "x", "a\r\nb\n", "x\r\na\r\nb\n"),
             (3, "x", "a\r\nb\n", "a\r\nb\nx\n"),
-            // What is between its lines is as it was given.
+            // Line endings inside the content are inserted unchanged.
             (1, "x\ny", "a\r\n", "x\ny\r\na\r\n"),
-            // Behind a last line without an end.
+            // The last line of the file has no line ending.
             (2, "x", "a", "a\nx"),
             (2, "x\n", "a", "a\nx\n"),
             (2, "x\r\ny", "a", "a\r\nx\r\ny"),
             (3, "x", "a\r\nb", "a\r\nb\r\nx"),
             (1, "x", "a", "x\na"),
-            // Into nothing.
+            // The file is empty.
             (1, "x", "", "x\n"),
             (1, "x\r\ny", "", "x\r\ny\r\n"),
-            // An empty line.
+            // The content is empty, so an empty line is inserted.
             (1, "", "", "\n"),
             (2, "", "a\nb\n", "a\n\nb\n"),
             (2, "", "a", "a\n\n"),
-            // A carriage return alone ends no line.
+            // A carriage return without a line feed does not end a line.
             (2, "x", "a\rb\n", "a\rb\nx\n"),
         ] {
             assert_eq!(insert(line, content, file), result, "{line} {content:?} {file:?}");
@@ -246,8 +246,8 @@ mod tests {
     fn a_line_that_is_not_there_is_refused_with_the_number_of_those_that_are() {
         let place = |line, lines, next| {
             format!(
-                "nothing can be inserted before line {line} of a file with {lines} lines: lines are \
-                 counted from 1, and line {next} appends"
+                "cannot insert before line {line} of a file with {lines} lines: lines are counted \
+                 from 1, and line {next} appends"
             )
         };
         for (line, file, lines, next) in
@@ -257,7 +257,9 @@ mod tests {
         }
         assert_eq!(insert(u32::MAX, "x", "a\n"), place(u32::MAX, 1, 2));
         let none = |line, lines| {
-            format!("the file has {lines} lines, counted from 1, and no line {line} to delete")
+            format!(
+                "cannot delete line {line} of a file with {lines} lines: lines are counted from 1"
+            )
         };
         assert_eq!(delete(0, 1, "a\n"), none(0, 1));
         assert_eq!(delete(2, 2, "a\n"), none(2, 1));
@@ -267,7 +269,7 @@ mod tests {
         assert_eq!(delete(1, u32::MAX, "a\n"), none(u32::MAX, 1));
         assert_eq!(
             delete(3, 2, "a\nb\nc\n"),
-            "lines 3 to 2 cannot be deleted, for the first is behind the last"
+            "cannot delete lines 3 to 2 because the first is after the last"
         );
     }
 
@@ -281,7 +283,7 @@ mod tests {
         assert_eq!(edit("ab").splices(&file), Err(LineError::TooLarge { bytes }));
     }
 
-    /// Its lines, each with its end.
+    /// Splits a file into lines that include their line endings.
     fn split(file: &[u8]) -> Vec<&[u8]> {
         file.split_inclusive(|byte| *byte == b'\n').collect()
     }

@@ -1,4 +1,4 @@
-//! Search and replace: a text that must be there once, or is replaced wherever it is.
+//! Search-and-replace edits, which replace a unique text or every occurrence of a text in a file.
 
 use std::fmt;
 
@@ -11,89 +11,88 @@ use super::EDIT_BYTES_MAX;
 use crate::Splice;
 use crate::search::find_overlapping;
 
-/// Replaces `old` by `new`.
+/// Replaces the text `old` with the text `new` in a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Replacement {
-    /// Text to search for, byte for byte; never empty.
+    /// Text to search for, byte for byte. It must not be empty.
     #[serde(with = "crate::byte_text")]
     pub old: Vec<u8>,
-    /// Text that replaces it.
+    /// Text that replaces each occurrence of `old`.
     #[serde(with = "crate::byte_text")]
     pub new: Vec<u8>,
-    /// Number of times that `old` may occur.
+    /// Whether `old` must occur exactly once, or every occurrence is replaced.
     pub occurrences: Occurrences,
 }
 
-/// Number of times that the replaced text may occur.
+/// Number of times that the text to replace may occur in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Occurrences {
-    /// Exactly once.
+    /// The text must occur exactly once.
     One,
-    /// Once or more; all are replaced, from the first byte on, and those that overlap an earlier one
-    /// are left.
+    /// The text must occur at least once. Every occurrence is replaced, except those that overlap a previous one.
     All,
 }
 
-/// Limit for the replacements of one edit.
+/// Maximum number of occurrences that a single edit may replace.
 pub const OCCURRENCES_MAX: usize = 1_000_000;
-/// Bytes of a text that an error shows at most.
+/// Maximum number of bytes of a text that an error message shows.
 const SHOWN_BYTES_MAX: usize = 80;
 
-/// Reason why a text cannot be replaced.
+/// Reason why a search-and-replace edit cannot be applied.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReplacementError {
-    /// There is nothing to search for.
-    #[error("the text to replace is empty, so its place is not clear")]
+    /// The text to search for is empty.
+    #[error("the text to replace is empty")]
     Empty,
-    /// Old and new are equal.
-    #[error("`{}` would be replaced by itself", CutContent(old, SHOWN_BYTES_MAX))]
+    /// The old and the new text are equal.
+    #[error("replacing `{}` with itself changes nothing", CutContent(old, SHOWN_BYTES_MAX))]
     Same {
-        /// The text.
+        /// Text to replace.
         old: Vec<u8>,
     },
-    /// The text is missing.
+    /// The text to replace does not occur in the file.
     #[error("the text `{}` is not in the file{}", CutContent(old, SHOWN_BYTES_MAX), Clause(near.as_ref()))]
     Missing {
-        /// The text.
+        /// Text to replace.
         old: Vec<u8>,
-        /// Nearest match.
+        /// Most similar text in the file, as a suggestion.
         near: Option<NearestMatch>,
     },
-    /// The text occurs more often than one edit replaces.
+    /// The text occurs more often than [`OCCURRENCES_MAX`] allows.
     #[error(
-        "the text `{}` is in the file more than {OCCURRENCES_MAX} times",
+        "the text `{}` occurs more than {OCCURRENCES_MAX} times in the file",
         CutContent(old, SHOWN_BYTES_MAX)
     )]
     TooMany {
-        /// The text.
+        /// Text to replace.
         old: Vec<u8>,
     },
-    /// The file would grow beyond what is edited.
+    /// The replacements would add more than [`EDIT_BYTES_MAX`] bytes to the file.
     #[error(
-        "replacing the text `{}` everywhere adds more than {EDIT_BYTES_MAX} bytes",
+        "replacing every occurrence of `{}` would add more than {EDIT_BYTES_MAX} bytes",
         CutContent(old, SHOWN_BYTES_MAX)
     )]
     TooMuch {
-        /// The text.
+        /// Text to replace.
         old: Vec<u8>,
     },
-    /// The text occurs more than once.
+    /// The text occurs more than once, although it must be unique.
     #[error(
-        "the text `{}` is in the file {} times (lines {lines}), so it is not clear which is meant",
+        "the text `{}` occurs {} times in the file (lines {lines}), but must occur exactly once",
         CutContent(old, SHOWN_BYTES_MAX),
         Times(lines.0.len())
     )]
     Ambiguous {
-        /// The text.
+        /// Text to replace.
         old: Vec<u8>,
-        /// Lines of the occurrences; no more than one over [`OCCURRENCES_MAX`].
+        /// Lines of the occurrences. The search stops at one occurrence more than [`OCCURRENCES_MAX`].
         lines: Lines,
     },
 }
 
-/// Number of times that a text occurs, up to the limit of the count.
+/// Displays a number of occurrences, or `more than` the limit at which the search stopped.
 struct Times(usize);
 
 impl fmt::Display for Times {
@@ -106,10 +105,10 @@ impl fmt::Display for Times {
 }
 
 impl Replacement {
-    /// The splices that make it, one for each occurrence.
+    /// Returns the splices that perform the replacement in `content`, one for each occurrence.
     ///
     /// # Errors
-    /// [`ReplacementError`].
+    /// Returns [`ReplacementError`] if the text is missing, ambiguous or exceeds a limit.
     pub fn splices(&self, content: &[u8]) -> Result<Vec<Splice>, ReplacementError> {
         let Self { old, new, occurrences } = self;
         if old.is_empty() {
@@ -185,11 +184,11 @@ mod tests {
     fn a_text_that_could_be_meant_in_two_places_is_refused_with_their_lines() {
         assert_eq!(
             replace("b", "x", Occurrences::One, "b\na\nb b\n"),
-            "the text `b` is in the file 3 times (lines 1, 3, 3), so it is not clear which is meant"
+            "the text `b` occurs 3 times in the file (lines 1, 3, 3), but must occur exactly once"
         );
         assert!(replace("aa", "x", Occurrences::One, "aaa").contains("2 times"));
         let many = replace("b", "x", Occurrences::One, &"b\n".repeat(20));
-        assert!(many.contains("20 times (lines 1, 2, 3, 4, 5, 6, 7, 8, …)"), "{many}");
+        assert!(many.contains("20 times in the file (lines 1, 2, 3, 4, 5, 6, 7, 8, …)"), "{many}");
     }
 
     /// FO-10
@@ -198,15 +197,15 @@ mod tests {
         let content = "b".repeat(OCCURRENCES_MAX + 1);
         assert_eq!(
             replace("b", "x", Occurrences::One, &content),
-            "the text `b` is in the file more than 1000000 times (lines 1, 1, 1, 1, 1, 1, 1, 1, …), \
-             so it is not clear which is meant"
+            "the text `b` occurs more than 1000000 times in the file (lines 1, 1, 1, 1, 1, 1, 1, 1, …), \
+             but must occur exactly once"
         );
         assert_eq!(
             replace("b", "x", Occurrences::All, &content),
-            "the text `b` is in the file more than 1000000 times"
+            "the text `b` occurs more than 1000000 times in the file"
         );
         let just = "b".repeat(OCCURRENCES_MAX);
-        assert!(replace("b", "x", Occurrences::One, &just).contains("in the file 1000000 times"));
+        assert!(replace("b", "x", Occurrences::One, &just).contains("occurs 1000000 times"));
         assert_eq!(replace("b", "x", Occurrences::All, &just), "x".repeat(OCCURRENCES_MAX));
     }
 
@@ -214,13 +213,16 @@ mod tests {
     fn a_text_that_is_not_there_says_what_is_almost_it() {
         assert_eq!(
             replace("f(a, b)", "x", Occurrences::One, "  f(a,b)\n"),
-            "the text `f(a, b)` is not in the file; line 1 differs from it only in blanks"
+            "the text `f(a, b)` is not in the file; the text at line 1 differs only in whitespace"
         );
     }
 
     #[test]
     fn what_says_nothing_is_refused() {
         assert!(replace("", "a", Occurrences::One, "a").contains("is empty"));
-        assert_eq!(replace("a", "a", Occurrences::All, "a"), "`a` would be replaced by itself");
+        assert_eq!(
+            replace("a", "a", Occurrences::All, "a"),
+            "replacing `a` with itself changes nothing"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Soundness of a whole text in its language, by the readers that edits of values rest on.
+//! Checks whether a whole text is valid JSON or YAML, using the parsers that edits of single values rely on.
 
 use std::borrow::Cow;
 
@@ -12,73 +12,73 @@ use super::json_value::strict::{self, Unread};
 use super::yaml::loaded::Loaded;
 use super::yaml::{YAML_BYTES_MAX, YamlProblem};
 
-/// A language in which files hold values.
+/// Data format of a file whose values can be edited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
-    /// JSON (RFC 8259), and nothing else.
+    /// Strict JSON (RFC 8259), without any extensions.
     Json,
-    /// JSON with comments, and with a comma behind the last value.
+    /// JSON with comments and trailing commas.
     JsonWithComments,
-    /// A JSON value in each line that is not blank.
+    /// JSON Lines, which has a JSON value on every line that is not blank.
     JsonLines,
-    /// YAML 1.2, any number of documents.
+    /// YAML 1.2 with any number of documents.
     Yaml,
 }
 
-/// Reason why a text is not sound in its language.
+/// Reason why a text is not valid in its [`Language`].
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unsound {
-    /// The text is too large to be read.
-    #[error("it has more than {bytes_max} bytes")]
+    /// The text is larger than the parser accepts.
+    #[error("the content is larger than {bytes_max} bytes")]
     TooLarge {
-        /// The most that are read.
+        /// Maximum size of a text in this language, in bytes.
         bytes_max: u64,
     },
-    /// The text is wrong from a place on.
+    /// The text has a syntax error at this position.
     #[error("line {line}, column {column}: {problem}")]
     At {
-        /// The line, counted from 1; 0 where it is not known.
+        /// Line number, counted from 1. It is 0 if the parser does not report a position.
         line: u64,
-        /// The byte in that line, in YAML the character, counted from 1.
+        /// Column, counted from 1: in bytes for JSON, and in characters for YAML.
         column: u64,
-        /// Problem at the place.
+        /// Syntax error at this position.
         #[source]
         problem: UnsoundProblem,
     },
 }
 
-/// Problem at a place.
+/// Syntax error in a JSON or YAML text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnsoundProblem {
-    /// No JSON.
+    /// The text is not valid JSON.
     #[error(transparent)]
     Json(SyntaxProblem),
-    /// A comment that has no end.
-    #[error("the comment has no end")]
+    /// A block comment is not closed.
+    #[error("the comment is not closed")]
     OpenComment,
-    /// A comment whose end is not clear.
-    #[error("a carriage return without a line feed ends the comment for some readers only")]
+    /// A line comment contains a carriage return without a line feed, so parsers disagree about where it ends.
+    #[error("a carriage return without a line feed ends this comment in some parsers only")]
     UnclearComment,
-    /// A byte that belongs to no character.
-    #[error("YAML is read as UTF-8, and the byte here is not")]
+    /// A YAML text is not valid UTF-8.
+    #[error("YAML must be UTF-8, but this byte is invalid")]
     NotUtf8,
-    /// No YAML.
+    /// The text is not valid YAML.
     #[error(transparent)]
     Yaml(YamlProblem),
 }
 
 impl Language {
-    /// Returns the word for a text in it, for messages.
+    /// Returns the name of the language for use in messages.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Json => "JSON",
-            Self::JsonWithComments => "JSON, with or without comments",
-            Self::JsonLines => "JSON in each line",
+            Self::JsonWithComments => "JSON with comments",
+            Self::JsonLines => "JSON Lines",
             Self::Yaml => "YAML",
         }
     }
 
-    /// The largest text in it that is read, in bytes.
+    /// Returns the maximum size of a text in this language, in bytes.
     pub fn bytes_max(self) -> u64 {
         match self {
             Self::Json | Self::JsonWithComments | Self::JsonLines => JSON_BYTES_MAX,
@@ -86,12 +86,12 @@ impl Language {
         }
     }
 
-    /// Checks that `content` is sound; a byte order mark before it is ignored. A JSON text holds one value at least, a
-    /// YAML text may be empty.
+    /// Checks that `content` is valid in this language, ignoring a leading byte order mark. A JSON text needs a value,
+    /// but JSON Lines and YAML texts may be empty.
     ///
     /// # Errors
-    /// [`Unsound`] at the first place where it is not; also where it is too large, or nested deeper or with more
-    /// values than the readers take.
+    /// Returns [`Unsound`] for the first syntax error. Content that is too large, nested too deeply or has too many
+    /// values is rejected as well.
     pub fn judge(self, content: &[u8]) -> Result<(), Unsound> {
         let body = self.body(content)?;
         let refused = |error| unsound(content, body, Unread::Syntax(error));
@@ -114,7 +114,7 @@ impl Language {
         }
     }
 
-    /// The text without its byte order mark, where it is not too large.
+    /// Strips a leading byte order mark. Returns an error if the content is too large.
     fn body(self, content: &[u8]) -> Result<&[u8], Unsound> {
         let bytes_max = self.bytes_max();
         if count(content.len()) > bytes_max {
@@ -124,13 +124,13 @@ impl Language {
     }
 }
 
-/// The value of a JSON text, which may have comments. Of a name that stands twice in an object the last value counts.
+/// Parses a JSON text that may contain comments. If an object has duplicate names, the last value wins.
 ///
 /// # Errors
-/// As [`Language::judge`].
+/// Returns the same errors as [`Language::judge`].
 pub fn json_value(content: &[u8]) -> Result<Value, Unsound> {
     let body = Language::JsonWithComments.body(content)?;
-    // What is read here has been judged; only a `\u` can still stand for no character.
+    // The syntax has been checked, so this can fail only for a `\u` escape that is not a character.
     serde_json::from_str(&plain(content, body)?).map_err(|error| Unsound::At {
         line: count(error.line()),
         column: count(error.column()),
@@ -138,17 +138,17 @@ pub fn json_value(content: &[u8]) -> Result<Value, Unsound> {
     })
 }
 
-/// The documents of a YAML text as JSON, aliases as what they stand for; `None` for one that JSON cannot say: a name
-/// is no string, or a number not finite.
+/// Parses the documents of a YAML text as JSON values, replacing aliases with their targets. A document is `None` if
+/// JSON cannot represent it because a key is not a string or a number is not finite.
 ///
 /// # Errors
-/// As [`Language::judge`].
+/// Returns the same errors as [`Language::judge`].
 pub fn yaml_values(content: &[u8]) -> Result<Vec<Option<Value>>, Unsound> {
     let body = Language::Yaml.body(content)?;
     Ok(documents(content, body)?.iter().map(Loaded::to_json).collect())
 }
 
-/// Blanks for comments.
+/// Returns a JSON text with its comments replaced by spaces.
 fn plain<'t>(content: &[u8], body: &'t [u8]) -> Result<Cow<'t, str>, Unsound> {
     let text = json::text(body).map_err(Unread::Syntax);
     text.and_then(strict::strict).map_err(|unread| unsound(content, body, unread))
@@ -214,31 +214,29 @@ mod tests {
             assert_eq!(told(language, text.as_bytes()), "sound", "{language:?} {text:?}");
         }
         for (language, text, expected) in [
-            (Json, "[1,]", "line 1, column 4: the comma before this bracket is one too many"),
-            (Json, "", "line 1, column 1: there is nothing in it"),
-            (JsonWithComments, "[1] /* x", "line 1, column 5: the comment has no end"),
-            (JsonLines, "{}\n\n[1\n", "line 3, column 3: it ends too early"),
-            (JsonLines, "{}\n}\n", "line 2, column 1: expected a value here, but found `}`"),
+            (Json, "[1,]", "line 1, column 4: trailing comma before this bracket"),
+            (Json, "", "line 1, column 1: the text contains no JSON value"),
+            (JsonWithComments, "[1] /* x", "line 1, column 5: the comment is not closed"),
+            (JsonLines, "{}\n\n[1\n", "line 3, column 3: unexpected end of the text"),
+            (JsonLines, "{}\n}\n", "line 2, column 1: expected a value, found `}`"),
         ] {
             assert_eq!(told(language, text.as_bytes()), expected, "{language:?} {text:?}");
         }
         for (text, expected) in [
             ("a: [1", "a `[` or `{` is not closed"),
-            ("a: 1\n b: 2\n", "no entry of a mapping or sequence can begin here"),
-            ("a: *k\n", "an alias refers to no anchor before it"),
-            ("a:\n\tb: 1\n", "a tab stands where only blanks may indent"),
+            ("a: 1\n b: 2\n", "a mapping or sequence entry cannot begin here"),
+            ("a: *k\n", "an alias refers to an anchor that is not defined before it"),
+            ("a:\n\tb: 1\n", "a tab is used for indentation, where only spaces are allowed"),
             ("a: {{ .x }}: 1\n", ""),
-            ("a: 1\na: 2\n", "a key stands a second time in its mapping"),
-            ("a: &k [*k]\n", "an alias refers to a value that it is part of"),
+            ("a: 1\na: 2\n", "this key is already in the mapping"),
+            ("a: &k [*k]\n", "an alias refers to a value that contains it"),
             ("a: \"x\n", "a quoted string is not closed"),
         ] {
             let said = told(Yaml, text.as_bytes());
             let is_told = said.starts_with("line ") && said.contains(expected);
             assert!(is_told, "{text:?}: {said}");
         }
-        assert!(
-            told(Yaml, b"a: 1\nb: \xff").starts_with("line 2, column 4: YAML is read as UTF-8")
-        );
+        assert!(told(Yaml, b"a: 1\nb: \xff").starts_with("line 2, column 4: YAML must be UTF-8"));
     }
 
     /// EX-20

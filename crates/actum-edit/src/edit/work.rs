@@ -1,13 +1,14 @@
-//! Bound on the work of all edits of a change.
+//! Limits the total amount of data that the edits of a change read.
 
 use super::{Edit, EditError};
 
-/// The most bytes that the edits of one change read, each edit all of its file: 8 GiB.
+/// Maximum number of bytes that the edits of one change may read in total: 8 GiB. Every search reads its whole file.
 pub const EDIT_WORK_MAX: u64 = 8 << 30;
 
-/// Work that the edits of one change have taken so far.
+/// Number of edits in a change so far, and number of bytes that they read.
 ///
-/// Each edit searches its whole file and writes it again, so a small list of edits of a large file would run for hours.
+/// Each edit searches and rewrites its whole file. Without a limit, a short list of edits to a large file could run for
+/// hours.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct EditWork {
     edits: u64,
@@ -15,10 +16,10 @@ pub struct EditWork {
 }
 
 impl EditWork {
-    /// Adds `edits` edits of a file of `file_bytes` bytes.
+    /// Adds `edits` searches of a file of `file_bytes` bytes to the total.
     ///
     /// # Errors
-    /// [`EditError::TooMuch`].
+    /// Returns [`EditError::TooMuch`] if the total exceeds [`EDIT_WORK_MAX`].
     pub fn add(&mut self, edits: u64, file_bytes: u64) -> Result<(), EditError> {
         self.edits = self.edits.saturating_add(edits);
         self.bytes = self.bytes.saturating_add(edits.saturating_mul(file_bytes));
@@ -30,7 +31,7 @@ impl EditWork {
 }
 
 impl Edit {
-    /// Returns the number of times that the edit may read its file.
+    /// Returns the maximum number of times that the edit reads its file.
     pub fn searches(&self) -> u64 {
         match self {
             Self::Chunks(chunks) => {
@@ -64,7 +65,7 @@ mod tests {
         let error = work.add(1, 100 << 20).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "82 edits that read 8598323200 bytes in all are too much at once; split the change"
+            "82 edits that read 8598323200 bytes in total exceed the work limit; split the change"
         );
         assert!(EditWork::default().add(u64::MAX, u64::MAX).is_err());
     }

@@ -1,8 +1,7 @@
-//! Edits of one value of a YAML file: all else keeps its bytes.
+//! Edits a single value of a YAML file and leaves every other byte unchanged.
 //!
-//! The events of a parser give the byte at which each node begins. The replaced part is cut out there,
-//! and only the node at the path is written. A strict reader judges the file before and after, and both
-//! readings are compared: they may differ at the place alone.
+//! An event parser reports the byte position of each node, so an edit cuts out the old node and writes only the new
+//! one. A strict parser then reads the file before and after the edit, and only the edited node may differ.
 
 mod error;
 mod find;
@@ -33,44 +32,48 @@ use find::{Found, Missing};
 use loaded::Loaded;
 use tree::Stream;
 
-/// The largest YAML file that is edited, and the largest that an edit makes, in bytes: 4 MiB.
+/// Maximum size of a YAML file before and after an edit, in bytes: 4 MiB.
 pub const YAML_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
-/// A value of a YAML file is replaced, or a member is added to a mapping.
+/// Replaces a value in a YAML file, or adds a member to a mapping.
 ///
-/// The path is evaluated over all documents of the file, or over the one that is named, and must select exactly one place among
-/// them. Of mappings it sees the members whose names are strings. Where a path of names and indices lacks its last name alone, in
-/// one mapping among them, the member is added behind the last of that. A new mapping or sequence is written in lines where the
-/// old value was, or where the old one was plain and alone in its line; else in one line. Comments inside the replaced part are
-/// removed with it.
+/// The path is evaluated over all documents of the file, or only over `document` if it is given, and must select exactly
+/// one node. It can only refer to mapping keys that are strings. If a path of names and indices exists except for its
+/// last name, and only one mapping lacks that name, the member is appended to this mapping.
+///
+/// A new mapping or sequence is written in block style if the old value was in block style. The same applies if the old
+/// value was a scalar with nothing after it on its line, unless it was a block scalar. Otherwise, the new value is written on one line. Comments
+/// inside the replaced value are removed with it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct YamlUpdate {
-    /// The place: a value, or a member that a mapping does not have yet.
+    /// Path of the value to replace, or of the member to add.
     pub path: JsonPath,
-    /// The only document that the path is evaluated over, counted from 1; empty documents count.
+    /// Number of the document to edit, counted from 1 and including empty documents. If absent, all documents are searched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document: Option<NonZeroU32>,
-    /// Value that replaces it.
+    /// New value, which is written as YAML.
     pub value: JsonText,
 }
 
-/// A member of a mapping of a YAML file is removed: with its comma, or with its lines and the comments in them. The path is
-/// evaluated as that of a [`YamlUpdate`]. A mapping without members is left as `{}`.
+/// Removes a member from a mapping in a YAML file.
+///
+/// The path is evaluated like the path of a [`YamlUpdate`]. The comma of the member is removed with it, or its lines and
+/// the comments in them. A mapping that loses its last member becomes `{}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct YamlRemove {
-    /// The member, which must be there.
+    /// Path of the member to remove, which must exist.
     pub path: JsonPath,
-    /// The only document that the path is evaluated over, counted from 1; empty documents count.
+    /// Number of the document to edit, counted from 1 and including empty documents. If absent, all documents are searched.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document: Option<NonZeroU32>,
 }
 
-/// Bytes of the text, and what takes their place.
+/// Byte range of the old text, and the text that replaces it.
 type Piece = (Range<usize>, String);
 
-/// Change at a place.
+/// Change to a single node, for [`gate::prove`] to check.
 #[derive(Clone, Copy)]
 enum Change<'v> {
     Replace(&'v Value<'v>),
@@ -79,12 +82,15 @@ enum Change<'v> {
 }
 
 impl YamlUpdate {
-    /// The splices that make the change in `content`, ascending.
+    /// Returns the splices that apply the update to `content`, in ascending order.
     ///
     /// # Errors
-    /// [`YamlError`] when `content` is not YAML, or could be read in two ways. It is also returned when
-    /// the path does not lead to exactly one place, or leads through an alias. The value there must
-    /// have no tag, and no anchor that an alias elsewhere refers to. Limits count as well.
+    /// Returns [`YamlError`] in these cases:
+    ///
+    /// - `content` is not valid YAML, or is ambiguous.
+    /// - The path does not select exactly one node, or leads through an alias.
+    /// - The old value has a tag, or contains an anchor that an alias outside the value refers to.
+    /// - The file or the result is too large.
     pub fn splices(&self, content: &[u8]) -> Result<Vec<Splice>, YamlError> {
         let value = Value::read(self.value.as_str().as_bytes()).map_err(|_| YamlError::Value)?;
         splices(content, find::Wanted { path: &self.path, document: self.document }, Some(&value))
@@ -92,16 +98,17 @@ impl YamlUpdate {
 }
 
 impl YamlRemove {
-    /// The splices that make the change in `content`, ascending.
+    /// Returns the splices that remove the member from `content`, in ascending order.
     ///
     /// # Errors
-    /// As [`YamlUpdate::splices`]; when the place is no member of a mapping.
+    /// Returns the same errors as [`YamlUpdate::splices`], and [`YamlError::NoMember`] if the path does not select a
+    /// member of a mapping.
     pub fn splices(&self, content: &[u8]) -> Result<Vec<Splice>, YamlError> {
         splices(content, find::Wanted { path: &self.path, document: self.document }, None)
     }
 }
 
-/// Splices that put `value` at a place, or remove the value there.
+/// Computes the splices that write `value` at the wanted path, or remove the member there if `value` is `None`.
 fn splices(
     content: &[u8],
     wanted: find::Wanted<'_>,
@@ -137,7 +144,7 @@ fn splices(
     let old = gate::Old { text, loaded: &before, stream: &stream };
     let proven = gate::prove(&old, at, &pieces, &result, change);
     proven.map_err(|error| match (change, pieces.first()) {
-        // The extent of the lines of a member is unknown for some spellings.
+        // For some notations, it is unclear which lines belong to a member.
         (Change::Add(_) | Change::Remove, Some((range, _))) => {
             YamlError::Unclear { place: place(range.start) }
         }
@@ -146,7 +153,7 @@ fn splices(
     Ok(pieces.into_iter().filter_map(|piece| splice(text, mark, piece)).collect())
 }
 
-/// The text with its pieces replaced.
+/// Applies `pieces` to `text`. Returns `None` if a piece lies outside the text.
 fn made(text: &str, pieces: &[Piece]) -> Option<String> {
     let mut result = String::with_capacity(text.len());
     let mut reached = 0;
@@ -159,7 +166,7 @@ fn made(text: &str, pieces: &[Piece]) -> Option<String> {
     Some(result)
 }
 
-/// The smallest splice for a piece; none where it changes nothing.
+/// Returns the smallest splice for a piece, or `None` if the piece changes nothing.
 fn splice(text: &str, mark: usize, (range, new): Piece) -> Option<Splice> {
     let old = text.get(range.clone()).unwrap_or_default();
     let start = count(mark.saturating_add(range.start));

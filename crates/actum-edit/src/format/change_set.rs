@@ -1,4 +1,4 @@
-//! Reads a change set in JSON, field for field (FO-1, D-4).
+//! Parses a change set in JSON, and rejects unknown, missing and duplicate fields (FO-1, D-4).
 
 use actum_core::json::{Fields, Schema, Value};
 
@@ -19,11 +19,11 @@ const HUNK: Schema = Schema {
     aliases: &[],
 };
 
-/// Recogniser and reader of this format.
+/// Syntax of the format `change-set`.
 pub(super) const SYNTAX: JsonSyntax =
     JsonSyntax { read, fields: &["patches"], fields_in_prose: &["patches"], sign: "has `patches`" };
 
-/// Reads `{"patches": [..]}`.
+/// Parses a document of the form `{"patches": [..]}`.
 pub(super) fn read(document: &Document<'_>, steps: &mut Steps) -> Result<(), Refusal> {
     let patches = CHANGE_SET.fields(&document.value)?.required("patches")?.array()?;
     let start = document.value.span.start;
@@ -37,7 +37,7 @@ pub(super) fn read(document: &Document<'_>, steps: &mut Steps) -> Result<(), Ref
         let offset = offset_of(&error, patches).unwrap_or(start);
         Refusal::at(offset, Problem::ChangeSet(error))
     })?;
-    // One operation for each patch.
+    // `operations` returns exactly one operation for each patch.
     for (operation, value) in operations.into_iter().zip(patches) {
         for path in operation.paths() {
             steps.patched(path).map_err(|problem| {
@@ -76,7 +76,7 @@ fn text(fields: &Fields<'_>, name: &'static str) -> Result<String, Refusal> {
     Ok(fields.required(name)?.string()?.to_owned())
 }
 
-/// Returns the position of the field that an error is about.
+/// Returns the byte offset of the field that caused an error.
 fn offset_of(error: &ChangeSetError, patches: &[Value<'_>]) -> Option<usize> {
     let (number, field) = match error {
         ChangeSetError::Path { patch, .. } | ChangeSetError::Duplicate { patch, .. } => {
@@ -138,23 +138,23 @@ mod tests {
     fn a_field_that_is_unknown_missing_or_doubled_is_refused() {
         assert_eq!(
             error(set(r#"{"path":"a","hunks":[],"force":true}"#)),
-            "line 2, column 24: unknown field `force`; a patch has `path`, `hunks`, \
+            "line 2, column 24: unknown field `force`; fields of a patch: `path`, `hunks`, \
              `expected_prev_sha256`"
         );
         assert_eq!(
             error(set(r#"{"path":"a"}"#)),
-            "line 2, column 1: the field `hunks` is missing; a patch has `path`, `hunks`, \
+            "line 2, column 1: missing field `hunks`; fields of a patch: `path`, `hunks`, \
              `expected_prev_sha256`"
         );
         assert_eq!(
             error(set(r#"{"path":"a","path":"b","hunks":[]}"#)),
-            "line 2, column 13: the field `path` stands here a second time"
+            "line 2, column 13: duplicate field `path`"
         );
         let hunk = HUNK.replace("new_start", "old_start");
         let doubled = error(set(&format!(r#"{{"path":"a","hunks":[{hunk}]}}"#)));
-        assert!(doubled.ends_with("the field `old_start` stands here a second time"), "{doubled}");
+        assert!(doubled.ends_with("duplicate field `old_start`"), "{doubled}");
         let doubled = error(r#"{"patches":[],"patches":[]}"#);
-        assert!(doubled.ends_with("the field `patches` stands here a second time"), "{doubled}");
+        assert!(doubled.ends_with("duplicate field `patches`"), "{doubled}");
     }
 
     /// D-4
@@ -162,7 +162,7 @@ mod tests {
     fn text_after_the_change_set_is_refused() {
         assert_eq!(
             error("{\"patches\":[]}\n,{}"),
-            "line 2, column 1: the JSON is not sound: the JSON has ended, but `,` follows"
+            "line 2, column 1: invalid JSON: unexpected `,` after the end of the JSON value"
         );
     }
 
@@ -173,20 +173,17 @@ mod tests {
             let hunk = HUNK.replacen(":1", &format!(":{wrong}"), 1);
             let error = error(set(&format!(r#"{{"path":"a","hunks":[{hunk}]}}"#)));
             let expected = format!(
-                "line 2, column 35: `old_start` must be a whole number from 0 to 4294967295, but \
-                 here is `{wrong}`"
+                "line 2, column 35: `old_start` must be a whole number from 0 to 4294967295, found \
+                 `{wrong}`"
             );
             assert_eq!(error, expected);
         }
         let hunk = HUNK.replacen(":1", ":\"1\"", 1);
         assert_eq!(
             error(set(&format!(r#"{{"path":"a","hunks":[{hunk}]}}"#))),
-            "line 2, column 35: `old_start` must be a whole number, but here is a string"
+            "line 2, column 35: `old_start` must be a whole number, found a string"
         );
-        assert_eq!(
-            error("7"),
-            "line 1, column 1: a change set must be an object, but here is a number"
-        );
+        assert_eq!(error("7"), "line 1, column 1: a change set must be an object, found a number");
     }
 
     /// D-4
@@ -194,14 +191,11 @@ mod tests {
     fn an_array_in_place_of_an_object_is_refused() {
         assert_eq!(
             error(r#"{"patches":[["a",[]]]}"#),
-            "line 1, column 13: a patch must be an object, but here is an array"
+            "line 1, column 13: a patch must be an object, found an array"
         );
         let hunks = r#"{"patches":[{"path":"a","hunks":[{"old_start":1,"old_lines":1,
             "new_start":1,"new_lines":1,"lines":"\\\""}, [1,1,1,1,"x"]]}]}"#;
-        assert_eq!(
-            error(hunks),
-            "line 2, column 58: a hunk must be an object, but here is an array"
-        );
+        assert_eq!(error(hunks), "line 2, column 58: a hunk must be an object, found an array");
     }
 
     #[test]
@@ -226,7 +220,7 @@ mod tests {
     fn bytes_that_are_not_utf8_are_refused_where_they_stand() {
         assert_eq!(
             error(b"{\"patches\":[\n{\"path\":\"a\xff\"}]}"),
-            "line 2, column 11: the JSON is not sound: JSON is UTF-8, and the byte here is not"
+            "line 2, column 11: invalid JSON: this byte is not valid UTF-8"
         );
     }
 }

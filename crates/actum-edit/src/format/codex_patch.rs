@@ -1,13 +1,11 @@
-//! Reads the patch format of OpenAI's Codex: `*** Begin Patch`, sections that add, delete, update
-//! and move files, `*** End Patch`.
+//! Parses the patch format of OpenAI's Codex. A patch starts with `*** Begin Patch`, has sections that add, delete, update
+//! or move files, and ends with `*** End Patch`.
 //!
-//! Text before the beginning and after the end is skipped. In between nothing is: a line that has no
-//! meaning there is refused. Unlike the original, a patch applies only if each of its chunks has
-//! exactly one place, and a file that exists is not overwritten unless that is asked for.
+//! Text before and after the patch is skipped, but a line inside the patch that has no meaning is an error. In contrast
+//! to Codex, each chunk must match exactly one position in its file, and an existing file is overwritten only on request.
 //!
-//! Blanks around a marker are ignored, as in the original. Inside a chunk a line that begins with a
-//! blank is a line of the file, whatever follows the blank. Only the last `*** End Patch` of an input
-//! is the end of the patch there too.
+//! Like Codex, the parser ignores whitespace around a marker. Inside a chunk, however, a line that begins with a space is
+//! a context line, even if it looks like a marker. The only exception is the last `*** End Patch` of the input.
 
 mod problem;
 
@@ -25,23 +23,23 @@ use crate::edit::{Chunk, ChunkLine, Edit};
 use crate::hunk::Side;
 use crate::{EmptyParents, Operation};
 
-/// The most `@@` lines of one chunk.
+/// Maximum number of `@@` lines in a chunk.
 pub const ANCHORS_MAX: usize = 16;
 
-/// Recogniser and reader of this format.
+/// Syntax of the format `codex-patch`.
 pub(super) const SYNTAX: TextSyntax = TextSyntax {
     read: |input, reading| parse_with(input, &reading.root),
     is_in: Some(begins),
     sign: "begins with `*** Begin Patch`",
-    absence: "no line is `*** Begin Patch`",
+    absence: "it has no `*** Begin Patch` line",
 };
 
-/// Returns true if `input` holds a line that begins a patch.
+/// Checks whether `input` contains a line that starts a Codex patch.
 pub fn begins(input: &[u8]) -> bool {
     has_marker(input, BEGIN)
 }
 
-/// Returns true if a line of `input` is `marker`, without the blanks around it.
+/// Checks whether a line of `input` equals `marker`, ignoring whitespace around it.
 fn has_marker(input: &[u8], marker: &str) -> bool {
     let is_inner = |b: &&u8| !b.is_ascii_whitespace() || **b == b'\n';
     let is_bound = |byte: Option<&u8>| byte.is_none_or(|&b| b == b'\n');
@@ -52,18 +50,18 @@ fn has_marker(input: &[u8], marker: &str) -> bool {
     })
 }
 
-/// The operations that `input` describes, in its order.
+/// Parses the operations of a Codex patch, in the order of its sections.
 ///
 /// # Errors
-/// [`ParseError`] at the first line that is not sound.
+/// Returns [`ParseError`] for the first invalid line.
 pub fn parse(input: &[u8]) -> Result<Vec<Operation>, ParseError> {
     parse_with(input, RootPrefix::NONE)
 }
 
-/// Reads a patch like [`parse`], with absolute paths below a root.
+/// Parses a patch like [`parse`], and also accepts absolute paths below `root`.
 ///
 /// # Errors
-/// As [`parse`].
+/// Returns the same errors as [`parse`].
 pub fn parse_with(input: &[u8], root: &RootPrefix) -> Result<Vec<Operation>, ParseError> {
     super::check_input(input)?;
     let mut reader = Reader { rest: input, number: 1, sections: BTreeMap::new(), root };
@@ -88,20 +86,20 @@ pub fn parse_with(input: &[u8], root: &RootPrefix) -> Result<Vec<Operation>, Par
     }
 }
 
-/// A walk over the lines of a patch.
+/// Cursor over the lines of a patch.
 struct Reader<'a> {
-    /// The input from the current line on.
+    /// Rest of the input, starting at the current line.
     rest: &'a [u8],
-    /// The number of the current line, counted from 1.
+    /// Number of the current line, counted from 1.
     number: u64,
-    /// Paths that sections name, and the line of each.
+    /// Paths that the sections have named so far, with the line number of each section.
     sections: BTreeMap<RelPath, u64>,
-    /// Root that absolute paths may lie below.
+    /// Root directory that absolute paths must be below.
     root: &'a RootPrefix,
 }
 
 impl<'a> Reader<'a> {
-    /// The current line without its newline; `None` at the end of the input.
+    /// Returns the current line without its newline, or `None` at the end of the input.
     fn current(&self) -> Option<&'a [u8]> {
         if self.rest.is_empty() {
             return None;
@@ -127,14 +125,14 @@ impl<'a> Reader<'a> {
         self.current().is_some_and(|line| line.trim_ascii() == marker.as_bytes())
     }
 
-    /// Returns true if the current line ends the patch and is not a line of the chunk before it: no
-    /// line behind it ends the patch.
+    /// Checks whether the current line is the last `*** End Patch` of the input. An earlier one that follows a space is a
+    /// context line of a chunk.
     fn is_last_end(&self) -> bool {
         let behind = memchr::memchr(b'\n', self.rest).and_then(|end| self.rest.get(end..));
         self.is(END) && !has_marker(behind.unwrap_or_default(), END)
     }
 
-    /// Returns the text behind `keyword` in the current line, which is then consumed.
+    /// If the current line starts with `keyword`, consumes the line and returns the text after the keyword.
     fn keyword(&mut self, keyword: &str) -> Result<Option<&'a [u8]>, ParseError> {
         let Some(line) = self.current() else { return Ok(None) };
         let Some(rest) = line.trim_ascii_start().strip_prefix(keyword.as_bytes()) else {
@@ -147,7 +145,7 @@ impl<'a> Reader<'a> {
         Ok(Some(rest.trim_ascii()))
     }
 
-    /// Goes behind the line that begins the patch.
+    /// Skips the text before the patch and its `*** Begin Patch` line.
     fn begin(&mut self) -> Result<(), ParseError> {
         while let Some(line) = self.current() {
             if self.is(BEGIN) {
@@ -163,7 +161,7 @@ impl<'a> Reader<'a> {
         Err(ParseError::whole(Problem::Codex(CodexProblem::NoBegin)))
     }
 
-    /// Refuses what follows the patch if it looks like more of it.
+    /// Checks the text after the patch, which must not contain another change.
     fn end(&mut self, operations: Vec<Operation>) -> Result<Vec<Operation>, ParseError> {
         while let Some(line) = self.current() {
             if self.is(BEGIN) {
@@ -178,7 +176,7 @@ impl<'a> Reader<'a> {
         Ok(operations)
     }
 
-    /// Refuses a line outside of the patch that only a change can have put there.
+    /// Returns an error if a line outside the patch is part of a change, because skipping it would lose that change.
     fn refuse_outside(&self, line: &[u8]) -> Result<(), ParseError> {
         let found = Excerpt::new(line);
         if is_section(line.trim_ascii_start()) {
@@ -194,7 +192,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Reads the path of a section, which no other section may name.
+    /// Parses the path of a section, and returns an error if another section has already named it.
     fn new_section(&mut self, path: &[u8], place: Place) -> Result<RelPath, ParseError> {
         let path = RelPath::new(self.root.relative(path))
             .map_err(|error| ParseError::at(place, Problem::Path(error)))?;
@@ -258,7 +256,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the lines that start a chunk with `@@`; `None` without such lines.
+    /// Parses the `@@` lines at the start of a chunk. Returns `None` if there are no such lines.
     fn anchors(&mut self) -> Result<Option<Vec<Vec<u8>>>, ParseError> {
         let mut anchors = None;
         while let Some(rest) = self.current().and_then(|line| line.strip_prefix(b"@@")) {
@@ -299,7 +297,7 @@ impl<'a> Reader<'a> {
         lines
     }
 
-    /// The error for a line that has no meaning here.
+    /// Returns the error for a line that cannot occur at this position of the patch.
     fn unexpected(&self) -> ParseError {
         match self.current() {
             None => ParseError::whole(Problem::Codex(CodexProblem::NoEnd)),
@@ -315,7 +313,7 @@ fn codex(place: Place, problem: CodexProblem) -> ParseError {
     ParseError::at(place, Problem::Codex(problem))
 }
 
-/// Returns true if an anchor is what follows `@@` in a unified diff: `-1,3 +1,4 @@`.
+/// Checks whether the text after `@@` is that of a hunk header in a unified diff, such as `-1,3 +1,4 @@`.
 fn is_range(anchor: &[u8]) -> bool {
     let words: Vec<_> = anchor.split(|&b| b == b' ').take(3).collect();
     let is = |word: &[u8], sign: u8| {

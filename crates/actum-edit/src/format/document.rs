@@ -1,4 +1,4 @@
-//! An input in JSON: which of the formats it is in, and what they share.
+//! JSON inputs: detects the format of a document, and reads the fields that several formats share.
 
 mod problem;
 pub(super) mod recognise;
@@ -11,17 +11,17 @@ use actum_core::{Digest, RelPath};
 
 use super::{Format, JsonSyntax, ParseError, Problem, Reading, RootPrefix, json_patch};
 
-/// One JSON document of an input.
+/// Single JSON document of an input, which can contain several.
 pub(super) struct Document<'t> {
     pub(super) text: &'t str,
     pub(super) value: Value<'t>,
-    /// Root that absolute paths in it may lie below.
+    /// Root directory that absolute paths in the document must be below.
     pub(super) root: &'t RootPrefix,
-    /// File that a bare JSON Patch changes.
+    /// File that a bare JSON Patch changes, if the caller gave one.
     pub(super) target: Option<&'t RelPath>,
 }
 
-/// Refusal of an input, with the byte.
+/// Problem in a JSON input, with its byte offset.
 pub(super) struct Refusal {
     pub(super) offset: usize,
     pub(super) problem: Problem,
@@ -34,8 +34,8 @@ impl<'t> Document<'t> {
         Ok(Self { text, value, root, target: target.as_ref() })
     }
 
-    /// The format that its fields show it to be in; an empty array is a JSON Patch where a file is named
-    /// for one.
+    /// Detects the format of the document from its fields. An empty array is a JSON Patch if a target file is given, and
+    /// an error otherwise.
     pub(super) fn format(&self) -> Result<(Format, &'static JsonSyntax), Refusal> {
         if self.is_empty() && self.target.is_some() {
             return Ok((Format::JsonPatch, &json_patch::SYNTAX));
@@ -45,7 +45,7 @@ impl<'t> Document<'t> {
             .map_err(|problem| Refusal::at(self.value.span.start, problem))
     }
 
-    /// Refuses an empty array, which only a JSON Patch can be.
+    /// Returns an error if the document is an empty array, which is valid only as a JSON Patch.
     pub(super) fn filled(&self) -> Result<(), Refusal> {
         if self.is_empty() {
             return Err(Refusal::at(self.value.span.start, DocumentProblem::EmptyArray));
@@ -63,12 +63,12 @@ impl Refusal {
         Self { offset, problem: problem.into() }
     }
 
-    /// Moves the refusal behind the bytes before its document.
+    /// Shifts the offset by the number of bytes before the document in the input.
     pub(super) fn behind(self, bytes: usize) -> Self {
         Self { offset: self.offset + bytes, ..self }
     }
 
-    /// Adds the line and column in `input`.
+    /// Converts the byte offset into a line and column of `input`.
     pub(super) fn placed(self, input: &[u8]) -> ParseError {
         ParseError::at(Place::new(input, self.offset), self.problem)
     }
@@ -86,24 +86,24 @@ impl From<ShapeError> for Refusal {
     }
 }
 
-/// Other names of the field `path`, as tools of agents have it.
+/// Other names for the field `path` that are common in the edit tools of agents.
 pub(super) const PATH_ALIASES: &[(&str, &str)] = &[("file_path", "path"), ("filename", "path")];
 
-/// Returns true if an object names its file.
+/// Checks whether an object has a field that names its file.
 pub(super) fn has_path(value: &Value<'_>) -> bool {
     value.has("path") || PATH_ALIASES.iter().any(|(alias, _)| value.has(alias))
 }
 
-/// The path in a field.
+/// Parses the path in a field.
 pub(super) fn path_in(field: Field<'_>, root: &RootPrefix) -> Result<RelPath, Refusal> {
     let refused = |error| Refusal::at(field.value.span.start, Problem::Path(error));
     RelPath::new(root.relative(field.string()?.as_bytes())).map_err(refused)
 }
 
-/// The name of the field that holds the digest a file must have.
+/// Name of the field with the digest that a file must have before the change.
 pub(super) const EXPECTED: &str = "expected_prev_sha256";
 
-/// The digest that a file must have; none where the field is left out or `null`.
+/// Returns the digest that a file must have before the change, or `None` if the field is absent or `null`.
 pub(super) fn expected_in(fields: &Fields<'_>) -> Result<Option<Digest>, Refusal> {
     let Some(field) = fields.optional(EXPECTED) else { return Ok(None) };
     let refused = |source| Refusal::at(field.value.span.start, DocumentProblem::Digest { source });

@@ -1,6 +1,6 @@
-//! Reads edits in JSON: texts of files that are replaced by others, as agents' edit tools take them.
+//! Parses search-and-replace edits in JSON, with the fields that the edit tools of agents use.
 //!
-//! The edits of one input are made one after the other, each in what the one before left.
+//! The edits of an input are applied in order, each to the result of the previous one.
 
 use actum_core::json::{Fields, Schema, Value};
 use actum_core::{Digest, RelPath};
@@ -33,7 +33,7 @@ const EDIT_OF_THAT_FILE: Schema = Schema {
     aliases: &[("old_str", "old_string"), ("new_str", "new_string")],
 };
 
-/// Recogniser and reader of this format.
+/// Syntax of the format `edits`.
 pub(super) const SYNTAX: JsonSyntax = JsonSyntax {
     read,
     fields: &["edits", "old_string", "new_string", "replace_all", "old_str", "new_str"],
@@ -41,7 +41,7 @@ pub(super) const SYNTAX: JsonSyntax = JsonSyntax {
     sign: "have `edits` or `old_string`",
 };
 
-/// Reads `{"edits": [..]}`, one edit, an array of edits, or `{"path": .., "edits": [..]}`.
+/// Parses `{"edits": [..]}`, a single edit, an array of edits, or `{"path": .., "edits": [..]}`.
 pub(super) fn read(document: &Document<'_>, steps: &mut Steps) -> Result<(), Refusal> {
     let value = &document.value;
     if !value.has("edits") {
@@ -54,7 +54,7 @@ pub(super) fn read(document: &Document<'_>, steps: &mut Steps) -> Result<(), Ref
     }
 }
 
-/// Reads one edit.
+/// Parses a single edit.
 pub(super) fn edit(value: &Value<'_>, root: &RootPrefix, steps: &mut Steps) -> Result<(), Refusal> {
     let fields = EDIT.fields(value)?;
     let (path, expected) = steps.edited(&fields, root)?;
@@ -151,32 +151,34 @@ mod tests {
         for (json, message) in [
             (
                 r#"{"path":"a","old_string":"x","old_str":"x","new_str":"y"}"#,
-                "line 1, column 30: `old_str` is another name of `old_string`, which is there too; give one of them",
+                "line 1, column 30: `old_str` is an alias of `old_string`, which is also present; use only one of them",
             ),
             (
                 r#"{"path":"a","new_str":"x","old_str":"x","new_string":"y"}"#,
-                "line 1, column 41: `new_str` is another name of `new_string`, which is there too; give one of them",
+                "line 1, column 41: `new_str` is an alias of `new_string`, which is also present; use only one of them",
             ),
             (
                 r#"{"file_path":"a","filename":"a","old_str":"x","new_str":"y"}"#,
-                "line 1, column 18: `filename` and `file_path` are both names of `path`; give one of them",
+                "line 1, column 18: `filename` and `file_path` are both aliases of `path`; use only one of them",
             ),
             (
                 r#"{"path":"a","old_string":"x","newString":"y"}"#,
-                "line 1, column 30: unknown field `newString` (did you mean `new_string`?); an edit has `path`, \
-                 `old_string`, `new_string`, `replace_all`, `expected_prev_sha256`",
+                "line 1, column 30: unknown field `newString` (did you mean `new_string`?); fields \
+                 of an edit: `path`, `old_string`, `new_string`, `replace_all`, \
+                 `expected_prev_sha256`",
             ),
             (
                 r#"{"path":"a","old_string":"x","new_string":"y","replaceAll":true}"#,
-                "line 1, column 47: unknown field `replaceAll` (did you mean `replace_all`?); an edit has `path`, \
-                 `old_string`, `new_string`, `replace_all`, `expected_prev_sha256`",
+                "line 1, column 47: unknown field `replaceAll` (did you mean `replace_all`?); \
+                 fields of an edit: `path`, `old_string`, `new_string`, `replace_all`, \
+                 `expected_prev_sha256`",
             ),
         ] {
             assert_eq!(error(json), message);
         }
         let camel = error(r#"{"filePath":"a","oldString":"x","newString":"y"}"#);
         assert!(
-            camel.contains("in no known format: it has the fields `filePath`, `newString`"),
+            camel.contains("not in a known format: it has the fields `filePath`, `newString`"),
             "{camel}"
         );
         assert!(camel.ends_with("; did you mean `new_string`, `old_string`?"), "{camel}");
@@ -200,8 +202,8 @@ mod tests {
         assert_eq!(found, [Some(digest), Some(digest), None]);
         assert_eq!(
             error(&format!("[{},\n{}]", one("a", "null"), one("a", &given))),
-            "line 2, column 70: `a` is edited before, so it is not clear which content \
-             `expected_prev_sha256` means; give it with the first edit of the file"
+            "line 2, column 70: `a` is changed earlier in the input, so `expected_prev_sha256` is \
+             ambiguous; give it with the first edit of the file"
         );
         let part = r#"{"old_string":"x","new_string":"y"}"#;
         let list =
@@ -210,7 +212,7 @@ mod tests {
         assert_eq!(found, [Some(digest), None]);
         assert_eq!(
             error(&one("a", "\"beef\"")),
-            "line 1, column 70: `expected_prev_sha256` cannot be used: `beef` is not a SHA-256 \
+            "line 1, column 70: invalid `expected_prev_sha256`: `beef` is not a SHA-256 \
              digest: expected 64 hexadecimal characters"
         );
     }
@@ -221,21 +223,21 @@ mod tests {
         for (json, message) in [
             (
                 r#"{"path":"a","old_string":"x"}"#,
-                "line 1, column 1: the field `new_string` is missing; an edit has `path`, \
+                "line 1, column 1: missing field `new_string`; fields of an edit: `path`, \
                  `old_string`, `new_string`, `replace_all`, `expected_prev_sha256`",
             ),
             (
                 r#"{"path":"a","old_string":7,"new_string":""}"#,
-                "line 1, column 26: `old_string` must be a string, but here is a number",
+                "line 1, column 26: `old_string` must be a string, found a number",
             ),
             (
                 r#"{"path":"a","old_string":"x","new_string":"","replace_all":"yes"}"#,
-                "line 1, column 60: `replace_all` must be `true` or `false`, but here is a string",
+                "line 1, column 60: `replace_all` must be `true` or `false`, found a string",
             ),
             (
                 r#"{"path":"a","file_path":"a","old_string":"x","new_string":""}"#,
-                "line 1, column 13: `file_path` is another name of `path`, which is there too; give \
-                 one of them",
+                "line 1, column 13: `file_path` is an alias of `path`, which is also present; use \
+                 only one of them",
             ),
             (
                 r#"{"path":"../a","old_string":"x","new_string":""}"#,
@@ -245,18 +247,15 @@ mod tests {
                 r#"{"edits":[]}"#,
                 "line 1, column 10: `edits` is empty, so there is nothing to change",
             ),
-            (
-                r#"{"edits":[7]}"#,
-                "line 1, column 11: an edit must be an object, but here is a number",
-            ),
+            (r#"{"edits":[7]}"#, "line 1, column 11: an edit must be an object, found a number"),
             (
                 r#"{"path":"a","edits":[{"path":"a","old_string":"x","new_string":""}]}"#,
-                "line 1, column 23: unknown field `path`; an edit in the list of one file has \
-                 `old_string`, `new_string`, `replace_all`",
+                "line 1, column 23: unknown field `path`; fields of an edit in the list of one \
+                 file: `old_string`, `new_string`, `replace_all`",
             ),
             (
                 r#"{"edits":[],"old_string":"x"}"#,
-                "line 1, column 13: unknown field `old_string`; a list of edits has `edits`",
+                "line 1, column 13: unknown field `old_string`; fields of a list of edits: `edits`",
             ),
         ] {
             assert_eq!(error(json), message);

@@ -1,4 +1,4 @@
-//! Errors of a text that could not be read as a change, with the place.
+//! Errors for inputs that cannot be parsed as a change, with their positions.
 
 use std::fmt;
 
@@ -13,49 +13,49 @@ use super::search_replace::BlockProblem;
 use super::{Format, INPUT_BYTES_MAX};
 use crate::change_set::ChangeSetError;
 
-/// A text that is not a sound change.
+/// Error for an input that is not a valid change.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}{problem}", Prefix(*place))]
 pub struct ParseError {
-    /// Place of the problem; `None` for the input as a whole.
+    /// Position of the problem, or `None` if it concerns the entire input.
     pub place: Option<Place>,
-    /// Problem of the text.
+    /// Reason why the input was rejected.
     #[source]
     pub problem: Problem,
 }
 
-/// Problem of a text.
+/// Reason why an input is not a valid change.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// The text is larger than [`INPUT_BYTES_MAX`].
-    #[error("the input has {bytes} bytes, but at most {INPUT_BYTES_MAX} are read; split it")]
+    /// The input is larger than [`INPUT_BYTES_MAX`].
+    #[error("the input has {bytes} bytes, but may have at most {INPUT_BYTES_MAX}; split it")]
     TooLarge {
-        /// Its size.
+        /// Size of the input in bytes.
         bytes: usize,
     },
-    /// The text starts with the UTF-8 byte order mark.
+    /// The input starts with a UTF-8 byte order mark.
     #[error("the input starts with a byte order mark; save it as UTF-8 without one")]
     ByteOrderMark,
-    /// The text starts with a UTF-16 byte order mark.
-    #[error("the input is in UTF-16; save it as UTF-8 without a byte order mark")]
+    /// The input starts with a UTF-16 byte order mark.
+    #[error("the input is encoded as UTF-16; save it as UTF-8 without a byte order mark")]
     Utf16,
-    /// There is nothing in it.
+    /// The input is empty or contains only whitespace.
     #[error(
-        "the input is empty: it is neither JSON, which starts with `{{` or `[`{}",
+        "the input is empty; expected JSON, which starts with `{{` or `[`{}",
         Format::signs_in_text()
     )]
     Blank,
-    /// The text is in none of the formats.
-    #[error("the input is in no known format: {}", Format::absences(found))]
+    /// The input is not in any of the known formats.
+    #[error("the input is not in a known format: {}", Format::absences(found))]
     Unrecognised {
-        /// Its first line.
+        /// First line of the input.
         found: Excerpt,
     },
-    /// The text is not sound JSON, or not in one of the formats in JSON.
+    /// The input is not valid JSON, or not in one of the JSON formats.
     #[error(transparent)]
     Document(#[from] DocumentProblem),
-    /// A file is named that only a bare JSON Patch needs.
-    #[error("a file is named for a bare JSON Patch, but the input is {format}")]
+    /// A target file is given, but the input is not a JSON Patch.
+    #[error("a target file can be given only for a bare JSON Patch, but the input is {format}")]
     TargetUnused {
         /// Format of the input.
         format: Format,
@@ -63,60 +63,60 @@ pub enum Problem {
     /// The change set contradicts itself.
     #[error("the change set cannot be used: {0}")]
     ChangeSet(#[source] ChangeSetError),
-    /// A path is not one of the workspace.
+    /// A path cannot refer to a file in the workspace.
     #[error(transparent)]
     Path(PathError),
-    /// The diff is not sound.
+    /// The diff is invalid.
     #[error(transparent)]
     Diff(DiffProblem),
-    /// The Codex patch is not sound.
+    /// The Codex patch is invalid.
     #[error(transparent)]
     Codex(CodexProblem),
-    /// The SEARCH/REPLACE blocks are not sound.
+    /// The SEARCH/REPLACE blocks are invalid.
     #[error(transparent)]
     Block(BlockProblem),
 }
 
-/// Class of a problem, from which its reason follows.
+/// Category of a problem, which determines the reason code of the error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProblemClass {
     /// The input is larger than [`INPUT_BYTES_MAX`].
     TooLarge,
-    /// The input is in no known format.
+    /// The input is empty or not in a known format.
     Unrecognised,
-    /// The input is not sound in its format.
+    /// The input violates the rules of its format.
     Malformed,
-    /// A path is not one of the workspace.
+    /// A path cannot refer to a file in the workspace.
     Path,
     /// The change set contradicts itself.
     ChangeSet,
 }
 
-/// Remedy for a problem, from which its hint follows.
+/// Remedy for a problem, which determines the hint that the user sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Remedy {
-    /// Give relative paths, or absolute ones below the root.
+    /// Use relative paths, or absolute paths below the workspace root.
     RelativePaths,
-    /// Name the file that a bare JSON Patch changes.
+    /// Give the target file of a bare JSON Patch.
     NameTarget,
-    /// Make the diff without colour.
+    /// Create the diff without color codes.
     NoColour,
-    /// Give the text between the fences of Markdown alone.
+    /// Pass only the text between the Markdown code fences.
     NoFences,
-    /// Give the change in a known format.
+    /// Write the change in a known format.
     KnownFormat,
-    /// Count the lines of hunks again.
+    /// Ignore the hunk headers of the diff and count the lines of its hunks.
     Recount,
-    /// Name the file of a block by its path alone.
+    /// Write only the path of the file on the line before a block.
     NameFile,
-    /// Give a text with markers in a format that can hold it.
+    /// Use a format that can represent text that contains the markers of this format.
     OtherFormat,
-    /// Give all of the input.
+    /// Pass the complete input.
     WholeInput,
 }
 
 impl Problem {
-    /// Class of the problem.
+    /// Returns the category of the problem.
     pub fn class(&self) -> ProblemClass {
         match self {
             Self::TooLarge { .. } => ProblemClass::TooLarge,
@@ -135,7 +135,7 @@ impl Problem {
         }
     }
 
-    /// Remedy, where there is one beyond what the message says.
+    /// Returns a remedy for the problem, unless the message already contains one.
     pub fn remedy(&self) -> Option<Remedy> {
         match self {
             Self::Path(error) | Self::ChangeSet(ChangeSetError::Path { source: error, .. }) => {

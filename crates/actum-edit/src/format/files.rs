@@ -1,4 +1,4 @@
-//! Reads whole files in JSON: what each contains, or that it goes.
+//! Parses whole files in JSON, each of which has a new content or is deleted.
 
 use actum_core::RelPath;
 use actum_core::json::{Fields, Kind, Schema, Value};
@@ -17,13 +17,13 @@ const FILE: Schema = Schema {
 };
 const LIST: Schema = Schema { name: "a list of files", fields: &["files"], aliases: &[] };
 
-/// Result for a file.
+/// Requested state of a file after the change.
 enum Target {
     Content(Vec<u8>),
     Gone,
 }
 
-/// Recogniser and reader of this format.
+/// Syntax of the format `files`.
 pub(super) const SYNTAX: JsonSyntax = JsonSyntax {
     read,
     fields: &["files", "content", "content_base64", "executable"],
@@ -31,7 +31,7 @@ pub(super) const SYNTAX: JsonSyntax = JsonSyntax {
     sign: "have `files`, `content` or `content_base64`",
 };
 
-/// Reads `{"files": [..]}`, one file, or an array of files.
+/// Parses `{"files": [..]}`, a single file, or an array of files.
 pub(super) fn read(document: &Document<'_>, steps: &mut Steps) -> Result<(), Refusal> {
     let value = &document.value;
     let files = if value.has("files") {
@@ -42,7 +42,7 @@ pub(super) fn read(document: &Document<'_>, steps: &mut Steps) -> Result<(), Ref
     list::read(files, Format::Files, document, steps)
 }
 
-/// Reads one file.
+/// Parses a single file.
 pub(super) fn file(file: &Value<'_>, root: &RootPrefix, steps: &mut Steps) -> Result<(), Refusal> {
     let fields = FILE.fields(file)?;
     let path = steps.whole(&fields, root)?;
@@ -57,7 +57,7 @@ pub(super) fn file(file: &Value<'_>, root: &RootPrefix, steps: &mut Steps) -> Re
         (Target::Gone, expected, None) => {
             steps.push(Operation::Delete { path, expected, parents: EmptyParents::Remove });
         }
-        // What is expected to be something is there; what is not, is made.
+        // Without an expected digest, the file is created. With one, the existing file is overwritten.
         (Target::Content(content), None, _) => {
             steps.push(Operation::Create { path, content, mode });
         }
@@ -167,8 +167,8 @@ mod tests {
         for (json, message) in [
             (
                 r#"{"files":[{"path":"a"}]}"#,
-                "line 1, column 11: the content of `a` is missing; give `content`, which is `null` \
-                 to delete the file, or `content_base64`",
+                "line 1, column 11: the content of `a` is missing; give `content` (`null` to delete the \
+                 file) or `content_base64`",
             ),
             (
                 r#"{"path":"a","content":null,"content_base64":""}"#,
@@ -176,19 +176,19 @@ mod tests {
             ),
             (
                 r#"{"path":"a","content":7}"#,
-                "line 1, column 23: `content` must be a string, but here is a number",
+                "line 1, column 23: `content` must be a string, found a number",
             ),
             (
                 r#"{"path":"a","content":null,"executable":false}"#,
-                "line 1, column 41: `a` is deleted, so `executable` has no meaning",
+                "line 1, column 41: `a` is deleted, so `executable` cannot be set",
             ),
             (
                 r#"[{"path":"a","content":""},{"path":"a","content":null}]"#,
-                "line 1, column 36: the file `a` stands here a second time",
+                "line 1, column 36: the file `a` appears more than once",
             ),
             (
                 r#"{"path":"a","content":"","mode":7}"#,
-                "line 1, column 26: unknown field `mode`; a file has `path`, `content`, \
+                "line 1, column 26: unknown field `mode`; fields of a file: `path`, `content`, \
                  `content_base64`, `executable`, `expected_prev_sha256`",
             ),
             (
@@ -206,8 +206,8 @@ mod tests {
         for wrong in ["YQ", "YQ=", "YR==", "YQ==\\n", "Y Q==", "_w==", "é"] {
             assert_eq!(
                 error(&format!(r#"{{"path":"a","content_base64":"{wrong}"}}"#)),
-                "line 1, column 30: `content_base64` is not base64 (RFC 4648, section 4, with \
-                 padding and without line ends)",
+                "line 1, column 30: `content_base64` is not valid base64 (RFC 4648, section 4, \
+                 with padding and without line breaks)",
                 "{wrong}"
             );
         }

@@ -1,9 +1,9 @@
-//! Reads unified diffs: git's, with their extended headers (git-diff(1), "Generating patch text
-//! with -p") and binary patches, and plain ones as diff(1) writes them.
+//! Parses unified diffs: plain ones from diff(1), and those of git with extended headers (git-diff(1), "Generating patch
+//! text with -p") and binary patches.
 //!
-//! Prose is skipped before, between and after the sections of the files: mail headers, commit
-//! messages, diffstats, signatures. A line that looks like part of a change but belongs to no
-//! section is refused, since skipping it would apply half of the intended change.
+//! Prose around the file sections, such as mail headers, commit messages, diffstats and signatures, is skipped. A line
+//! outside of all sections that looks like part of a change is an error, because skipping it would apply only half of the
+//! intended change.
 
 mod binary;
 mod header;
@@ -24,7 +24,7 @@ use super::{Reading, TextSyntax};
 use crate::Operation;
 use lines::Lines;
 
-/// Recogniser and reader of this format.
+/// Syntax of the format `git-diff`.
 pub(super) const SYNTAX: TextSyntax = TextSyntax {
     read: parse_with,
     is_in: None,
@@ -32,23 +32,22 @@ pub(super) const SYNTAX: TextSyntax = TextSyntax {
     absence: "it has neither a `diff --git` line nor a `--- ` line followed by a `+++ ` line",
 };
 
-/// Reads the operations that turn the tree a diff was made from into the one it leads to. They are
-/// ordered so that each may be computed against the result of those before it. Several diffs in one
-/// input count as one, as for `git apply`: all start from the same tree.
+/// Parses the operations of a diff, and orders them so that each can be applied to the result of the previous ones.
 ///
-/// A new file gets the default mode unless git calls it executable. A deletion expects exactly the
-/// content that the diff removes, and a binary patch the content that it was made from.
+/// Several diffs in one input are treated as a single diff that starts from one tree, as in `git apply`. A new file gets
+/// the default mode unless the diff marks it as executable. A deletion expects exactly the content that the diff removes,
+/// and a binary patch expects exactly the content that it was created from.
 ///
 /// # Errors
-/// [`ParseError`] at the first place that is not sound.
+/// Returns [`ParseError`] for the first problem in the diff.
 pub fn parse(input: &[u8]) -> Result<Vec<Operation>, ParseError> {
     parse_with(input, &Reading::default())
 }
 
-/// Reads a diff like [`parse`], with the line counts of hunks and the root that `reading` has.
+/// Parses a diff like [`parse`], with the root and the source of line counts that `reading` sets.
 ///
 /// # Errors
-/// As [`parse`].
+/// Returns the same errors as [`parse`].
 pub fn parse_with(input: &[u8], reading: &Reading) -> Result<Vec<Operation>, ParseError> {
     super::check_input(input)?;
     let mut lines = Lines::new(input, reading);
@@ -70,7 +69,7 @@ pub fn parse_with(input: &[u8], reading: &Reading) -> Result<Vec<Operation>, Par
     order::operations(sections)
 }
 
-/// Refuses a line outside of all sections that only a change can have put there.
+/// Returns an error if a line outside of all sections is part of a change.
 fn refuse_stray(lines: &Lines<'_>, line: &[u8]) -> Result<(), ParseError> {
     let found = || lines::excerpt(line);
     let problem = match line.first() {
@@ -94,13 +93,12 @@ fn refuse_stray(lines: &Lines<'_>, line: &[u8]) -> Result<(), ParseError> {
     Err(ParseError::diff(lines.place(), problem))
 }
 
-/// Returns true if `line` replaces the change of a binary file.
+/// Checks whether `line` is the note that git writes instead of the change of a binary file.
 fn is_left_out_binary(line: &[u8]) -> bool {
     line.starts_with(b"Binary files ") && line.trim_ascii_end().ends_with(b" differ")
 }
 
-/// Returns true if `line` declares that a mail does not hold its text as it is (RFC 2045, section
-/// 6).
+/// Checks whether `line` is a mail header which declares that the text is encoded (RFC 2045, section 6).
 fn is_encoding(line: &[u8]) -> bool {
     const FIELD: &[u8] = b"Content-Transfer-Encoding:";
     let (field, encoding) = line.split_at(FIELD.len().min(line.len()));
@@ -109,8 +107,8 @@ fn is_encoding(line: &[u8]) -> bool {
         && [&b"base64"[..], b"quoted-printable"].iter().any(|e| encoding.eq_ignore_ascii_case(e))
 }
 
-/// Returns true if git wrote `line` in place of a change: of a file in conflict, or of a submodule
-/// with `diff.submodule=log`.
+/// Checks whether `line` is the note that git writes instead of the change of an unmerged file, or of a submodule with
+/// `diff.submodule=log`.
 fn is_left_out(line: &[u8]) -> bool {
     let is_id = |id: &[u8]| id.len() >= ID_DIGITS_MIN && id.iter().all(u8::is_ascii_hexdigit);
     let is_range = |word: &[u8]| {
@@ -123,5 +121,5 @@ fn is_left_out(line: &[u8]) -> bool {
         || (line.starts_with(b"Submodule ") && line.split(u8::is_ascii_whitespace).any(is_range))
 }
 
-/// The shortest id git writes.
+/// Minimum number of digits of an abbreviated object id in git.
 const ID_DIGITS_MIN: usize = 4;

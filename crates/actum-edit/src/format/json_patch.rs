@@ -1,7 +1,7 @@
-//! Reads JSON Patches (RFC 6902): with the file they change, or bare for a file that is named.
+//! Parses JSON Patches (RFC 6902), which either name the file to change or are applied to a given target file.
 //!
-//! RFC 6902 has fields ignored that an operation does not know; here they are refused, as in every
-//! other input (D-4).
+//! RFC 6902 says that unknown members of an operation are ignored. This parser rejects them instead, as for every other
+//! input format (D-4).
 
 use actum_core::json::{Content, Field, Fields, Schema, Value};
 use actum_core::place::Excerpt;
@@ -29,7 +29,7 @@ const WITH_SOURCE: Schema =
 const REMOVE: Schema =
     Schema { name: "a `remove` operation", fields: &["op", "path"], aliases: &[] };
 
-/// Recogniser and reader of this format.
+/// Syntax of the format `json-patch`.
 pub(super) const SYNTAX: JsonSyntax = JsonSyntax {
     read,
     fields: &["json_patch", "json_patches", "op"],
@@ -37,8 +37,8 @@ pub(super) const SYNTAX: JsonSyntax = JsonSyntax {
     sign: "has `json_patch`, `json_patches` or, in an array, `op`",
 };
 
-/// Reads `{"path": .., "json_patch": [..]}`, `{"json_patches": [..]}` with several of those, or a bare patch for the
-/// target.
+/// Parses `{"path": .., "json_patch": [..]}`, a list of such objects in `{"json_patches": [..]}`, or a bare JSON Patch for
+/// the target file of the document.
 pub(super) fn read(document: &Document<'_>, steps: &mut Steps) -> Result<(), Refusal> {
     let value = &document.value;
     let refused = |problem: DocumentProblem| Err(Refusal::at(value.span.start, problem));
@@ -176,7 +176,7 @@ mod tests {
         let list = format!("{{\"json_patches\":[{},{}]}}", one("a"), one("b"));
         assert_eq!(read(&list, None).unwrap(), both);
         let again = format!("{{\"json_patches\":[{},{}]}}", one("a"), one("a"));
-        assert!(error(&again).contains("`a` is edited before"), "{}", error(&again));
+        assert!(error(&again).contains("`a` is changed earlier in the input"), "{}", error(&again));
     }
 
     /// D-4
@@ -190,8 +190,8 @@ mod tests {
         let refused = |json: &str| read(json, Some("a")).unwrap_err().to_string();
         assert_eq!(
             refused(&format!("{{\"path\":\"a\",\"json_patch\":{ALL}}}")),
-            "line 1, column 1: the input names the file of its JSON Patch itself, so no other can \
-             be named"
+            "line 1, column 1: the JSON Patch already names its file, so no other target file can be \
+             given"
         );
         for (json, format) in [
             (r#"{"patches":[]}"#, "a change set"),
@@ -201,7 +201,9 @@ mod tests {
         ] {
             assert_eq!(
                 refused(json),
-                format!("a file is named for a bare JSON Patch, but the input is {format}")
+                format!(
+                    "a target file can be given only for a bare JSON Patch, but the input is {format}"
+                )
             );
         }
     }
@@ -212,48 +214,48 @@ mod tests {
         for (operation, message) in [
             (
                 r#"{"op":"add","path":"/a"}"#,
-                "column 27: the field `value` is missing; an operation of this kind has `op`, \
+                "column 27: missing field `value`; fields of an operation of this kind: `op`, \
                  `path`, `value`",
             ),
             (
                 r#"{"path":"/a"}"#,
-                "column 27: the field `op` is missing; an operation has `op`, `path`, `from`, \
+                "column 27: missing field `op`; fields of an operation: `op`, `path`, `from`, \
                  `value`",
             ),
             (
                 r#"{"op":"merge","path":"/a"}"#,
-                "column 33: `merge` is no operation of a JSON Patch; there are `add`, `remove`, \
-                 `replace`, `move`, `copy`, `test`",
+                "column 33: `merge` is not a JSON Patch operation; expected `add`, `remove`, \
+                 `replace`, `move`, `copy` or `test`",
             ),
             (
                 r#"{"op":"remove","path":"a"}"#,
-                "column 49: `a` is no JSON Pointer: it must be empty, for the whole document, or \
-                 start with `/`",
+                "column 49: `a` is not a valid JSON Pointer: it must start with `/`, or be empty \
+                 for the whole document",
             ),
             (
                 r#"{"op":"remove","path":"/a","value":1}"#,
-                "column 54: unknown field `value`; a `remove` operation has `op`, `path`",
+                "column 54: unknown field `value`; fields of a `remove` operation: `op`, `path`",
             ),
             (
                 r#"{"op":"add","path":"/a","value":1,"comment":""}"#,
-                "column 61: unknown field `comment`; an operation has `op`, `path`, `from`, `value`",
+                "column 61: unknown field `comment`; fields of an operation: `op`, `path`, `from`, `value`",
             ),
             (
                 r#"{"op":"add","path":"/a","value":[{"x":1,"x":2}]}"#,
-                "column 67: the field `x` stands here a second time",
+                "column 67: duplicate field `x`",
             ),
             (
                 r#"{"op":"move","path":"/a","from":7}"#,
-                "column 59: `from` must be a string, but here is a number",
+                "column 59: `from` must be a string, found a number",
             ),
-            ("7", "column 27: an operation must be an object, but here is a number"),
+            ("7", "column 27: an operation must be an object, found a number"),
         ] {
             let json = format!("{{\"path\":\"a\",\"json_patch\":[{operation}]}}");
             assert_eq!(error(&json), format!("line 1, {message}"));
         }
     }
 
-    /// FO-10: as a patch that only tests, an empty one succeeds and changes nothing (RFC 6902).
+    /// FO-10: an empty JSON Patch is valid and changes nothing, like one with only `test` operations (RFC 6902).
     #[test]
     fn an_empty_json_patch_is_one() {
         let edit = Edit::Json(JsonPatch { operations: Vec::new() });

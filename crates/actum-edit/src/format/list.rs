@@ -1,4 +1,4 @@
-//! Lists of edits and whole files in JSON, in any order: each element by its fields.
+//! Parses JSON arrays that contain edits and whole files in any order. The fields of an element determine its kind.
 
 use actum_core::json::Value;
 
@@ -6,7 +6,8 @@ use super::document::{Document, Refusal, recognise};
 use super::steps::Steps;
 use super::{Format, edits, files};
 
-/// Reads each element: an edit or a whole file by its fields, and one with fields of neither as the list is in `format`.
+/// Parses each element as an edit or a whole file, depending on its fields. If the fields of an element do not identify
+/// either, it is parsed in `format`.
 pub(super) fn read(
     elements: &[Value<'_>],
     format: Format,
@@ -95,28 +96,28 @@ mod tests {
         for (json, message) in [
             (
                 r#"[{"path":"a","old_string":"x","new_string":"y"},{"path":"a","content":""}]"#,
-                "line 1, column 57: `a` is changed before, and its whole content would discard that change; leave \
-                 out one of them",
+                "line 1, column 57: `a` is changed earlier in the input, and its whole content would discard that \
+                 change; remove one of them",
             ),
             (
                 r#"[{"path":"b","content":""},{"path":"a","old_string":"x","content":""}]"#,
                 "line 1, column 28: the JSON mixes formats: `old_string` belongs to edits, `content` belongs to \
-                 whole files; give one list of edits and whole files, and make other formats inputs of their own",
+                 whole files; put edits and whole files in one array, and pass other formats as separate inputs",
             ),
             (
                 r#"{"edits":[{"path":"a","old_string":"x","new_string":"y"}],"files":[]}"#,
                 "line 1, column 1: the JSON mixes formats: `edits` belongs to edits, `files` belongs to whole files; \
-                 give one list of edits and whole files, and make other formats inputs of their own",
+                 put edits and whole files in one array, and pass other formats as separate inputs",
             ),
             (
                 r#"[{"path":"b","content":""},{"path":"a","json_patch":[]}]"#,
                 "line 1, column 1: the JSON mixes formats: `content` belongs to whole files, `json_patch` belongs \
-                 to a JSON Patch; give one list of edits and whole files, and make other formats inputs of their own",
+                 to a JSON Patch; put edits and whole files in one array, and pass other formats as separate inputs",
             ),
             (
                 r#"[{"path":"b","content":""},{"path":"a","old_string":"x"}]"#,
-                "line 1, column 28: the field `new_string` is missing; an edit has `path`, `old_string`, \
-                 `new_string`, `replace_all`, `expected_prev_sha256`",
+                "line 1, column 28: missing field `new_string`; fields of an edit: `path`, \
+                 `old_string`, `new_string`, `replace_all`, `expected_prev_sha256`",
             ),
         ] {
             assert_eq!(read(json).unwrap_err(), message, "{json}");
@@ -155,36 +156,36 @@ mod tests {
         for (second, message) in [
             (
                 "{\"path\":\"a\",}",
-                "line 3, column 13: the JSON is not sound: the comma before this bracket is one too many",
+                "line 3, column 13: invalid JSON: trailing comma before this bracket",
             ),
-            ("{\"path\":", "line 3, column 9: the JSON is not sound: it ends too early"),
+            ("{\"path\":", "line 3, column 9: invalid JSON: unexpected end of the text"),
             ("[]", "line 3, column 1: the array is empty, so there is nothing to change"),
             (
                 whole,
-                "line 3, column 9: `a` is changed before, and its whole content would discard that change; leave out one of them",
+                "line 3, column 9: `a` is changed earlier in the input, and its whole content would discard that change; remove one of them",
             ),
             (
                 hunks,
-                "line 3, column 21: `a` is changed before, so it is not clear which content the line numbers of its hunks mean; give the hunks in an input of their own",
+                "line 3, column 21: `a` is changed earlier in the input, so the line numbers of its hunks are ambiguous; pass the hunks as a separate input",
             ),
             (
                 &digest,
-                "line 3, column 70: `a` is edited before, so it is not clear which content `expected_prev_sha256` means; give it with the first edit of the file",
+                "line 3, column 70: `a` is changed earlier in the input, so `expected_prev_sha256` is ambiguous; give it with the first edit of the file",
             ),
             (
                 "true",
-                "line 3, column 1: the JSON is not sound: the JSON has ended, but `t…` follows",
+                "line 3, column 1: invalid JSON: unexpected `t…` after the end of the JSON value",
             ),
             (
                 "// {}",
-                "line 3, column 1: the JSON is not sound: the JSON has ended, but `/` follows",
+                "line 3, column 1: invalid JSON: unexpected `/` after the end of the JSON value",
             ),
         ] {
             assert_eq!(read(&format!("{edit}\n\n{second}\n")).unwrap_err(), message, "{second}");
         }
         assert_eq!(
             read(&format!("{whole}\n{whole}")).unwrap_err(),
-            "line 2, column 9: the file `a` stands here a second time"
+            "line 2, column 9: the file `a` appears more than once"
         );
         let reading = Reading { format: Some(Format::Edits), ..Reading::default() };
         let mixed = parse(format!("{edit}\n{hunks}").as_bytes(), &reading).unwrap_err().to_string();
@@ -199,10 +200,10 @@ mod tests {
         assert_eq!(read(&few).unwrap().len(), 1_000);
         let many = format!("{few}[{}0]", "0,".repeat(actum_core::json::VALUES_MAX));
         let error = read(&many).unwrap_err();
-        assert!(error.ends_with("it has more than 2000000 values"), "{error}");
+        assert!(error.ends_with("the text has more than 2000000 values"), "{error}");
         let long = "{\"path\":\"a\",\"content\":null}".repeat(actum_core::json::VALUES_MAX / 2 + 1);
         let error = read(&long).unwrap_err();
-        assert!(error.ends_with("it has more than 2000000 values"), "{error}");
+        assert!(error.ends_with("the text has more than 2000000 values"), "{error}");
     }
 
     proptest! {

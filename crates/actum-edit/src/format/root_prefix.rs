@@ -1,25 +1,25 @@
-//! Absolute paths in an input, as agents write them.
+//! Support for absolute paths in an input, which some agents write instead of relative ones.
 
-/// Absolute path of the root of a workspace, below which an input may name its files by absolute paths too. The
-/// comparison is one of bytes, so a path through a symbolic link or `..` is not below the root.
+/// Root directory of a workspace, which allows an input to name files below it by absolute paths. Paths are compared byte for
+/// byte, without resolving symbolic links or `..`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct RootPrefix {
-    /// Without a final `/`; `None` where absolute paths are refused.
+    /// Absolute path without a final `/`, or `None` if absolute paths are rejected.
     root: Option<Vec<u8>>,
 }
 
 impl RootPrefix {
-    /// No root: each absolute path is refused.
+    /// Accepts no absolute paths.
     pub const NONE: &'static Self = &Self { root: None };
 
-    /// Takes the absolute path of a root. Any other path accepts no absolute path.
+    /// Accepts absolute paths below `root`. If `root` itself is not absolute, no absolute paths are accepted.
     pub fn new(root: &[u8]) -> Self {
         let root = root.starts_with(b"/").then(|| root.strip_suffix(b"/").unwrap_or(root));
         Self { root: root.map(<[u8]>::to_vec) }
     }
 
-    /// The part of `path` below the root, if it lies there, or else all of `path`. What remains is still to be checked
-    /// ([`RelPath::new`](actum_core::RelPath::new)).
+    /// Strips the root from an absolute path below it, and returns any other path unchanged. The result is not validated;
+    /// [`RelPath::new`](actum_core::RelPath::new) does that.
     pub fn relative<'p>(&self, path: &'p [u8]) -> &'p [u8] {
         let below = |root: &Vec<u8>| path.strip_prefix(root.as_slice())?.strip_prefix(b"/");
         match self.root.as_ref().and_then(below) {
@@ -28,7 +28,7 @@ impl RootPrefix {
         }
     }
 
-    /// [`relative`](Self::relative) for text.
+    /// Strips the root from a path that is a string, like [`relative`](Self::relative).
     pub fn relative_text<'p>(&self, path: &'p str) -> &'p str {
         let below = self.relative(path.as_bytes()).len();
         path.get(path.len().saturating_sub(below)..).unwrap_or(path)

@@ -1,9 +1,9 @@
-//! Reads SEARCH/REPLACE blocks, as aider has models write them: the path of a file, then the lines between
-//! `<<<<<<< SEARCH` and `=======`, which those up to `>>>>>>> REPLACE` take the place of.
+//! Parses SEARCH/REPLACE blocks, the format that aider prompts models for. A block consists of a file path, the lines to
+//! search for between `<<<<<<< SEARCH` and `=======`, and the lines to replace them with, up to `>>>>>>> REPLACE`.
 //!
-//! Prose around the blocks is skipped, and so are the fences of Markdown. Unlike the original, a block applies only where
-//! its lines occur exactly once, byte for byte. Nothing decides between two readings: a line that could be a marker or a
-//! line of the file, and a line that could be a path or prose, are refused.
+//! Prose and Markdown code fences around the blocks are skipped. In contrast to aider, a block applies only if its lines
+//! occur exactly once in the file, byte for byte. Ambiguous input is rejected: a line that could be a marker or a line of
+//! the file, and a line that could be a path or prose.
 
 mod lead;
 mod problem;
@@ -22,23 +22,23 @@ use crate::hunk::Side;
 use crate::{Operation, codex_marker};
 use lead::Lead;
 
-/// The most lines of a block that searches for some, those that it searches for and those that take their place together.
+/// Maximum number of lines in a block, counting its search and replacement lines. It does not apply to blocks that create a file.
 pub const LINES_MAX: usize = 1_000_000;
 
-/// Line that begins a block.
+/// Marker line that starts a block.
 pub(super) const HEAD: &str = "<<<<<<< SEARCH";
 const DIVIDER: &str = "=======";
 const TAIL: &str = ">>>>>>> REPLACE";
 
-/// Recogniser and reader of this format.
+/// Syntax of the format `search-replace`.
 pub(super) const SYNTAX: TextSyntax = TextSyntax {
     read: |input, reading| parse_with(input, &reading.root),
     is_in: Some(begins),
-    sign: "have a line `<<<<<<< SEARCH`",
-    absence: "no line is `<<<<<<< SEARCH`",
+    sign: "have a `<<<<<<< SEARCH` line",
+    absence: "it has no `<<<<<<< SEARCH` line",
 };
 
-/// Returns true if `input` holds a line that begins a block.
+/// Checks whether `input` contains a line that starts a block.
 pub fn begins(input: &[u8]) -> bool {
     memchr::memmem::find_iter(input, HEAD).any(|at| {
         let is_start = at.checked_sub(1).is_none_or(|before| input.get(before) == Some(&b'\n'));
@@ -47,18 +47,18 @@ pub fn begins(input: &[u8]) -> bool {
     })
 }
 
-/// The operations that `input` describes, one for each block, in its order.
+/// Parses SEARCH/REPLACE blocks. Returns one operation for each block, in the order of the input.
 ///
 /// # Errors
-/// [`ParseError`] at the first line that is not sound.
+/// Returns [`ParseError`] for the first invalid line.
 pub fn parse(input: &[u8]) -> Result<Vec<Operation>, ParseError> {
     parse_with(input, RootPrefix::NONE)
 }
 
-/// Reads blocks like [`parse`], with absolute paths below a root.
+/// Parses blocks like [`parse`], and also accepts absolute paths below `root`.
 ///
 /// # Errors
-/// As [`parse`].
+/// Returns the same errors as [`parse`].
 pub fn parse_with(input: &[u8], root: &RootPrefix) -> Result<Vec<Operation>, ParseError> {
     super::check_input(input)?;
     let mut reader = Reader { rest: input, number: 1 };
@@ -86,7 +86,7 @@ pub fn parse_with(input: &[u8], root: &RootPrefix) -> Result<Vec<Operation>, Par
     Ok(operations)
 }
 
-/// A line that has a meaning of its own.
+/// Marker line, which delimits the parts of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Marker {
     Head,
@@ -94,7 +94,7 @@ enum Marker {
     Tail,
 }
 
-/// The marker that a line is, also with blanks or a carriage return behind it.
+/// Returns the marker in a line, ignoring trailing whitespace, or `None` if the line is not a marker.
 fn marker(line: &[u8]) -> Option<Marker> {
     match line.trim_ascii_end() {
         line if line == HEAD.as_bytes() => Some(Marker::Head),
@@ -112,16 +112,16 @@ fn refused(place: Place, problem: BlockProblem) -> ParseError {
     ParseError::at(place, Problem::Block(problem))
 }
 
-/// A walk over the lines of an input.
+/// Cursor over the lines of an input.
 struct Reader<'a> {
-    /// The input from the current line on.
+    /// Rest of the input, starting at the current line.
     rest: &'a [u8],
-    /// The number of the current line, counted from 1.
+    /// Number of the current line, counted from 1.
     number: u64,
 }
 
 impl<'a> Reader<'a> {
-    /// The current line without its newline; `None` at the end of the input.
+    /// Returns the current line without its newline, or `None` at the end of the input.
     fn current(&self) -> Option<&'a [u8]> {
         (!self.rest.is_empty()).then(|| first_line(self.rest))
     }
@@ -136,7 +136,7 @@ impl<'a> Reader<'a> {
         Place { line: self.number, column: 1 }
     }
 
-    /// Reads the block that begins in the current line.
+    /// Parses the block that starts at the current line.
     fn block(&mut self) -> Result<Block<'a>, ParseError> {
         let first = self.number;
         self.pass_marker()?;
@@ -158,7 +158,8 @@ impl<'a> Reader<'a> {
         Ok(Block { search, replace })
     }
 
-    /// The lines up to the next marker with their newlines, and that marker, at which it stops.
+    /// Reads the lines up to the next marker, and returns them with their newlines. The marker becomes the current line. `first`
+    /// is the line at which the block starts, for the error if the input ends before the marker.
     fn lines(&mut self, first: u64) -> Result<(&'a [u8], Marker), ParseError> {
         let start = self.rest;
         while let Some(line) = self.current() {
@@ -172,7 +173,7 @@ impl<'a> Reader<'a> {
         Err(refused(place, BlockProblem::CutOff))
     }
 
-    /// Goes behind a marker, which ends as the one who wrote the block ended it.
+    /// Skips a marker line. Returns an error if the line ends with CRLF, because the line endings of the block were converted.
     fn pass_marker(&mut self) -> Result<(), ParseError> {
         if self.current().is_some_and(|line| line.ends_with(b"\r")) {
             return Err(self.refused(BlockProblem::CarriageReturn));
@@ -181,7 +182,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Refuses a line outside of blocks that only a change can have put there.
+    /// Returns an error if a line outside the blocks is part of a change, because skipping it would lose that change.
     fn check_outside(&self, line: &[u8]) -> Result<(), ParseError> {
         let found = Excerpt::new(line);
         let text = line.trim_ascii();
@@ -203,14 +204,15 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The lines of a block, each with its newline.
+/// Search and replacement lines of a block, with their newlines.
 struct Block<'a> {
     search: &'a [u8],
     replace: &'a [u8],
 }
 
 impl Block<'_> {
-    /// Effect of the block on the file at `path`, which the block at line `first` changes before, if there is one.
+    /// Converts the block to an operation on the file at `path`. `first` is the line of an earlier block that changes this file,
+    /// if there is one.
     fn operation(
         self,
         path: RelPath,
@@ -243,7 +245,7 @@ fn count_lines(text: &[u8]) -> usize {
     memchr::memchr_iter(b'\n', text).count()
 }
 
-/// The lines of a chunk on one side.
+/// Converts lines to chunk lines of the given side.
 fn chunk_lines(text: &[u8], side: Side) -> impl Iterator<Item = ChunkLine> {
     let lines = text.split_inclusive(|&b| b == b'\n');
     lines.map(move |line| {

@@ -1,4 +1,4 @@
-//! Operations of an input in JSON so far, and the files that they change: several documents are one change.
+//! Collects the operations of a JSON input. All documents of an input form one change, so they share this state.
 
 use std::collections::BTreeMap;
 
@@ -9,18 +9,18 @@ use super::RootPrefix;
 use super::document::{DocumentProblem, EXPECTED, Refusal, expected_in, path_in};
 use crate::Operation;
 
-/// Operations so far, each made in what the one before left.
+/// Operations that were parsed so far. Each operation is applied to the result of the previous one.
 #[derive(Default)]
 pub(super) struct Steps {
     operations: Vec<Operation>,
     files: BTreeMap<RelPath, Given>,
 }
 
-/// First change of a file.
+/// Kind of the first change to a file.
 enum Given {
-    /// By an edit or by hunks.
+    /// An edit or hunks change part of the file.
     Edited,
-    /// Replacement as a whole.
+    /// The whole content of the file is given.
     Whole,
 }
 
@@ -33,8 +33,8 @@ impl Steps {
         self.operations
     }
 
-    /// Path and digest of the next edit. Only the first step of a file can expect a digest. A later one could mean the
-    /// file as it was before all of them, or as the one before left it.
+    /// Parses the path and the expected digest of an edit. Only the first change of a file may have an expected digest. For a
+    /// later one, it would be unclear whether the digest refers to the original file or to the result of the previous change.
     pub(super) fn edited(
         &mut self,
         fields: &Fields<'_>,
@@ -54,7 +54,7 @@ impl Steps {
         }
     }
 
-    /// The path of a file that is given whole, which nothing before may change.
+    /// Parses the path of a file whose whole content is given. Returns an error if an earlier operation changes the file.
     pub(super) fn whole(
         &mut self,
         fields: &Fields<'_>,
@@ -73,8 +73,8 @@ impl Steps {
         Err(Refusal::at(field.value.span.start, problem))
     }
 
-    /// Adds a file that hunks change, which nothing before may change. Their line numbers could mean the file as it
-    /// was before all of them, or as the one before left it.
+    /// Records that hunks change a file. Returns an error if an earlier operation changes it, because it would be unclear
+    /// whether the line numbers refer to the original file or to the result of that operation.
     pub(super) fn patched(&mut self, path: &RelPath) -> Result<(), DocumentProblem> {
         match self.files.insert(path.clone(), Given::Edited) {
             None => Ok(()),

@@ -1,56 +1,56 @@
-//! Errors of hunks that do not apply.
+//! Errors for hunks that do not apply.
 
 use crate::nearest_match::Lines;
 use actum_core::path::CutContent;
 
-/// Bytes of a line that an error shows at most.
+/// Maximum number of bytes of a line that an error message shows.
 const SHOWN_BYTES_MAX: usize = 120;
 
-/// Reason why hunks do not apply. Hunks are counted from 1, lines too.
+/// Reason why hunks do not apply. Hunks and lines are counted from 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum HunkError {
-    /// A body line starts with something else than ` `, `-`, `+` or `\`.
-    #[error("hunk {hunk}: line {line} of its body starts with neither ` `, `-`, `+` nor `\\`")]
+    /// A line of the hunk has none of the allowed first characters.
+    #[error("hunk {hunk}: line {line} of the body must start with ` `, `-`, `+` or `\\`")]
     Malformed {
         /// Number of the hunk.
         hunk: usize,
-        /// Number of the line in its body.
+        /// Number of the line in the body of the hunk.
         line: usize,
     },
-    /// The hunk has no lines.
+    /// A hunk has no lines.
     #[error("hunk {hunk} is empty")]
     Empty {
         /// Number of the hunk.
         hunk: usize,
     },
-    /// The header's counts and the body disagree.
+    /// The line counts in the header of a hunk do not match its body.
     #[error(
-        "hunk {hunk}: its header says {header_old} old and {header_new} new lines, \
-         its body has {body_old} and {body_new}"
+        "hunk {hunk}: the header says {header_old} old and {header_new} new lines, \
+         but the body has {body_old} and {body_new}"
     )]
     WrongCount {
         /// Number of the hunk.
         hunk: usize,
-        /// Old lines by the header.
+        /// Number of old lines in the header.
         header_old: u32,
-        /// New lines by the header.
+        /// Number of new lines in the header.
         header_new: u32,
-        /// Old lines in the body.
+        /// Number of old lines in the body.
         body_old: u64,
-        /// New lines in the body.
+        /// Number of new lines in the body.
         body_new: u64,
     },
-    /// The hunk starts before the end of the hunk before it.
-    #[error("hunk {hunk} starts at line {start}, but the hunk before it reaches line {reached}")]
+    /// A hunk starts before the end of the previous hunk.
+    #[error("hunk {hunk} starts at line {start}, but the previous hunk extends to line {reached}")]
     OutOfOrder {
         /// Number of the hunk.
         hunk: usize,
-        /// Line at which it starts.
+        /// Line at which the hunk starts.
         start: u64,
-        /// The last line of the hunk before.
+        /// Last line of the previous hunk.
         reached: u64,
     },
-    /// A line of the content is not what the hunk expects.
+    /// A line of the content differs from the line that the hunk expects.
     #[error(
         "hunk {hunk} does not match at line {line}: expected `{}`, found `{}`",
         CutContent(expected, SHOWN_BYTES_MAX),
@@ -59,50 +59,52 @@ pub enum HunkError {
     Mismatch {
         /// Number of the hunk.
         hunk: usize,
-        /// The line in the old content.
+        /// Line number in the old content.
         line: u64,
-        /// The line the hunk holds.
+        /// Line in the hunk.
         expected: Vec<u8>,
-        /// The line that is there.
+        /// Line in the content.
         found: Vec<u8>,
     },
-    /// The content ends before the hunk does.
+    /// The content ends before the hunk.
     #[error("hunk {hunk} needs line {line}, but the content ends at line {last}")]
     PastEnd {
         /// Number of the hunk.
         hunk: usize,
-        /// The line it needs.
+        /// Line that the hunk needs.
         line: u64,
-        /// The last line there is.
+        /// Last line of the content.
         last: u64,
     },
-    /// More content follows a hunk that has no context behind its changes.
+    /// More content follows a hunk that must be at the end of the file because it has no context after its changes.
     #[error(
-        "hunk {hunk} has no context behind its changes and so must end the content, \
+        "hunk {hunk} has no context after its changes, so it applies only at the end of the file, \
          but line {line} follows"
     )]
     NotAtEnd {
         /// Number of the hunk.
         hunk: usize,
-        /// The line that follows, in the old content.
+        /// Number of the following line in the old content.
         line: u64,
     },
-    /// Its place was searched for, and there are several.
-    #[error("hunk {hunk} fits at lines {lines}, so it is not clear where it belongs")]
+    /// The search for the lines of a hunk found several positions.
+    #[error("hunk {hunk} is ambiguous because it matches at lines {lines}")]
     Ambiguous {
         /// Number of the hunk.
         hunk: usize,
-        /// Lines at which it fits.
+        /// Lines at which the hunk matches.
         lines: Lines,
     },
-    /// Its place was not searched for, since that takes too long.
-    #[error("hunk {hunk} is not where it says, and too much was searched for the hunks before it")]
+    /// The lines of a hunk were not searched for, because the search limit for the file is exhausted.
+    #[error(
+        "hunk {hunk} does not match at its stated line, and the limit for searching is exhausted"
+    )]
     TooMuchToSearch {
         /// Number of the hunk.
         hunk: usize,
     },
-    /// A new line without newline is followed by more content.
-    #[error("hunk {hunk} writes a line without newline before the end of the content")]
+    /// More content would follow a new line that has no newline.
+    #[error("hunk {hunk} writes a line without a newline before the end of the file")]
     GluedLines {
         /// Number of the hunk.
         hunk: usize,
@@ -110,13 +112,13 @@ pub enum HunkError {
 }
 
 impl HunkError {
-    /// The message without any content of the file or the hunk.
+    /// Returns the error message without any content of the file or the hunk.
     pub fn without_content(&self) -> String {
         match self {
             Self::Mismatch { hunk, line, .. } => {
                 format!("hunk {hunk} does not match at line {line}")
             }
-            // These hold numbers alone.
+            // These errors contain only numbers.
             Self::Malformed { .. }
             | Self::Empty { .. }
             | Self::WrongCount { .. }
@@ -129,8 +131,7 @@ impl HunkError {
         }
     }
 
-    /// The number of the hunk whose lines are not where it says; `None` where something else is
-    /// wrong.
+    /// Returns the number of the hunk if its lines are not at its stated position, or `None` for any other error.
     pub fn misplaced(&self) -> Option<usize> {
         match self {
             Self::Mismatch { hunk, .. } | Self::PastEnd { hunk, .. } => Some(*hunk),

@@ -1,27 +1,27 @@
-//! Passes content that arrives in pieces through hunks.
+//! Applies hunks to content that is read in pieces.
 
 use super::{HunkError, Line, LineHunk, Side};
 use crate::splice::Splice;
 
-/// Applies hunks to content that arrives in pieces of any size, holding no more of it than one
-/// line, and records what it did as splices.
+/// Applies hunks to content that is read in pieces of any size, and records the changes as splices. It buffers at most one
+/// line of the content.
 pub struct Patcher<'a> {
     hunks: Vec<Checked<'a>>,
-    /// Index of the hunk being matched or approached.
+    /// Index of the current hunk, which is being matched or comes next.
     hunk: usize,
-    /// Index of the next line of that hunk.
+    /// Index of the next line in the current hunk.
     step: usize,
-    /// The 1-based line of the old content that starts at or contains `offset`.
+    /// Number of the line of the old content that starts at or contains `offset`, counted from 1.
     line: u64,
-    /// Bytes of the old content that are done with.
+    /// Number of bytes of the old content that have been processed.
     offset: u64,
-    /// The start of a line that a piece ended in.
+    /// Start of a line that continues in the next piece.
     partial: Vec<u8>,
     open: Option<Splice>,
     splices: Vec<Splice>,
-    /// The hunk whose new line had no newline, which must end the content.
+    /// Index of a hunk that wrote a line without a newline, so no more content may follow.
     unterminated: Option<usize>,
-    /// The hunk behind which nothing may follow, once it is matched.
+    /// Index of a matched hunk after which the content must end.
     last: Option<usize>,
     at_line_start: bool,
 }
@@ -33,10 +33,10 @@ struct Checked<'a> {
 }
 
 impl<'a> Patcher<'a> {
-    /// Checks the hunks in themselves: form, counts, order.
+    /// Checks the syntax, line counts and order of the hunks, independently of any content.
     ///
     /// # Errors
-    /// [`HunkError`], all kinds but those about the content.
+    /// Returns [`HunkError`] if a hunk is invalid or overlaps the previous one.
     pub fn new(hunks: &'a [LineHunk]) -> Result<Self, HunkError> {
         let mut checked = Vec::with_capacity(hunks.len());
         let mut reached = 0u64;
@@ -83,10 +83,10 @@ impl<'a> Patcher<'a> {
         })
     }
 
-    /// Reads the next piece of the old content and passes on new content.
+    /// Processes the next piece of the old content, and passes the resulting new content to `out`.
     ///
     /// # Errors
-    /// [`HunkError`] when the content is not what a hunk expects.
+    /// Returns [`HunkError`] if the content does not match a hunk.
     pub fn feed(&mut self, mut piece: &[u8], mut out: impl FnMut(&[u8])) -> Result<(), HunkError> {
         while !piece.is_empty() {
             if self.partial.is_empty() && self.at_line_start {
@@ -112,7 +112,7 @@ impl<'a> Patcher<'a> {
             piece = rest;
             if end.is_none() || !self.partial.is_empty() {
                 self.partial.extend_from_slice(bytes);
-                // INVARIANT: no more than the expected line and one read is held.
+                // INVARIANT: the buffer never exceeds the length of the expected line plus one piece.
                 let expected = self.expected().map_or(0, |line| line.bytes.len());
                 if end.is_none() && self.partial.len() <= expected {
                     return Ok(());
@@ -126,10 +126,10 @@ impl<'a> Patcher<'a> {
         Ok(())
     }
 
-    /// Ends the content; gives the splices that were made.
+    /// Finishes at the end of the old content, and returns the splices that turn it into the new content.
     ///
     /// # Errors
-    /// [`HunkError`] when a hunk is not wholly matched.
+    /// Returns [`HunkError`] if a hunk is not completely matched.
     pub fn finish(mut self, mut out: impl FnMut(&[u8])) -> Result<Vec<Splice>, HunkError> {
         if !self.partial.is_empty() {
             let line = std::mem::take(&mut self.partial);
@@ -149,14 +149,14 @@ impl<'a> Patcher<'a> {
         }
     }
 
-    /// The next line of the old content that the current hunk waits for.
+    /// Returns the next line of the old content that the current hunk expects.
     fn expected(&self) -> Option<Line<'a>> {
         let lines = self.hunks.get(self.hunk)?.lines.get(self.step..)?;
         lines.iter().find(|line| line.side != Side::New).copied()
     }
 
-    /// Writes the new lines before the next old line of the current hunk, and continues with the
-    /// next hunk where this one is done.
+    /// Writes the added lines up to the next old line that the current hunk expects. If the hunk is complete, continues with
+    /// the next one.
     fn insert_here(&mut self, out: &mut impl FnMut(&[u8])) -> Result<(), HunkError> {
         while let Some(hunk) = self.hunks.get(self.hunk) {
             if self.line < hunk.first_line {
@@ -184,7 +184,7 @@ impl<'a> Patcher<'a> {
         Ok(())
     }
 
-    /// Compares one line of the content with the old line the current hunk waits for.
+    /// Compares a line of the content with the line that the current hunk expects.
     fn match_line(&mut self, found: &[u8], out: &mut impl FnMut(&[u8])) -> Result<(), HunkError> {
         let Some(expected) = self.expected() else {
             return self.pass(found, out);
@@ -215,7 +215,7 @@ impl<'a> Patcher<'a> {
         Ok(())
     }
 
-    /// Passes unchanged content on.
+    /// Passes unchanged content to `out`.
     fn pass(&mut self, bytes: &[u8], out: &mut impl FnMut(&[u8])) -> Result<(), HunkError> {
         self.close_splice();
         self.offset = self.offset.saturating_add(actum_core::count(bytes.len()));
@@ -242,7 +242,7 @@ impl<'a> Patcher<'a> {
     }
 }
 
-/// The start of `bytes` that holds at most `lines` newlines, and how many it holds.
+/// Returns the prefix of `bytes` with at most `lines` newlines, and the number of newlines in it.
 fn take_lines(bytes: &[u8], lines: u64) -> (&[u8], u64) {
     let found = actum_core::count(memchr::memchr_iter(b'\n', bytes).count());
     if found < lines {

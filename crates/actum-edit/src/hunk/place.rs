@@ -1,4 +1,4 @@
-//! Finds the places of hunks whose line numbers are off, where that is allowed.
+//! Finds the actual positions of hunks whose line numbers are wrong, for callers that allow this.
 
 use crate::nearest_match::Lines;
 use actum_core::count;
@@ -6,29 +6,32 @@ use actum_core::count;
 use super::{HunkError, LineHunk};
 use crate::search::find_overlapping;
 
-/// A hunk that applies elsewhere than it says.
+/// Hunk that applies at a different line than its header states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MovedHunk {
     /// Number of the hunk, counted from 1.
     pub hunk: usize,
-    /// The line it says.
+    /// Line that the header of the hunk states.
     pub stated: u64,
-    /// The line it applies at.
+    /// Line at which the hunk applies.
     pub found: u64,
 }
 
-/// Limit for the bytes that are searched for the hunks of one file, all searches taken together: 8
-/// GiB.
+/// Maximum number of bytes that may be searched in total for the hunks of one file: 8 GiB.
 pub const SEARCHED_BYTES_MAX: u64 = 8 << 30;
 
 impl LineHunk {
-    /// Moves hunks to where their old lines are in `content`, and returns those that moved. A hunk
-    /// that fits where it should be stays there, unless one before it moved; else there must be
-    /// exactly one place behind the hunk before. A hunk without such a place is unchanged, and so is
-    /// one that only adds lines, for the patcher to judge.
+    /// Moves hunks to the positions of their old lines in `content`. Returns all hunks, and a list of those that moved.
+    ///
+    /// A hunk that matches at its stated line stays there, unless a previous hunk has moved. Otherwise, its old lines must occur
+    /// exactly once after the previous hunk. A hunk whose lines are not found stays unchanged for the [`Patcher`] to reject, and
+    /// so does a hunk that only adds lines.
+    ///
+    /// [`Patcher`]: super::Patcher
     ///
     /// # Errors
-    /// `Ambiguous` where there are several places; `TooMuchToSearch`.
+    /// Returns `Ambiguous` if the lines of a hunk occur several times, and `TooMuchToSearch` if the search would exceed
+    /// [`SEARCHED_BYTES_MAX`].
     pub fn relocated(
         hunks: &[Self],
         content: &[u8],
@@ -52,14 +55,15 @@ impl LineHunk {
 
 struct Search<'a> {
     content: &'a [u8],
-    /// End of the hunk before, and its line.
+    /// Byte offset of the end of the previous hunk.
     from: usize,
+    /// Line number at `from`, counted from 1.
     line: u64,
     searched: u64,
 }
 
 impl Search<'_> {
-    /// Returns the line at which `hunk` applies; `None` without one.
+    /// Returns the line at which `hunk` applies, or `None` if its lines are not found.
     fn place(
         &mut self,
         hunk: &LineHunk,
@@ -112,7 +116,7 @@ impl Search<'_> {
     }
 }
 
-/// The offset at which the line starts that follows `ahead` lines.
+/// Returns the offset of the line that follows the first `ahead` lines.
 fn nth_line(bytes: &[u8], ahead: u64) -> Option<usize> {
     let Some(before) = ahead.checked_sub(1) else { return Some(0) };
     let newline = memchr::memchr_iter(b'\n', bytes).nth(usize::try_from(before).ok()?)?;
@@ -161,9 +165,9 @@ mod tests {
         assert_eq!(lines(&[hunk(4, "-a\n")], file), Ok(vec![4]));
         assert_eq!(
             lines(&[hunk(1, "-a\n")], file).unwrap_err().to_string(),
-            "hunk 1 fits at lines 2, 4, so it is not clear where it belongs"
+            "hunk 1 is ambiguous because it matches at lines 2, 4"
         );
-        // One that moved makes the line numbers of the next ones doubtful.
+        // After a hunk has moved, the stated line numbers of later hunks are not trusted.
         let file = "n\nb\na\nc\na\n";
         assert!(lines(&[hunk(1, "-b\n"), hunk(3, "-a\n")], file).is_err());
         assert_eq!(lines(&[hunk(2, "-b\n"), hunk(3, "-a\n")], file), Ok(vec![2, 3]));

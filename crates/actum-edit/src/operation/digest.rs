@@ -1,4 +1,4 @@
-//! The digest of what is asked for: the same for the same operations, whatever they were written in.
+//! Digest of the operations of a change. Equal operations have equal digests, regardless of their input format.
 
 use actum_core::{Digest, Hasher, RelPath, count};
 
@@ -12,7 +12,7 @@ use crate::hunk::Side;
 use crate::{Edit, LineHunk};
 
 impl Operation {
-    /// The digest of operations in their order.
+    /// Returns the digest of a list of operations, which depends on their order.
     pub fn digest(operations: &[Self]) -> Digest {
         let mut feed = Feed(Hasher::tagged("actum/operations/v1"));
         feed.number(count(operations.len()));
@@ -21,8 +21,8 @@ impl Operation {
     }
 }
 
-/// Hashes values, each so that no two lists of values give the same bytes: names and bytes behind
-/// their length, numbers as eight bytes, lists behind their count.
+/// Hashes values in an unambiguous encoding, so that different lists of values never produce the same bytes. Names and byte
+/// strings are prefixed with their length, lists are prefixed with their count, and numbers take eight bytes.
 struct Feed(Hasher);
 
 impl Feed {
@@ -52,7 +52,7 @@ impl Feed {
                     Some(mode) => self.mode(*mode),
                 }
             }
-            // The capture is only the location of the content.
+            // The digest of the content identifies it, so the capture that stores the content is not hashed.
             Operation::Take { path, capture: _, sha256, size, mode, expected } => {
                 self.named("take", path);
                 self.0.part(sha256.as_bytes());
@@ -288,7 +288,7 @@ mod tests {
         LineHunk { old_start: 1, old_lines: 1, new_start: 1, new_lines: 1, body, at_end }
     }
 
-    /// AEC-7: two requests are the same only where they ask for the same.
+    /// AEC-7: requests have the same digest only if their operations are equal.
     #[test]
     fn operations_that_differ_in_anything_have_another_digest() {
         let patch = |hunks| Operation::Patch { path: path("a"), hunks, expected: None };

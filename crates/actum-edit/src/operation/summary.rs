@@ -1,4 +1,4 @@
-//! One line about operations, for logs.
+//! One-line summaries of operations, for logs.
 
 use std::collections::BTreeSet;
 
@@ -6,10 +6,10 @@ use actum_core::RelPath;
 
 use super::Operation;
 
-/// The most characters of a path in a summary.
+/// Maximum number of characters of a path in a summary.
 const SUMMARY_PATH_CHARS_MAX: usize = 200;
 
-/// The path as text, without its beginning where it is longer than a summary shows.
+/// Converts a path to text, and replaces the start of a long path with `…`.
 fn shortened(path: &RelPath) -> String {
     let text = String::from_utf8_lossy(path.as_bytes());
     match text.chars().count().checked_sub(SUMMARY_PATH_CHARS_MAX) {
@@ -19,8 +19,8 @@ fn shortened(path: &RelPath) -> String {
 }
 
 impl Operation {
-    /// Describes operations in one line, for logs: what the first one does, and how many other paths they name. The
-    /// bytes of the path are shortened and not escaped; bytes that are no UTF-8 are replaced.
+    /// Summarizes operations in one line, for logs. The summary contains the effect of the first operation, and the number of
+    /// other paths that the operations name. Long paths are shortened, and invalid UTF-8 is replaced, but nothing is escaped.
     pub fn summary(operations: &[Self]) -> String {
         let Some(first) = operations.first() else { return "change nothing".to_owned() };
         let verb = match first {

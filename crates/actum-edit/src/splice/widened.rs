@@ -1,5 +1,5 @@
-//! Splices of whole lines with lines around them, which can be read, and found again in a content
-//! that changed elsewhere.
+//! Extends splices to whole lines with context. The result is readable, and can be found again after other parts of the
+//! content have changed.
 
 use actum_core::count;
 
@@ -7,9 +7,8 @@ use super::Splice;
 use crate::search::find_overlapping;
 
 impl Splice {
-    /// Extends the change to whole lines of `content`, to which `splices` apply, with up to
-    /// `context` lines before and after each. Splices that come to touch are one. A second call
-    /// does not pile lines up.
+    /// Extends `splices`, which apply to `content`, to whole lines with up to `context` lines before and after each splice.
+    /// Splices that touch or overlap after this are merged. Calling this function on its own result does not add more lines.
     pub fn widened(splices: &[Self], content: &[u8], context: u32) -> Vec<Self> {
         let mut widened: Vec<Wide<'_>> = Vec::with_capacity(splices.len());
         for narrow in splices.iter().map(Narrow::of) {
@@ -25,10 +24,11 @@ impl Splice {
         widened.iter().map(|wide| wide.splice(content)).collect()
     }
 
-    /// Finds this change where its old bytes are now, in a content that may have changed elsewhere
-    /// than the one it was made for, which had `size` bytes. `None` unless they are whole lines of
-    /// `content`, occur exactly once, and hold a line that is unchanged. Where they began or ended
-    /// that other content, they must do so here.
+    /// Finds the position of this splice in `content`, which may have changed in other places since the splice was made. The
+    /// original content had `size` bytes.
+    ///
+    /// Returns `None` unless the old bytes occur exactly once as whole lines, and contain at least one line that the splice does
+    /// not change. If they were at the start or end of the original content, they must also be there in `content`.
     pub fn found_in(&self, content: &[u8], size: usize) -> Option<Self> {
         let changed = Narrow::between(0, &self.old, &self.new).lines(&self.old, 0);
         if changed == (0, self.old.len()) {
@@ -51,7 +51,7 @@ impl Splice {
     }
 }
 
-/// Real difference of a splice.
+/// Splice without the bytes that its old and new text have in common at the start and end.
 #[derive(Clone, Copy)]
 struct Narrow<'a> {
     start: usize,
@@ -59,7 +59,7 @@ struct Narrow<'a> {
     new: &'a [u8],
 }
 
-/// Splices that share lines.
+/// Splices that were merged because their extended lines touch or overlap.
 struct Wide<'a> {
     start: usize,
     end: usize,
@@ -71,7 +71,7 @@ impl<'a> Narrow<'a> {
         Self::between(usize::try_from(*offset).unwrap_or(usize::MAX), old, new)
     }
 
-    /// Narrows the difference between `old`, at `offset`, and `new`.
+    /// Removes the common prefix and suffix of `old`, which is at `offset`, and `new`.
     fn between(offset: usize, old: &[u8], new: &'a [u8]) -> Self {
         let prefix = old.iter().zip(new).take_while(|(a, b)| a == b).count();
         let (old, new) =
@@ -82,10 +82,10 @@ impl<'a> Narrow<'a> {
         Self { start, end, new: new.get(..new.len().saturating_sub(suffix)).unwrap_or_default() }
     }
 
-    /// Returns the range of its lines, with `context` more on each side.
+    /// Returns the byte range of the lines that the splice touches, with `context` additional lines on each side.
     fn lines(&self, content: &[u8], context: u32) -> (usize, usize) {
         let start = line_start(content, self.start);
-        // At the start of a line it ends cleanly, unless it leaves a line without its end.
+        // A splice that ends at the start of a line need not include that line, unless the new text ends within a line.
         let is_clean = line_start(content, self.end) == self.end
             && match self.new.last() {
                 Some(last) => *last == b'\n',
@@ -113,13 +113,13 @@ impl Wide<'_> {
     }
 }
 
-/// Returns the start of the line of `at`.
+/// Returns the start of the line that contains the offset `at`.
 fn line_start(content: &[u8], at: usize) -> usize {
     let before = content.get(..at.min(content.len())).unwrap_or_default();
     memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1)
 }
 
-/// Returns the end of the line that begins or continues at `at`, its newline included.
+/// Returns the end of the line that contains the offset `at`, including its newline.
 fn line_end(content: &[u8], at: usize) -> usize {
     let at = at.min(content.len());
     let rest = content.get(at..).unwrap_or_default();

@@ -151,7 +151,7 @@ proptest! {
             Ok(operations) => prop_assert_eq!(before.apply(&operations), Ok(after)),
             // Only moves in a circle cannot be expressed.
             Err(error) => prop_assert!(
-                !origins.is_empty() && error.to_string().contains("these moves cannot be ordered"),
+                !origins.is_empty() && error.to_string().contains("these moves form a cycle"),
                 "{}\n{}", error, String::from_utf8_lossy(&diff)
             ),
         }

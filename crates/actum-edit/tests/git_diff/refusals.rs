@@ -1,4 +1,4 @@
-//! Refused diffs, and the words of their errors.
+//! Tests for rejected diffs and their error messages.
 
 mod binary;
 
@@ -6,7 +6,7 @@ use actum_edit::format::git_diff::parse;
 
 use crate::hunk_writer::literal;
 
-/// A plain section that edits `x`.
+/// Section of a plain unified diff that edits the file `x`.
 const EDIT: &str = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n";
 
 #[track_caller]
@@ -14,14 +14,14 @@ fn refused(diff: &str, message: &str) {
     assert_eq!(parse(diff.as_bytes()).unwrap_err().to_string(), message);
 }
 
-/// A section of git with these header lines.
+/// Returns a `diff --git` section for the file `x` with the given header lines.
 fn git(header: &str) -> String {
     format!("diff --git a/x b/x\n{header}")
 }
 
 #[test]
 fn an_input_without_any_section_is_refused() {
-    let message = "the input is no diff: it has neither a `diff --git` line nor a `--- ` line \
+    let message = "the input is not a diff: it has neither a `diff --git` line nor a `--- ` line \
                    followed by a `+++ ` line";
     refused("", message);
     refused("--- a/x\nsome prose\n+++ b/x\n", message);
@@ -32,17 +32,17 @@ fn binary_changes_without_their_content_are_refused() {
     let differ = git("index 1..2 100644\nBinary files a/x and b/x differ\n");
     refused(
         &differ,
-        "line 3, column 1: the content of a binary file is left out: `Binary files a/x and b/x \
-         differ`; make the diff with `git diff --binary`",
+        "line 3, column 1: the diff does not contain the content of a binary file: `Binary files \
+         a/x and b/x differ`; create the diff with `git diff --binary`",
     );
     refused(
         &format!("{EDIT}Binary files a/y and b/y differ\n"),
-        "line 6, column 1: the content of a binary file is left out: `Binary files a/y and b/y \
-         differ`; make the diff with `git diff --binary`",
+        "line 6, column 1: the diff does not contain the content of a binary file: `Binary files \
+         a/y and b/y differ`; create the diff with `git diff --binary`",
     );
     refused(
         &format!("{EDIT}GIT binary patch\n{}", literal(b"")),
-        "line 6, column 1: `GIT binary patch` belongs to no file; put a `diff --git` line and an \
+        "line 6, column 1: `GIT binary patch` does not belong to a file; add a `diff --git` line and an \
          `index` line before it",
     );
 }
@@ -51,22 +51,22 @@ fn binary_changes_without_their_content_are_refused() {
 fn modes_of_anything_but_files_and_links_are_refused() {
     for link in ["new file mode 120000\n", "deleted file mode 120000\n", "index 1..2 120000\n"] {
         let error = parse(git(link).as_bytes()).unwrap_err().to_string();
-        assert!(error.ends_with("has no hunks; give the whole diff"), "{error}");
+        assert!(error.ends_with("has no hunks; pass the complete diff"), "{error}");
     }
     refused(
         &git("index 1234567..89abcde 160000\n--- a/x\n+++ b/x\n"),
-        "line 2, column 24: mode `160000` is a submodule, and only regular files and symbolic links can be changed",
+        "line 2, column 24: mode `160000` is a submodule; only regular files and symbolic links can be changed",
     );
     refused(
         &git("old mode 100644\nnew mode 100600\n"),
-        "line 3, column 10: `100600` is no mode of a file; git knows 100644, 100755 and 120000",
+        "line 3, column 10: invalid file mode `100600`; expected 100644, 100755 or 120000",
     );
 }
 
 #[test]
 fn combined_diffs_are_refused() {
-    let message = "line 1, column 1: a combined diff cannot be applied, since it describes a \
-                   merge; make the diff against one parent";
+    let message = "line 1, column 1: a combined diff cannot be applied because it describes a \
+                   merge; create the diff against one parent";
     refused("diff --cc x\nindex 1,2..3\n--- a/x\n+++ b/x\n@@@ -1,1 -1,1 +1,1 @@@\n", message);
     refused("diff --combined x\n", message);
     refused("@@@ -1,1 -1,1 +1,1 @@@\n", message);
@@ -76,13 +76,13 @@ fn combined_diffs_are_refused() {
 fn changes_that_git_left_out_are_refused() {
     refused(
         "* Unmerged path x\n",
-        "line 1, column 1: `* Unmerged path x` stands for a change that the diff leaves out; make \
-         the diff without it",
+        "line 1, column 1: `* Unmerged path x` marks a change that the diff does not contain; create \
+         the diff without this change",
     );
     refused(
         &format!("{EDIT}Submodule lib 1234567..89abcde:\n  > Fix\n"),
-        "line 6, column 1: `Submodule lib 1234567..89abcde:` stands for a change that the diff \
-         leaves out; make the diff without it",
+        "line 6, column 1: `Submodule lib 1234567..89abcde:` marks a change that the diff \
+         does not contain; create the diff without this change",
     );
     assert!(parse(b"Submodule lib 0000000...1234567 (new submodule)\n").is_err());
 }
@@ -91,8 +91,8 @@ fn changes_that_git_left_out_are_refused() {
 fn a_mail_with_encoded_text_is_refused() {
     refused(
         &format!("Subject: x\ncontent-transfer-encoding: Quoted-Printable\n\n{EDIT}"),
-        "line 2, column 1: the mail is encoded by `content-transfer-encoding: Quoted-Printable`, \
-         so its lines are not those of the diff; decode it",
+        "line 2, column 1: the email body is encoded (`content-transfer-encoding: \
+         Quoted-Printable`); decode it and pass the decoded diff",
     );
     assert!(parse(format!("Content-Transfer-Encoding: 8bit\n\n{EDIT}").as_bytes()).is_ok());
 }
@@ -101,18 +101,18 @@ fn a_mail_with_encoded_text_is_refused() {
 fn a_hunk_that_ends_early_is_refused() {
     refused(
         "--- a/x\n+++ b/x\n@@ -1,4 +1,4 @@\n a\n-b\n+c\ndiff --git a/y b/y\n",
-        "line 7, column 1: the hunk ends before its 4 old and 4 new lines are there: found `diff \
-         --git a/y b/y`",
+        "line 7, column 1: the hunk has fewer lines than its header says (4 old, 4 new): found \
+         `diff --git a/y b/y`",
     );
     refused(
         "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n a\n",
-        "line 5, column 1: the hunk ends before its 2 old and 2 new lines are there: found the end \
-         of the input",
+        "line 5, column 1: the hunk has fewer lines than its header says (2 old, 2 new): found the \
+         end of the input",
     );
     refused(
         "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n a\n@@ -9 +9 @@\n",
-        "line 5, column 1: the hunk ends before its 2 old and 2 new lines are there: found `@@ -9 \
-         +9 @@`",
+        "line 5, column 1: the hunk has fewer lines than its header says (2 old, 2 new): found `@@ \
+         -9 +9 @@`",
     );
 }
 
@@ -120,12 +120,12 @@ fn a_hunk_that_ends_early_is_refused() {
 fn a_hunk_that_goes_on_after_its_counts_is_refused() {
     refused(
         "--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n-a\n-b\n+c\n+d\n",
-        "line 5, column 1: the hunk goes on after its 1 old and 2 new lines: found `-b`",
+        "line 5, column 1: the hunk has more lines than its header says (1 old, 2 new): found `-b`",
     );
     for more in ["+c\n", " c\n", "-c\n", "\n+c\n", "--- c\n", "\\ No newline\n\\ No newline\n"] {
         let error = parse(format!("{EDIT}{more}").as_bytes()).unwrap_err().to_string();
         assert!(
-            error.contains("the hunk goes on after its 1 old and 1 new lines: found"),
+            error.contains("the hunk has more lines than its header says (1 old, 1 new): found"),
             "{error}"
         );
     }
@@ -135,18 +135,19 @@ fn a_hunk_that_goes_on_after_its_counts_is_refused() {
 fn garbage_in_a_hunk_is_refused() {
     refused(
         "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n a\nb\n",
-        "line 5, column 1: a line of a hunk starts with neither ` `, `-`, `+` nor `\\`: found `b`",
+        "line 5, column 1: expected a line of the hunk, which starts with ` `, `-`, `+` or `\\`, found `b`",
     );
     refused(
         "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n a\n\\b\n",
-        "line 5, column 1: a line of a hunk starts with neither ` `, `-`, `+` nor `\\`: found \
-         `\\\\b`",
+        "line 5, column 1: expected a line of the hunk, which starts with ` `, `-`, `+` or `\\`, \
+         found `\\\\b`",
     );
 }
 
 #[test]
 fn a_mark_that_follows_no_last_line_is_refused() {
-    let message = "`\\\\ No newline` must follow the last old or the last new line of the hunk";
+    let message =
+        "`\\\\ No newline` must follow the last old line or the last new line of the hunk";
     for (line, body) in [
         (4, "\\ No newline\n-a\n+b\n"),
         (5, "+b\n\\ No newline\n+c\n-a\n"),
@@ -163,13 +164,13 @@ fn hunk_headers_that_are_malformed_are_refused() {
     for header in
         ["@@ -1 @@", "@@ +1 -1 @@", "@@ -1,+1 @@", "@@ -1,1 +1,1", "@@ -,1 +1 @@", "@@ @@"]
     {
-        let form = "is not of the form `@@ -START[,COUNT] +START[,COUNT] @@`";
-        let message = format!("line 3, column 1: the hunk header `{header}` {form}");
+        let form = "expected `@@ -START[,COUNT] +START[,COUNT] @@`";
+        let message = format!("line 3, column 1: invalid hunk header `{header}`; {form}");
         refused(&format!("--- a/x\n+++ b/x\n{header}\n-a\n+b\n"), &message);
     }
     refused(
         "--- a/x\n+++ b/x\n@@ -4294967296 +1 @@\n-a\n+b\n",
-        "line 3, column 1: the hunk header `@@ -4294967296 +1 @@` has a number over 4294967295",
+        "line 3, column 1: a number in the hunk header `@@ -4294967296 +1 @@` is larger than 4294967295",
     );
     assert!(parse(b"--- a/x\n+++ b/x\n@@ -4294967295 +1 @@\n-a\n+b\n").is_ok());
     refused(
@@ -182,13 +183,13 @@ fn hunk_headers_that_are_malformed_are_refused() {
 fn a_hunk_without_a_file_is_refused() {
     refused(
         "+++ b/x\n@@ -1 +1 @@\n-a\n+b\n",
-        "line 2, column 1: the hunk `@@ -1 +1 @@` belongs to no file; put `--- ` and `+++ ` lines \
-         before it",
+        "line 2, column 1: the hunk `@@ -1 +1 @@` does not belong to a file; add `--- ` and `+++ ` \
+         lines before it",
     );
     refused(
         &format!("{}@@ -1 +1 @@\n-a\n+b\n", git("old mode 100644\nnew mode 100755\n")),
-        "line 4, column 1: the hunk `@@ -1 +1 @@` belongs to no file; put `--- ` and `+++ ` lines \
-         before it",
+        "line 4, column 1: the hunk `@@ -1 +1 @@` does not belong to a file; add `--- ` and `+++ ` \
+         lines before it",
     );
 }
 
@@ -196,11 +197,11 @@ fn a_hunk_without_a_file_is_refused() {
 fn names_without_hunks_are_refused() {
     refused(
         "--- a/x\n+++ b/x\nprose\n",
-        "line 3, column 1: no hunk follows the names of the section: found `prose`",
+        "line 3, column 1: expected a hunk after the file names of the section, found `prose`",
     );
     refused(
         &git("--- a/x\n+++ b/x\n"),
-        "line 4, column 1: no hunk follows the names of the section: found the end of the input",
+        "line 4, column 1: expected a hunk after the file names of the section, found the end of the input",
     );
     refused(
         &git("--- a/x\n@@ -1 +1 @@\n-a\n+b\n"),
@@ -233,7 +234,7 @@ fn a_header_that_lacks_what_it_promises_is_refused() {
     for nothing in ["", "similarity index 100%\n", "old mode 100644\nnew mode 100644\n"] {
         refused(
             &git(nothing),
-            "line 1, column 1: the section of `x` changes nothing; complete it or leave it out",
+            "line 1, column 1: the section for `x` changes nothing; complete it or remove it",
         );
     }
 }
@@ -249,7 +250,7 @@ fn a_header_that_promises_content_without_hunks_is_refused() {
     ] {
         let error = parse(git(header).as_bytes()).unwrap_err().to_string();
         let message = "the header says that the content of `x` changes, but the section has no \
-                       hunks; give the whole diff";
+                       hunks; pass the complete diff";
         assert!(error.ends_with(message), "{error}");
     }
 }
@@ -266,7 +267,7 @@ fn header_lines_that_contradict_each_other_are_refused() {
     );
     refused(
         &git("old mode 100644\nold mode 100644\nnew mode 100755\n"),
-        "line 3, column 1: a second `old mode` line in one section",
+        "line 3, column 1: duplicate `old mode` line in this section",
     );
     refused(
         "diff --git a/x b/x\nrename from x\nrename to x\n",
@@ -278,24 +279,24 @@ fn header_lines_that_contradict_each_other_are_refused() {
 fn names_that_contradict_each_other_are_refused() {
     refused(
         &git("--- a/x\n+++ b/y\n@@ -1 +1 @@\n-a\n+b\n"),
-        "line 3, column 5: the line names `b/y`, but the lines before it make it `b/x`",
+        "line 3, column 5: the line names `b/y`, but the header of the section requires `b/x`",
     );
     refused(
         &git("new file mode 100644\n--- a/x\n+++ b/x\n@@ -0,0 +1 @@\n+a\n"),
-        "line 3, column 5: the line names `a/x`, but the lines before it make it `/dev/null`",
+        "line 3, column 5: the line names `a/x`, but the header of the section requires `/dev/null`",
     );
     refused(
         "diff --git a/x b/y\nrename from x\nrename to z\n",
-        "line 1, column 1: the line names other files than `x` and `z`, which the section speaks of",
+        "line 1, column 1: the line must name `x` and `z`, like the other lines of the section",
     );
     refused(
         "diff --git a/old/x b/new/x\n--- a/old/x\n+++ b/new/x\n@@ -1 +1 @@\n-a\n+b\n",
-        "line 1, column 1: it is unclear which file is changed: the line does not name one file \
-         twice, as `a/PATH b/PATH`, and the section says neither `rename from` nor `copy from`",
+        "line 1, column 1: it is unclear which file is changed: the line does not name the same \
+         file twice, as `a/PATH b/PATH`, and the section has neither `rename from` nor `copy from`",
     );
     refused(
         "--- x.orig\n+++ x\n@@ -1 +1 @@\n-a\n+b\n",
-        "line 1, column 1: it is unclear which file is changed: the names are `x.orig` and `x`; \
+        "line 1, column 1: it is unclear which file is changed: the names `x.orig` and `x` differ; \
          write them as `a/PATH` and `b/PATH`",
     );
     refused(
@@ -308,15 +309,15 @@ fn names_that_contradict_each_other_are_refused() {
 fn a_new_or_deleted_file_that_is_not_one_whole_hunk_is_refused() {
     refused(
         "--- /dev/null\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n",
-        "line 1, column 1: the section of `x` must be exactly one hunk `@@ -0,0 +1,COUNT @@`",
+        "line 1, column 1: the section for `x` must have exactly one hunk, with the header `@@ -0,0 +1,COUNT @@`",
     );
     refused(
         "--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\n@@ -0,0 +2 @@\n+b\n",
-        "line 1, column 1: the section of `x` must be exactly one hunk `@@ -0,0 +1,COUNT @@`",
+        "line 1, column 1: the section for `x` must have exactly one hunk, with the header `@@ -0,0 +1,COUNT @@`",
     );
     refused(
         &git("deleted file mode 100644\n--- a/x\n+++ /dev/null\n@@ -1 +1 @@\n-a\n+b\n"),
-        "line 1, column 1: the section of `x` must be exactly one hunk `@@ -1,COUNT +0,0 @@`",
+        "line 1, column 1: the section for `x` must have exactly one hunk, with the header `@@ -1,COUNT +0,0 @@`",
     );
 }
 
@@ -344,7 +345,7 @@ fn a_file_below_a_file_is_refused() {
     let beside = EDIT.replace("/x", "/x-");
     refused(
         &format!("{EDIT}{beside}{below}"),
-        "line 11, column 1: `x/y` cannot be a file below `x`, which is a file by line 1",
+        "line 11, column 1: `x/y` requires `x` to be a directory, but it is a file in the section at line 1",
     );
 }
 
@@ -353,7 +354,7 @@ fn a_file_below_the_source_of_a_copy_is_refused() {
     refused(
         "diff --git a/x b/z\ncopy from x\ncopy to z\ndiff -Nu x/y\n--- /dev/null\n+++ b/x/y\n\
          @@ -0,0 +1 @@\n+a\n",
-        "line 5, column 1: `x/y` cannot be a file below `x`, which is a file by line 1",
+        "line 5, column 1: `x/y` requires `x` to be a directory, but it is a file in the section at line 1",
     );
 }
 
@@ -362,8 +363,8 @@ fn moves_that_wait_for_each_other_are_refused_by_name() {
     let moved = |from: &str, to: &str| {
         format!("diff --git a/{from} b/{to}\nrename from {from}\nrename to {to}\n")
     };
-    let message = "these moves cannot be ordered, since each needs another to be made before it:";
-    let hint = "first move one of the files out of the way, in a change of its own";
+    let message = "these moves form a cycle, so none of them can be made first:";
+    let hint = "move one of the files to another path in a separate change first";
     refused(
         &(moved("z", "a")
             + &moved("c", "d")
@@ -390,18 +391,18 @@ fn moves_that_wait_for_each_other_are_refused_by_name() {
 fn an_input_that_is_cut_off_inside_a_line_is_refused() {
     refused(
         "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b",
-        "line 5, column 1: the input ends inside `+b`; give the whole diff, with a newline at its \
-         end",
+        "line 5, column 1: the input ends inside `+b`; pass the complete diff, including its final \
+         newline",
     );
     refused(
         "diff --git a/x b/x\nnew file mode 100644",
-        "line 2, column 1: the input ends inside `new file mode 100644`; give the whole diff, with a \
-         newline at its end",
+        "line 2, column 1: the input ends inside `new file mode 100644`; pass the complete diff, including \
+         its final newline",
     );
     refused(
         "--- a/x\n+++ b/x\n@@ -1 +1 @@",
-        "line 3, column 1: the input ends inside `@@ -1 +1 @@`; give the whole diff, with a newline \
-         at its end",
+        "line 3, column 1: the input ends inside `@@ -1 +1 @@`; pass the complete diff, including its \
+         final newline",
     );
 }
 
@@ -410,8 +411,8 @@ fn a_diff_with_converted_line_ends_is_refused() {
     let converted = EDIT.replace('\n', "\r\n");
     refused(
         &converted,
-        "line 1, column 1: the line ends with CRLF, so the line ends of the diff were converted \
-         after it was made; give it as it was made",
+        "line 1, column 1: the line ends with CRLF, so the line endings of the diff were converted; \
+         pass the diff with its original line endings",
     );
     assert!(parse(git("old mode 100644\r\nnew mode 100755\r\n").as_bytes()).is_err());
 }
@@ -425,12 +426,12 @@ fn paths_that_no_change_may_touch_are_refused_where_they_stand() {
     );
     refused(
         "diff --git a/x b/.git/hooks/x\nrename from x\nrename to .git/hooks/x\n",
-        "line 3, column 11: the path `.git/hooks/x` cannot be used: it lies in `.git` or `.actum`, \
-         which no change may touch",
+        "line 3, column 11: the path `.git/hooks/x` cannot be used: it is part of `.git` or \
+         `.actum`, which must not be changed",
     );
     refused(
         "diff --git a//etc/x b//etc/x\nnew file mode 100644\n",
-        "line 1, column 12: the path `/etc/x` cannot be used: it is absolute; give it relative to \
+        "line 1, column 12: the path `/etc/x` cannot be used: it is absolute; make it relative to \
          the workspace root",
     );
 }

@@ -474,8 +474,7 @@ fn files_that_change_places_are_refused_by_name() {
     assert_eq!(error.problem, Problem::Diff(DiffProblem::Circular { moves }));
     assert_eq!(
         error.to_string(),
-        "line 1, column 1: these moves cannot be ordered, since each needs another to be made \
-         before it: `b` to `a`, `a` to `b`; first move one of the files out of the \
-         way, in a change of its own"
+        "line 1, column 1: these moves form a cycle, so none of them can be made first: `b` to \
+         `a`, `a` to `b`; move one of the files to another path in a separate change first"
     );
 }

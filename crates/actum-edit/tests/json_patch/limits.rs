@@ -11,7 +11,7 @@ fn the_number_of_operations_is_limited_on_both_sides() {
     assert_eq!(splices(&format!("[{}]", tests(OPERATIONS_MAX)), b"1"), Ok(vec![]));
     assert_eq!(
         splices(&format!("[{}]", tests(OPERATIONS_MAX + 1)), b"1").unwrap_err(),
-        "the patch has 1001 operations, but at most 1000 are made"
+        "the patch has 1001 operations, but at most 1000 are allowed"
     );
 }
 
@@ -22,7 +22,7 @@ fn the_size_of_the_file_is_limited_on_both_sides() {
     assert_eq!(patched(patch, &file(JSON_BYTES_MAX)).as_deref(), Ok("1"));
     assert_eq!(
         patched(patch, &file(JSON_BYTES_MAX + 1)).unwrap_err(),
-        "the file has 16777217 bytes, but JSON is edited up to 16777216 only"
+        "the file has 16777217 bytes, but a JSON file may have at most 16777216 bytes"
     );
 }
 
@@ -54,7 +54,7 @@ fn the_depth_of_the_result_is_limited_on_both_sides() {
     assert_eq!(patched(&add(10), &file), Ok(nested(DEPTH_MAX)));
     assert_eq!(
         patched(&add(11), &file).unwrap_err().split("): ").last().unwrap(),
-        "the result would be nested more than 127 deep"
+        "the result would be nested more than 127 levels deep"
     );
 }
 

@@ -17,28 +17,31 @@ fn an_operation_that_fits_nowhere_names_itself_its_pointer_and_the_reason() {
         ),
         (
             r#"{"op":"replace","path":"/x\n","value":1}"#,
-            "operation 2 (`replace` at `/x\\n`): there is no member `x\\n` at the top",
+            "operation 2 (`replace` at `/x\\n`): there is no member `x\\n` at the top level",
         ),
         (
             r#"{"op":"add","path":"/a/b/3","value":1}"#,
-            "operation 2 (`add` at `/a/b/3`): there is no element 3 in `/a/b`, which has 2",
+            "operation 2 (`add` at `/a/b/3`): there is no element 3 in `/a/b` (number of elements: \
+             2)",
         ),
         (
             r#"{"op":"test","path":"/a/b/-","value":1}"#,
-            "operation 2 (`test` at `/a/b/-`): there is no element - in `/a/b`, which has 2",
+            "operation 2 (`test` at `/a/b/-`): there is no element - in `/a/b` (number of \
+             elements: 2)",
         ),
         (
             r#"{"op":"remove","path":"/a/b/01"}"#,
-            "operation 2 (`remove` at `/a/b/01`): `01` is no index of the array in `/a/b`: digits \
-             without leading zeros",
+            "operation 2 (`remove` at `/a/b/01`): `01` is not a valid array index in `/a/b`: \
+             expected digits without leading zeros",
         ),
         (
             r#"{"op":"add","path":"/s/x","value":1}"#,
-            "operation 2 (`add` at `/s/x`): a string is at `/s`, and has nothing inside",
+            "operation 2 (`add` at `/s/x`): the value at `/s` is a string, which cannot contain \
+             other values",
         ),
         (
             r#"{"op":"copy","from":"/nothing","path":"/s"}"#,
-            "operation 2 (`copy` at `/nothing`): there is no member `nothing` at the top",
+            "operation 2 (`copy` at `/nothing`): there is no member `nothing` at the top level",
         ),
         (
             r#"{"op":"move","from":"/a","path":"/a/b/0"}"#,
@@ -50,8 +53,8 @@ fn an_operation_that_fits_nowhere_names_itself_its_pointer_and_the_reason() {
         ),
         (
             r#"{"op":"replace","path":"/d","value":1}"#,
-            "operation 2 (`replace` at `/d`): the member `d` is there more than once at the top, so \
-             it is not clear which is meant",
+            "operation 2 (`replace` at `/d`): the member `d` occurs more than once at the top \
+             level, so the pointer is ambiguous",
         ),
         (
             r#"{"op":"test","path":"/a/b","value":[1, 3]}"#,
@@ -72,8 +75,8 @@ fn a_file_that_is_not_strict_json_is_not_edited() {
     let patch = r#"[{"op":"remove","path":"/a"}]"#;
     assert_eq!(
         refused(patch, "{\n  // comment\n  \"a\": 1\n}\n"),
-        "the file is not JSON, of which only the strict form without comments is edited: line 2, \
-         column 3: expected a name in double quotes here, but found `/`"
+        "the file is not strict JSON without comments: line 2, column 3: expected a name in double \
+         quotes, found `/`"
     );
     for content in ["", "{\"a\":1,}", "{a:1}", "{\"a\":\"\t\"}", "{'a':1}", "{\"a\":01}", "{} {}"] {
         assert!(patched(patch, content).is_err(), "{content}");
@@ -81,7 +84,7 @@ fn a_file_that_is_not_strict_json_is_not_edited() {
     assert!(splices(patch, b"{\"a\":\"\xff\"}").unwrap_err().contains("JSON is UTF-8"));
     assert_eq!(
         refused(patch, "\u{feff}x"),
-        "the file is not JSON, of which only the strict form without comments is edited: line 1, \
-         column 4: expected a value here, but found `x`"
+        "the file is not strict JSON without comments: line 1, column 4: expected a value, found \
+         `x`"
     );
 }

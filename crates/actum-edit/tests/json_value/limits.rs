@@ -12,7 +12,7 @@ fn the_size_of_the_file_is_limited_on_both_sides() {
     assert_eq!(edited(update("$", "1"), &file(JSON_BYTES_MAX)).as_deref(), Ok("1"));
     assert_eq!(
         edited(update("$", "1"), &file(JSON_BYTES_MAX + 1)).unwrap_err(),
-        "the file has 16777217 bytes, but JSON is edited up to 16777216 only"
+        "the file has 16777217 bytes, but a JSON file may have at most 16777216 bytes"
     );
 }
 
@@ -39,12 +39,12 @@ fn the_depth_of_the_result_is_limited_on_both_sides() {
     assert_eq!(edited(update(&path, &nested(DEPTH_MAX - 100)), &file), Ok(nested(DEPTH_MAX)));
     assert_eq!(
         edited(update(&path, &nested(DEPTH_MAX - 99)), &file).unwrap_err(),
-        "the result would be nested more than 127 deep"
+        "the result would be nested more than 127 levels deep"
     );
     let object = "{\"a\":1}";
     assert!(edited(add("$", "b", &nested(DEPTH_MAX - 1)), object).is_ok());
     let error = edited(add("$", "b", &nested(DEPTH_MAX)), object).unwrap_err();
-    assert_eq!(error, "the result would be nested more than 127 deep");
+    assert_eq!(error, "the result would be nested more than 127 levels deep");
 }
 
 /// EX-10: containers with more children than are looked at for examples, and large ones beside the way.

@@ -56,7 +56,7 @@ fn a_member_is_added_to_one_mapping_that_is_there() {
     assert_eq!(edited_in(2, "$.b", "1", two).as_deref(), Ok("a: 1\n---\na: 2\nb: 1\n"));
     assert_eq!(edited("$.b", "1", "- 1\n---\na: 2\n").as_deref(), Ok("- 1\n---\na: 2\nb: 1\n"));
     let error = edited("$.a.c", "1", "a: &k {b: 1}\nd: *k\n").unwrap_err();
-    assert!(error.starts_with("what the anchor `&k`"), "{error}");
+    assert!(error.starts_with("the edit would change the value of the anchor `&k`"), "{error}");
     let error = edited("$[0].b", "1", "[a: 1]\n").unwrap_err();
     assert!(error.starts_with("it is not clear where"), "{error}");
 }
@@ -90,18 +90,18 @@ fn a_member_is_removed_with_its_lines_or_its_comma() {
 fn what_is_no_member_or_not_alone_is_not_removed() {
     for (path, file, error) in [
         ("$.b", "a: 1\n", "the path `$.b` selects nothing in the file: there is no `b` at `$`"),
-        ("$.a[0]", "a: [1]\n", "`$['a'][0]` is no member of a mapping; only members are removed"),
-        ("$", "a: 1\n", "`$` is no member of a mapping; only members are removed"),
+        ("$.a[0]", "a: [1]\n", "cannot remove `$['a'][0]`: it is not a member of a mapping"),
+        ("$", "a: 1\n", "cannot remove `$`: it is not a member of a mapping"),
         (
             "$.a",
             "? a\n: 1\nb: 2\n",
-            "it is not clear where the value at line 1, column 3 begins or ends",
+            "cannot determine where the value at line 1, column 3 begins or ends",
         ),
     ] {
         assert_eq!(removed(path, file).unwrap_err(), error);
     }
     let error = removed("$.a", "a: &k 1\nb: *k\n").unwrap_err();
-    assert!(error.starts_with("what the anchor `&k`"), "{error}");
+    assert!(error.starts_with("the edit would change the value of the anchor `&k`"), "{error}");
     let error = removed("$.b.c", "a: &k {c: 1, d: 2}\nb: *k\n").unwrap_err();
     assert!(error.contains("through the alias"), "{error}");
 }

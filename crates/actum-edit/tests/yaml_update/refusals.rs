@@ -14,10 +14,10 @@ fn a_path_that_stops_says_where() {
     let file = "a:\n  - b: 1\n1: x\n";
     for (path, end) in [
         ("$.c.d", "there is no `c` at `$`"),
-        ("$.a[1].b", "there is no element 1, of 1, at `$['a']`"),
+        ("$.a[1].b", "there is no element 1 (number of elements: 1) at `$['a']`"),
         ("$.a[0].c.d", "there is no `c` at `$['a'][0]`"),
-        ("$.a.b", "what has a member `b` must be an object, but a sequence is at `$['a']`"),
-        ("$[0]", "what has an element 0 must be an array, but a mapping is at `$`"),
+        ("$.a.b", "the member `b` requires an object, but there is a sequence at `$['a']`"),
+        ("$[0]", "element 0 requires an array, but there is a mapping at `$`"),
         // A number is no string.
         ("$['1'].a", "there is no `1` at `$`"),
     ] {
@@ -28,7 +28,7 @@ fn a_path_that_stops_says_where() {
     }
     assert_eq!(refused("$", ""), "the path `$` selects nothing in the file");
     let alike = refused("$['1']", file);
-    assert!(alike.starts_with("the name at line 3, column 1 is no plain string"), "{alike}");
+    assert!(alike.starts_with("the key at line 3, column 1 is not a plain string"), "{alike}");
 }
 
 /// EX-10
@@ -36,33 +36,33 @@ fn a_path_that_stops_says_where() {
 fn a_path_that_selects_several_places_names_them_over_all_documents() {
     assert_eq!(
         refused("$.a", "a: 1\n---\nb: 1\n---\na: 2\n"),
-        "the path `$.a` selects 2 places (`document 1: $['a']`, `document 3: $['a']`), so it is not clear \
-         which is meant"
+        "the path `$.a` selects 2 places (`document 1: $['a']`, `document 3: $['a']`), but must \
+         select exactly one"
     );
     assert_eq!(refused("$.c", "a: 1\n---\nb: 1\n"), "the path `$.c` selects nothing in the file");
     assert_eq!(
         refused("$..b", "- b: 1\n- b: 2\n"),
-        "the path `$..b` selects 2 places (`$[0]['b']`, `$[1]['b']`), so it is not clear which is meant"
+        "the path `$..b` selects 2 places (`$[0]['b']`, `$[1]['b']`), but must select exactly one"
     );
     // An alias shows what it stands for at another place.
     assert_eq!(
         refused("$..b", "- &x {b: 1}\n- *x\n"),
-        "the path `$..b` selects 2 places (`$[0]['b']`, `$[1]['b']`), so it is not clear which is meant"
+        "the path `$..b` selects 2 places (`$[0]['b']`, `$[1]['b']`), but must select exactly one"
     );
 }
 
 /// EX-10
 #[test]
 fn nothing_is_written_through_an_alias_or_under_one() {
-    let alias = "the path leads through the alias `*x` at line 2, column 4: what it stands for is written \
-                 elsewhere, and is changed only there";
+    let alias = "the path leads through the alias `*x` at line 2, column 4; edit the value at its anchor \
+                 instead";
     assert_eq!(refused("$.b", "a: &x {c: 1}\nb: *x\n"), alias);
     assert_eq!(refused("$.b.c", "a: &x {c: 1}\nb: *x\n"), alias);
     assert_eq!(refused("$.b[?@ == 1]", "a: &x {c: 1}\nb: *x\n"), alias);
     let anchored = |anchor| {
         format!(
-            "what the anchor `&x` at line 1, column {anchor} stands for would change, and the alias at \
-             line 2, column 4 refers to it"
+            "the edit would change the value of the anchor `&x` at line 1, column {anchor}, which the alias \
+             at line 2, column 4 refers to"
         )
     };
     assert_eq!(refused("$.a", "a: &x 1\nb: *x\n"), anchored(4));
@@ -77,8 +77,7 @@ fn nothing_is_written_through_an_alias_or_under_one() {
 fn a_value_with_a_tag_is_not_written_over() {
     let tagged = |tag| {
         format!(
-            "the value at line 1, column 4 has the tag `{tag}`, which says what it is; it is not written \
-             over"
+            "the value at line 1, column 4 has the tag `{tag}`; values with a tag cannot be replaced"
         )
     };
     assert_eq!(refused("$.a", "a: !!str 1\n"), tagged("!!str"));
@@ -92,23 +91,23 @@ fn a_value_with_a_tag_is_not_written_over() {
 #[test]
 fn what_is_no_strict_yaml_is_refused_at_its_place() {
     let brackets = "a `[` or `{` is not closed, or a `,` is missing between two of its values";
-    let entry = "no entry of a mapping or sequence can begin here; a value with `: ` needs quotes";
+    let entry = "a mapping or sequence entry cannot begin here; quote a value that contains `: `";
     for (file, line, column, problem) in [
         ("a: 1\nb: [1\n", 2, 4, brackets),
-        ("a: 1\n\tb: 2\n", 1, 4, "a tab stands where only blanks may indent"),
-        ("a: 1\na: 2\n", 2, 1, "a key stands a second time in its mapping"),
-        ("x: {a: 1, a: 2}\n", 1, 11, "a key stands a second time in its mapping"),
-        ("a: *x\n", 1, 4, "an alias refers to no anchor before it"),
+        ("a: 1\n\tb: 2\n", 1, 4, "a tab is used for indentation, where only spaces are allowed"),
+        ("a: 1\na: 2\n", 2, 1, "this key is already in the mapping"),
+        ("x: {a: 1, a: 2}\n", 1, 11, "this key is already in the mapping"),
+        ("a: *x\n", 1, 4, "an alias refers to an anchor that is not defined before it"),
         ("a: b: c\n", 1, 5, entry),
     ] {
         let error = refused("$.a", file);
-        let start = format!("the file is not strict YAML: line {line}, column {column}: ");
+        let start = format!("the file is not valid YAML: line {line}, column {column}: ");
         assert_eq!(error, format!("{start}{problem}"), "{file:?}");
     }
     let error = Edit::Yaml(update("$.a", "0")).splices(b"a: 1\nb: \xff\n").unwrap_err();
     assert_eq!(
         error.to_string(),
-        "YAML is edited as UTF-8, and the byte at line 2, column 4 is not"
+        "YAML must be UTF-8, but the byte at line 2, column 4 is invalid"
     );
 }
 
@@ -117,16 +116,16 @@ fn what_is_no_strict_yaml_is_refused_at_its_place() {
 fn a_query_over_names_that_are_no_strings_is_refused() {
     let name = |line, column| {
         format!(
-            "the name at line {line}, column {column} is no plain string, so it is not clear what the \
-             path means; give a path of names and indices"
+            "the key at line {line}, column {column} is not a plain string, so the path is ambiguous; use \
+             a path of names and indices"
         )
     };
     assert_eq!(refused("$..a", "1: x\nb: {a: 1}\n"), name(1, 1));
     assert_eq!(refused("$..a", "b: &x {a: 1}\nc:\n  <<: *x\n"), name(3, 3));
     assert_eq!(
         refused("$[?@.id == 1].a", "- id: 1\n  a: 2\n- id: 0x1\n"),
-        "the number `0x1` at line 3, column 7 cannot be compared exactly, so it is not clear what the \
-         filter in the path means; give a path of names and indices"
+        "the number `0x1` at line 3, column 7 cannot be compared exactly, so the filter in the \
+         path is ambiguous; use a path of names and indices"
     );
     assert_eq!(edited("$..a", "3", "- id: 0x1\n  a: 2\n").as_deref(), Ok("- id: 0x1\n  a: 3\n"));
 }
@@ -150,9 +149,12 @@ fn a_document_is_chosen_by_its_number() {
     assert_eq!(edited(4, "$..a").unwrap(), file.replace("a: 3", "a: 0"));
     assert_eq!(
         edited(4, "$.a").unwrap_err(),
-        "the path `$.a` selects nothing in the file: what has a member `a` must be an object, but a \
-         sequence is at `$`"
+        "the path `$.a` selects nothing in the file: the member `a` requires an object, but there \
+         is a sequence at `$`"
     );
     assert!(edited(2, "$").unwrap_err().contains("is empty, so there is no value to replace"));
-    assert_eq!(edited(5, "$.a").unwrap_err(), "the file has no document 5: it has 4");
+    assert_eq!(
+        edited(5, "$.a").unwrap_err(),
+        "document 5 does not exist (number of documents in the file: 4)"
+    );
 }

@@ -1,9 +1,9 @@
-//! Byte worker executable for programs that cannot be one themselves, such as tests.
+//! Byte worker executable, for programs such as tests that cannot start themselves as a worker.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     #[cfg(target_os = "linux")]
     actum_file::sandboxed::enter();
-    ExitCode::from(2) // it is of no use by itself
+    ExitCode::from(2) // reached only if the program was not started as a worker
 }

@@ -1,4 +1,4 @@
-//! Settling of tasks whose process is gone, by the journals and the ledger (FE-1, FE-8, FE-11).
+//! Settles tasks whose process ended early, using the journals and the ledger (FE-1, FE-8, FE-11).
 
 use actum::{Engine, Receipt, Records};
 use actum_core::{RunId, Status};
@@ -12,7 +12,7 @@ use crate::manifest::{FileCapability, FileWork, Manifest};
 use crate::ports::{TaskRoot, TaskStart};
 use crate::recovery::RecoveryReference;
 
-/// Recovery reference of a deletion, from its receipt.
+/// Builds the recovery reference of a deletion from its receipt. Returns `None` for other capabilities.
 pub(super) fn recovery(
     capability: FileCapability,
     root: &TaskRoot,
@@ -28,7 +28,8 @@ pub(super) fn recovery(
     }
 }
 
-/// Receipt of a run that succeeded; `None` for one that has no effect.
+/// Returns the receipt of a run that succeeded, or `None` if the run had no effect. The inner error means that the run failed and
+/// its effect is unknown.
 fn succeeded(
     records: &Records,
     run: RunId,
@@ -43,17 +44,18 @@ fn succeeded(
 }
 
 impl<D: Disk> Host<'_, D> {
-    /// Settles the tasks that earlier processes left open: each gets the result of its runs. A move
-    /// between two base directories whose source was not removed is undone at its destination.
+    /// Settles the tasks that earlier processes left open. The runs of each task determine its result. If a move between two base
+    /// directories did not remove its source, the destination is undone.
     ///
     /// # Errors
-    /// [`HostError`]
+    /// Returns [`HostError`] if a result cannot be signed or recorded. A task whose base directory is unavailable stays open, and
+    /// is not an error.
     pub fn recover(&mut self) -> Result<Settled, HostError> {
         let mut settled = Settled::default();
         for start in self.log.open()? {
             match self.settle(&start) {
                 Ok(Some(end)) => settled.ends.extend(end),
-                // Its base directories cannot be used now: that is no reason to refuse other tasks.
+                // An unavailable base directory must not prevent other tasks from running.
                 Ok(None) | Err(HostError::Engine(_)) => settled.open.push(start),
                 Err(error) => return Err(error),
             }
@@ -61,9 +63,8 @@ impl<D: Disk> Host<'_, D> {
         Ok(settled)
     }
 
-    /// Settles one task. Returns `None` if it is under way, or if a base directory of it cannot be
-    /// opened or is another workspace now. The inner value is `None` if another process ended the
-    /// task meanwhile.
+    /// Settles one task. Returns `None` if the task is still running, or if one of its base directories cannot be opened or is now
+    /// a different workspace. The inner value is `None` if another process has already ended the task.
     fn settle(&mut self, start: &TaskStart) -> Result<Option<Option<FileTaskEnd>>, HostError> {
         let Some(first) = start.roots.first() else { return Ok(None) };
         let Some(mark) = take_mark(&self.records, &start.task)? else { return Ok(None) };
@@ -81,7 +82,7 @@ impl<D: Disk> Host<'_, D> {
             }
             engines.push(engine);
         }
-        // The first root decides: it is the only one, or that of the source of a move.
+        // The run in the first root determines the outcome. It is the only run, or the run in the source of a move.
         let done = match succeeded(&self.records, first.run)? {
             Err(cause) => Err(cause),
             Ok(Some(receipt)) => {
@@ -109,7 +110,7 @@ impl<D: Disk> Host<'_, D> {
         Ok(Some(Some(FileTaskEnd { result, envelope, is_stored: false })))
     }
 
-    /// Settles the destination of a move between two base directories, given how the run of its source ended.
+    /// Settles the destination of a move between two base directories, given the outcome of the run in its source.
     fn settle_destination(
         &self,
         done: Result<Success, Cause>,
@@ -118,9 +119,9 @@ impl<D: Disk> Host<'_, D> {
         (from, to): (&mut Engine<D>, &mut Engine<D>),
     ) -> Result<Result<Success, Cause>, HostError> {
         Ok(match (done, succeeded(&self.records, run)?) {
-            // The source is gone, so its destination must have been made before.
+            // The source was removed, so the destination should have been published before.
             (Ok(_), Ok(None) | Err(_)) => Err(Cause::Unknown),
-            // By now the destination may be the only copy.
+            // The source no longer has the content, so the destination may be the only copy and must not be undone.
             (Err(Cause::Interrupted), Ok(Some(receipt)))
                 if !self.is_at_source(start, &receipt, from)? =>
             {
@@ -139,7 +140,7 @@ impl<D: Disk> Host<'_, D> {
         })
     }
 
-    /// The source of a move still has the content that was published at its destination.
+    /// Checks whether the source of a move still has the content that was published at its destination.
     fn is_at_source(
         &self,
         start: &TaskStart,
@@ -155,12 +156,12 @@ impl<D: Disk> Host<'_, D> {
         match transaction.file_state(&path) {
             Ok(state) => Ok(after.is_some_and(|after| after.sha256 == state.sha256)),
             Err(error) if matches!(error.kind, ErrorKind::Io { .. }) => Err(error.into()),
-            Err(_) => Ok(false), // it is missing, or no longer a file
+            Err(_) => Ok(false), // the source is missing or is no longer a file
         }
     }
 }
 
-/// Manifest of a task that was started.
+/// Reconstructs the manifest of a task from the record of its start.
 fn manifest(start: &TaskStart) -> Manifest {
     let source = start.source.clone();
     let work = match (start.capability, &start.destination) {

@@ -1,4 +1,4 @@
-//! Tests of the reader of task manifests.
+//! Tests for parsing task manifests.
 
 use super::*;
 
@@ -24,7 +24,7 @@ fn a_manifest_is_read_with_normalised_paths_and_the_digest_of_its_bytes() {
     assert_eq!((deleted.work.destination(), deleted.work.source().as_str()), (None, "/b/a"));
 }
 
-/// FE-2: also if nothing else in the manifest is sound.
+/// FE-2: an unsupported capability is reported even if the rest of the manifest is invalid.
 #[test]
 fn a_capability_outside_the_closed_set_is_unsupported_before_anything_else_is_looked_at() {
     for other in ["FILE_CHMOD", "file_move", "FILE_MOVE ", "", "APPLY", "ACTION:x", "FILE_*"] {
@@ -101,7 +101,7 @@ fn a_deletion_must_be_declared_reversible() {
     assert!(matches!(error(&with_destination), ManifestError::Document(_)));
 }
 
-/// FE-3: the limit, on each side of it.
+/// FE-3: manifests of exactly the maximum size and of one byte more.
 #[test]
 fn a_manifest_has_at_most_64_kib() {
     let padded = |bytes: usize| format!("{MOVE}{}", " ".repeat(bytes - MOVE.len()));
@@ -109,7 +109,7 @@ fn a_manifest_has_at_most_64_kib() {
     assert!(Manifest::read(padded(MANIFEST_BYTES_MAX + 1).as_bytes()).is_err());
 }
 
-/// FE-14: a kernel finds its task in the result of a manifest that is rejected, too.
+/// FE-14: the result for a rejected manifest contains the task id, so that a kernel can assign the result to its task.
 #[test]
 fn the_task_of_a_rejected_manifest_is_found_where_it_is_sound() {
     let asked = Asked::new(MOVE.replace("\"input\"", "\"inputs\"").as_bytes());

@@ -1,10 +1,10 @@
-//! Chunks of an utterance that are values instead of words.
+//! Recognises the parts of an utterance that are values and not words, such as paths and run ids.
 
 use actum_core::RunId;
 
 use super::Given;
 
-/// Names of files without an extension.
+/// Well-known names of files without an extension.
 const FILE_NAMES: &[&str] = &[
     "AUTHORS",
     "CHANGELOG",
@@ -21,14 +21,14 @@ const FILE_NAMES: &[&str] = &[
     "Rakefile",
     "Vagrantfile",
 ];
-/// Words between slashes that are no path.
+/// Words that may be joined by slashes without forming a path, as in `and/or`.
 const ALTERNATIVES: &[&str] = &["and", "e", "et", "o", "oder", "or", "ou", "u", "und", "y"];
-/// Abbreviations with a dot inside.
+/// Abbreviations with an inner dot, which are not file names.
 const ABBREVIATIONS: &[&str] = &["p.ej", "p.ex", "p.es"];
-/// Longest extension, in characters.
+/// Maximum length of a file extension, in characters.
 const EXTENSION_CHARS_MAX: usize = 10;
 
-/// Reads a chunk between blanks as a value; `None` if it consists of words.
+/// Interprets a chunk of text without whitespace as a value. Returns `None` if the chunk consists of words.
 pub(super) fn classify(chunk: &str) -> Option<Given> {
     let is_opening = |c: char| matches!(c, '(' | '[' | '{' | '<' | '¿' | '¡' | '\'' | '‘' | '’');
     let is_closing = |c: char| ".,;:!?…)]}>'‘’".contains(c);
@@ -54,7 +54,7 @@ pub(super) fn classify(chunk: &str) -> Option<Given> {
     })
 }
 
-/// Returns true for a path, or a name with an extension.
+/// Returns true if the text looks like a path or a file name.
 pub(crate) fn is_path_like(text: &str) -> bool {
     if text.contains(['/', '\\']) {
         let is_choice = |part: &str| ALTERNATIVES.contains(&&*part.to_lowercase());

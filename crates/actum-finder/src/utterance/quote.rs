@@ -1,29 +1,29 @@
-//! Quotes and blocks of text in an utterance.
+//! Parses quotes and unquoted blocks of text in an utterance.
 
-/// Quote at the start of a text.
+/// Result of parsing a quote at the start of a text.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Quote<'t> {
-    /// No quote.
+    /// The text does not start with a quote.
     None,
-    /// Text in quotes.
+    /// The text starts with a complete quote.
     Closed {
         /// Text between the quotes.
         text: &'t str,
         /// Text after the quotes.
         behind: &'t str,
     },
-    /// The end is missing.
+    /// The text starts with a quote that has no end.
     Unclosed,
 }
 
 const FENCE: &str = "```";
 
-/// Returns true for a character that begins or ends a quote at any position.
+/// Returns true if the character begins or ends a quote, even directly after a letter.
 pub(super) fn opens(c: char) -> bool {
     matches!(c, '"' | '“' | '”' | '„' | '‟' | '«' | '»' | '‹' | '›' | '`')
 }
 
-/// Reads a quote. `before` is the character before it.
+/// Parses a quote at the start of `text`. `before` is the preceding character.
 pub(super) fn quote(text: &str, before: char) -> Quote<'_> {
     if let Some(behind) = text.strip_prefix(FENCE) {
         return fence(behind);
@@ -52,7 +52,8 @@ pub(super) fn quote(text: &str, before: char) -> Quote<'_> {
     }
 }
 
-/// Reads a single quote. It ends before a character that is not a letter, since an apostrophe looks the same.
+/// Parses text in single quotes. The closing quote must not be followed by a letter or digit, because it would then be
+/// an apostrophe.
 fn single_quote(first: char, behind: &str) -> Quote<'_> {
     let ends: &[char] = match first {
         '\'' => &['\''],
@@ -68,14 +69,14 @@ fn single_quote(first: char, behind: &str) -> Quote<'_> {
     Quote::None
 }
 
-/// Reads a block between fences. The rest of the first line is the name of a language.
+/// Parses a fenced code block. The rest of the first line is the name of a language, which is left out.
 fn fence(behind: &str) -> Quote<'_> {
     let Some((inside, behind)) = behind.split_once(FENCE) else { return Quote::Unclosed };
     let text = inside.split_once('\n').map_or(inside, |(_, text)| text);
     Quote::Closed { text, behind }
 }
 
-/// Returns a block without quotes: a diff or patch at the start of a line, up to the end.
+/// Returns an unquoted diff or patch that begins at the start of a line and extends to the end of the utterance.
 pub(super) fn block(text: &str, before: char) -> Option<&str> {
     let is_diff = text.starts_with("diff --git ")
         || text.starts_with("*** Begin Patch\n")

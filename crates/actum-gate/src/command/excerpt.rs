@@ -1,4 +1,4 @@
-//! Excerpts of commands and rules for grounds: whole if they are short, otherwise their beginning.
+//! Excerpts of commands and rules for use in grounds. Long commands and rules are truncated.
 
 use std::fmt;
 
@@ -7,54 +7,54 @@ use serde::{Deserialize, Serialize};
 use super::rule::{CommandRule, Extent, RuleArgument};
 use crate::command_line::{CommandLine, array, escaped, shown, shown_argument, shown_count};
 
-/// Replacement for omitted text.
+/// Mark that replaces omitted text.
 const OMITTED: &str = "…";
 
-/// Beginning of a command.
+/// Command, possibly truncated to its first arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandExcerpt {
     argv: Vec<String>,
-    /// Number of further arguments.
+    /// Number of arguments that are left out.
     #[serde(default, skip_serializing_if = "is_zero")]
     omitted: usize,
 }
 
-/// Beginning of a command rule.
+/// Command rule, possibly truncated to its first arguments.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuleExcerpt {
     argv: Vec<RuleArgument>,
     #[serde(default, rename = "exact", skip_serializing_if = "Extent::is_prefix")]
     extent: Extent,
-    /// Number of further arguments.
+    /// Number of arguments that are left out.
     #[serde(default, skip_serializing_if = "is_zero")]
     omitted: usize,
 }
 
-/// Rule nearest to a command that no rule allows.
+/// Rule that is most similar to a command that no rule allows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Nearest {
-    /// Rule.
+    /// Excerpt of the rule.
     pub rule: RuleExcerpt,
-    /// First difference of command and rule.
+    /// First difference between the command and the rule.
     pub parting: Parting,
 }
 
-/// First difference of a command and a rule: the number of an argument, counted from 0.
+/// First difference between a command and a rule, with the index of the argument where they differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Parting {
-    /// The command has an option that can name a program, which the rule excludes.
+    /// The command has an option that the rule excludes because it can name a program.
     BarredOption(usize),
-    /// Both have an argument at this position, but a different one.
+    /// The command and the rule have different arguments at this index.
     OtherArgument(usize),
-    /// The command ends before this position.
+    /// The command has no argument at this index, but the rule does.
     CommandEnds(usize),
-    /// The rule ends before this position.
+    /// The rule has no argument at this index, but the command does.
     RuleEnds(usize),
 }
 
 impl CommandExcerpt {
-    /// Returns true if no argument is omitted.
+    /// Returns true if the excerpt contains the entire command.
     pub(crate) fn is_whole(&self) -> bool {
         self.omitted == 0
     }
@@ -73,11 +73,11 @@ impl RuleExcerpt {
 }
 
 impl Nearest {
-    /// Describes the first difference of rule and command; the rule is the subject.
+    /// Describes the first difference from the command, as a clause whose subject is the rule.
     pub(crate) fn parting(&self, command: &CommandExcerpt) -> String {
         match self.parting {
             Parting::BarredOption(at) => {
-                format!("does not reach over {}, which can name a program", command.argument(at))
+                format!("excludes {}, which can name a program", command.argument(at))
             }
             Parting::OtherArgument(at) => format!(
                 "has {} where the command has {}",
@@ -105,7 +105,7 @@ impl From<&CommandLine> for CommandExcerpt {
 
 impl From<&CommandRule> for RuleExcerpt {
     fn from(rule: &CommandRule) -> Self {
-        // An argument whose alternatives would be truncated is omitted as a whole.
+        // An argument is omitted entirely if its alternatives would have to be truncated.
         let is_short = |place: &&RuleArgument| shown(place.alternatives()).is_ok();
         let short = rule.argv.iter().take_while(is_short);
         let count = shown_count(short.map(ToString::to_string));
@@ -141,7 +141,7 @@ fn write_array(
     f.write_str(&array(items.chain(cut), end).unwrap_or_else(|cut| cut))
 }
 
-/// Condition for serde to omit a count.
+/// Returns true if serde should omit the count.
 fn is_zero(count: &usize) -> bool {
     *count == 0
 }

@@ -1,4 +1,4 @@
-//! Rule that was checked against its examples, with the options that its program must not get.
+//! Command rules that were checked against their examples, with the options that they exclude.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,22 +12,22 @@ use crate::command_line::{CommandLine, check_argument};
 pub(crate) struct LoadedRule {
     #[serde(flatten)]
     rule: CommandRule,
-    /// Options that the rule excludes.
+    /// Options that the rule excludes, because they can name a program to run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     barred: Vec<String>,
 }
 
-/// Nearness of a rule to a command that it does not match.
+/// Similarity between a rule and a command that it does not match.
 pub(super) struct Nearness<'a> {
     pub(super) rule: &'a CommandRule,
-    /// Number of equal arguments, then whether the whole rule was equal.
+    /// Number of leading arguments that match, and whether these are all arguments of the rule.
     pub(super) rank: (usize, bool),
-    /// First difference.
+    /// First difference between the command and the rule.
     pub(super) parting: Parting,
 }
 
 impl LoadedRule {
-    /// Checks a rule and its examples.
+    /// Checks a rule and its examples, and determines the options that it excludes.
     pub(crate) fn new(rule: CommandRule) -> Result<Self, CommandRuleProblem> {
         check_places(&rule)?;
         let barred = barred_behind(&rule).map_err(CommandRuleProblem::Open)?;
@@ -37,7 +37,7 @@ impl LoadedRule {
         Ok(loaded)
     }
 
-    /// Checks only the arguments of a rule that was loaded before, without its examples.
+    /// Checks the arguments of a rule that was loaded before. Its examples are not checked again.
     pub(super) fn checked(self) -> Result<Self, CommandRuleProblem> {
         check_places(&self.rule)?;
         Ok(self)
@@ -76,7 +76,7 @@ impl LoadedRule {
         Ok(self.covers(&line) || self.restrains(&line))
     }
 
-    /// Returns true if the rule matches the command, with its program as written.
+    /// Returns true if the rule matches the command, with the program exactly as written.
     pub(super) fn covers(&self, line: &CommandLine) -> bool {
         match self.rule.fit(line) {
             Fit::Covered { rest } => !rest.iter().any(|it| is_barred(it, &self.barred)),
@@ -84,13 +84,13 @@ impl LoadedRule {
         }
     }
 
-    /// Returns true if the rule asks about or denies the command, whatever the spelling of its program.
+    /// Returns true if the rule asks about or denies the command. The path and case of the program are ignored.
     pub(super) fn restrains(&self, line: &CommandLine) -> bool {
         self.rule.decision > RuleDecision::Allow && self.rule.means(line)
     }
 
-    /// Returns the nearness to a command. Returns `None` if not even the program is the same, or if the rule
-    /// would deny it.
+    /// Returns the similarity to a command that the rule does not match. Returns `None` if the programs differ or the rule
+    /// is a `deny` rule.
     pub(super) fn nearness(&self, line: &CommandLine) -> Option<Nearness<'_>> {
         let rule = &self.rule;
         let argv = line.argv();
@@ -117,7 +117,7 @@ impl LoadedRule {
     }
 }
 
-/// Checks that the longest command that the rule describes is valid.
+/// Checks that every alternative is a valid argument, and that the longest combination of them is a valid command.
 fn check_places(rule: &CommandRule) -> Result<(), CommandRuleProblem> {
     let mut longest = Vec::new();
     for (number, place) in rule.argv.iter().enumerate() {

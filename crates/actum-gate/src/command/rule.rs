@@ -1,4 +1,4 @@
-//! Command rule of a policy: `[[command]]`.
+//! Command rules, which a policy declares as `[[command]]`.
 
 use std::fmt;
 
@@ -8,59 +8,59 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::command_line::{CommandLine, array, escaped, shown, shown_argument};
 use crate::verdict::Verdict;
 
-/// Decision about the commands with these arguments, or with this beginning.
+/// Rule that allows, asks about or denies commands with certain arguments.
 ///
-/// Arguments are compared as a whole, byte by byte. There are no wildcards or patterns.
+/// Each argument must match exactly, byte for byte. There are no wildcards or patterns.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandRule {
-    /// Arguments in order, the program first.
+    /// Arguments of the command, starting with the program.
     pub argv: Vec<RuleArgument>,
-    /// Permission for further arguments; `exact = true` in a policy allows none.
+    /// Whether a command may have further arguments. In a policy, `exact = true` rules them out.
     #[serde(default, rename = "exact", skip_serializing_if = "Extent::is_prefix")]
     pub extent: Extent,
-    /// Decision about these commands.
+    /// Decision for the commands that match.
     pub decision: RuleDecision,
-    /// Reason, for the users whose command matches.
+    /// Reason for the decision, which is shown to users whose command matches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// Examples that the rule must match, checked when it is loaded. A rule that allows has at least one.
+    /// Examples that the rule must match, which is checked when the policy is loaded. An `allow` rule needs at least one.
     #[serde(default, rename = "match", skip_serializing_if = "Vec::is_empty")]
     pub matches: Vec<String>,
-    /// Examples that the rule must not match, checked when it is loaded.
+    /// Examples that the rule must not match, which is checked when the policy is loaded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_match: Vec<String>,
 }
 
-/// Position of a rule: one argument, or several alternatives.
+/// Argument of a rule, with one or more alternatives.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RuleArgument(Vec<String>);
 
-/// Part of a command that a rule describes.
+/// Extent to which the arguments of a rule cover those of a command.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(from = "bool", into = "bool")]
 pub enum Extent {
-    /// Its beginning; any further arguments also match.
+    /// The rule covers the beginning of a command, which may have any further arguments.
     #[default]
     Prefix,
-    /// Whole command.
+    /// The rule covers the entire command.
     Exact,
 }
 
-/// Decision of a rule about the commands that it matches.
+/// Decision of a rule for the commands that it matches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RuleDecision {
-    /// Command may run.
+    /// The command may run.
     Allow,
-    /// Command may run with an approval.
+    /// The command may run if a user approves it.
     Ask,
-    /// Command must not run.
+    /// The command must not run.
     Deny,
 }
 
 impl RuleDecision {
-    /// Returns the word used in a policy.
+    /// Returns the decision as it is written in a policy.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Allow => "allow",
@@ -69,7 +69,7 @@ impl RuleDecision {
         }
     }
 
-    /// Returns the verdict of the decision beside other gates.
+    /// Returns the decision as the verdict of a gate.
     pub fn verdict(self) -> Verdict {
         match self {
             Self::Allow => Verdict::Allow,
@@ -97,23 +97,23 @@ impl From<Extent> for bool {
     }
 }
 
-/// Comparison of a command with a rule.
+/// Result of comparing a command with a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fit<'a> {
-    /// Rule matches.
+    /// The rule matches the command.
     Covered {
-        /// Arguments after those of the rule.
+        /// Arguments of the command that follow those of the rule.
         rest: &'a [String],
     },
-    /// Command differs after this number of the rule's arguments, or ends there.
+    /// The command differs from the rule, or one of them ends early.
     Parted {
-        /// Number of equal arguments.
+        /// Number of leading arguments that match.
         after: usize,
     },
 }
 
 impl CommandRule {
-    /// Makes a rule that allows only this command.
+    /// Creates a rule that allows exactly this command.
     pub fn allowing(line: &CommandLine) -> Self {
         Self {
             argv: line.argv().iter().map(RuleArgument::from).collect(),
@@ -129,7 +129,7 @@ impl CommandRule {
         self.fit_with(line.argv(), |place, argument| place.has(argument))
     }
 
-    /// Returns true if the rule matches the command, whatever the path or spelling of its program.
+    /// Returns true if the rule matches the command, ignoring the path and case of the program.
     pub(super) fn means(&self, line: &CommandLine) -> bool {
         let mut is_program = true;
         let fit = self.fit_with(line.argv(), |place, argument| {
@@ -158,14 +158,14 @@ impl CommandRule {
 }
 
 impl RuleArgument {
-    /// Makes a position with alternatives; their order has no meaning.
+    /// Creates an argument with several alternatives. Their order has no meaning.
     pub fn one_of(mut alternatives: Vec<String>) -> Self {
         alternatives.sort();
         alternatives.dedup();
         Self(alternatives)
     }
 
-    /// Returns the alternatives.
+    /// Returns the alternatives of the argument, sorted.
     pub fn alternatives(&self) -> &[String] {
         &self.0
     }
@@ -174,7 +174,7 @@ impl RuleArgument {
         self.0.iter().any(|alternative| alternative == argument)
     }
 
-    /// Returns true if an alternative is this program, by its file name and regardless of case.
+    /// Returns true if an alternative has the same file name as the program, ignoring directories and case.
     pub(super) fn names(&self, program: &str) -> bool {
         let name = file_name(program);
         self.0.iter().any(|alternative| file_name(alternative).eq_ignore_ascii_case(name))
@@ -192,7 +192,7 @@ pub(super) fn file_name(program: &str) -> &str {
 }
 
 impl Serialize for RuleArgument {
-    /// Serialises as a string, or as an array of strings if there are several.
+    /// Serialises the argument as a string, or as an array of strings if it has several alternatives.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0.as_slice() {
             [argument] => serializer.serialize_str(argument),
@@ -213,7 +213,7 @@ impl<'de> Visitor<'de> for ArgumentVisitor {
     type Value = RuleArgument;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an argument, or an array of arguments of which the command has one")
+        f.write_str("an argument, or an array of alternative arguments")
     }
 
     fn visit_str<E: serde::de::Error>(self, argument: &str) -> Result<Self::Value, E> {
@@ -224,7 +224,8 @@ impl<'de> Visitor<'de> for ArgumentVisitor {
         let mut alternatives: Vec<String> = Vec::new();
         while let Some(argument) = array.next_element::<String>()? {
             if alternatives.contains(&argument) {
-                let problem = format!("the alternative {} is there twice", escaped(&argument));
+                let problem =
+                    format!("the alternative {} is listed more than once", escaped(&argument));
                 return Err(A::Error::custom(problem));
             }
             alternatives.push(argument);
@@ -234,7 +235,8 @@ impl<'de> Visitor<'de> for ArgumentVisitor {
 }
 
 impl fmt::Display for CommandRule {
-    /// Formats the arguments as in a policy, with `…` if more may follow, and truncated if they are long.
+    /// Formats the arguments as in a policy, with `…` at the end if further arguments are allowed. Long rules are
+    /// truncated.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let end = match self.extent {
             Extent::Prefix => ", …]",

@@ -1,64 +1,64 @@
-//! Programs that run code given in their arguments: shells, interpreters, launchers, and tools with such an option.
+//! Programs that run code given in their arguments, such as shells, interpreters and launchers.
 //!
-//! A rule that allows one of them with any arguments would allow everything. So such a rule must give the
-//! whole command, or enough of it that further arguments only reach code that the rule names.
+//! A rule that allows such a program with any arguments would allow everything. Therefore, an `allow` rule must list the
+//! entire command, or enough of it that further arguments can only reach code that the rule names.
 //!
-//! The list is not complete: a program of another name that runs its arguments is not recognised. The author
-//! of a rule knows how a script treats its own arguments. A sandbox protects against code in the workspace
-//! itself (tests, build scripts).
+//! The list is not complete, because a program with an unknown name may also run its arguments. The author of a rule is
+//! responsible for knowing how a script treats its arguments. Code in the workspace itself, such as tests and build
+//! scripts, must be confined by a sandbox.
 
 use actum_core::path::Cut;
 
 use super::rule::{CommandRule, Extent, RuleArgument, RuleDecision, file_name};
 
-/// Maximum length of a program in a message, in bytes.
+/// Maximum length of a program's name in a message, in bytes.
 const PROGRAM_SHOWN_MAX: usize = 200;
 
-/// Required beginning of a rule for a program that runs its arguments.
+/// Arguments that an `allow` rule must list for a program that runs code from its arguments.
 #[derive(Clone, Copy)]
 enum Form {
-    /// Nothing suffices: further arguments may run anything.
+    /// All arguments, because any further argument could run code.
     Exact,
-    /// Script, after options that run nothing by themselves.
+    /// A script, optionally preceded by options that run no code.
     Script {
-        /// Options that may precede it.
+        /// Options that may precede the script.
         options: &'static [&'static str],
     },
-    /// Script, or `-m` and a module.
+    /// A script, or `-m` and a module.
     Python,
-    /// One of these subcommands.
+    /// One of these subcommands as the first argument.
     Words(&'static [&'static str]),
-    /// Word that is not an option, such as a subcommand.
+    /// A first argument that is not an option, such as a subcommand.
     AnyWord,
-    /// These words, then a file.
+    /// These words, followed by a file.
     File(&'static [&'static str]),
-    /// `run`, the name of a script, and `--`, after which no argument is an option.
+    /// `test` or `run` with the name of a script, followed by `--`, after which npm reads no options.
     NpmScript,
-    /// Another command, after these words and this number of arguments.
+    /// Another command, preceded by certain words and a number of other arguments.
     Command {
-        /// Words that come first.
+        /// Words that must come first.
         words: &'static [&'static str],
-        /// Number of its own arguments that follow.
+        /// Number of arguments between these words and the command.
         skipped: usize,
     },
-    /// Another command, after variables.
+    /// Another command, optionally preceded by variable assignments.
     Env,
 }
 
 struct Runner {
     names: &'static [&'static str],
     form: Form,
-    /// Options that name a program to run, at any position; a prefix rule excludes them.
+    /// Options that can name a program to run. A prefix rule excludes them at every position.
     barred: &'static [&'static str],
-    /// Suggested replacement for a rejected rule.
+    /// Hint that explains how to fix a rejected rule.
     instead: &'static str,
 }
 
-const EXACT: &str = "write all its arguments and `exact = true`";
-const SCRIPT: &str = "name a script, with a `/` or an ending, directly behind it, or write all its \
-                      arguments and `exact = true`";
-const INNER: &str = "name the program that it starts directly behind it, in a form that could \
-                     stand alone, or write all its arguments and `exact = true`";
+const EXACT: &str = "list all its arguments and set `exact = true`";
+const SCRIPT: &str = "name a script, with a `/` or an extension, directly after it, or list all its \
+                      arguments and set `exact = true`";
+const INNER: &str = "directly after it, name the program that it starts, in a form that a separate rule \
+                     could allow, or list all its arguments and set `exact = true`";
 
 const RUNNERS: &[Runner] = &[
     Runner {
@@ -72,7 +72,7 @@ const RUNNERS: &[Runner] = &[
         form: Form::Python,
         barred: &[],
         instead: "name a script, or `-m` and a module that does not run its arguments, directly \
-                  behind it, or write all its arguments and `exact = true`",
+                  after it, or list all its arguments and set `exact = true`",
     },
     Runner {
         names: &["node", "nodejs"],
@@ -90,26 +90,26 @@ const RUNNERS: &[Runner] = &[
         names: &["java"],
         form: Form::File(&["-jar"]),
         barred: &[],
-        instead: "name `-jar` and a file, or write all its arguments and `exact = true`",
+        instead: "name `-jar` and a file, or list all its arguments and set `exact = true`",
     },
     Runner {
         names: &["deno"],
         form: Form::File(&["run"]),
         barred: &[],
-        instead: "name `run` and a file, or write all its arguments and `exact = true`",
+        instead: "name `run` and a file, or list all its arguments and set `exact = true`",
     },
     Runner {
         names: &["npm"],
         form: Form::NpmScript,
         barred: &[],
-        instead: "write `test` or `run` and the name of a script, then `--`, or all its arguments and \
-                  `exact = true`: before `--`, npm reads `--script-shell` and runs it",
+        instead: "name `test`, or `run` and a script, followed by `--`, because npm would read `--script-shell` \
+                  before it; or list all its arguments and set `exact = true`",
     },
     Runner {
         names: &["cargo"],
         form: Form::AnyWord,
         barred: &["--config", "--manifest-path", "-Z", "-C"],
-        instead: "name a sub-command directly behind it",
+        instead: "name a subcommand directly after it",
     },
     Runner {
         names: &["go"],
@@ -127,7 +127,7 @@ const RUNNERS: &[Runner] = &[
             "--overlay",
         ],
         instead: "name `build`, `test`, `vet`, `fmt`, `list`, `doc` or `version` directly \
-                  behind it, or write all its arguments and `exact = true`",
+                  after it, or list all its arguments and set `exact = true`",
     },
     Runner {
         names: &["git"],
@@ -148,25 +148,25 @@ const RUNNERS: &[Runner] = &[
             "show-ref",
             "status",
         ]),
-        // The first writes any file, the second runs programs from the configuration.
+        // `--output` can write any file, and `--ext-diff` runs programs from the git configuration.
         barred: &["--output", "--ext-diff"],
-        instead: "name a sub-command that starts nothing by its arguments (such as `status`, \
-                  `diff`, `log`, `show`, `add` or `commit`) directly behind it, or write all its \
-                  arguments and `exact = true`",
+        instead: "directly after it, name a subcommand that does not run its arguments, such as `status`, \
+                  `diff`, `log`, `show`, `add` or `commit`, or list all its arguments and set \
+                  `exact = true`",
     },
     Runner {
         names: &["docker", "podman", "nerdctl"],
         form: Form::Words(&["ps", "images", "logs", "info", "version"]),
         barred: &[],
-        instead: "name `ps`, `images`, `logs`, `info` or `version` directly behind it, or write \
-                  all its arguments and `exact = true`",
+        instead: "name `ps`, `images`, `logs`, `info` or `version` directly after it, or list all \
+                  its arguments and set `exact = true`",
     },
     Runner {
         names: &["pip", "pipx"],
         form: Form::Words(&["list", "show", "freeze", "check"]),
         barred: &["--python"],
-        instead: "name `list`, `show`, `freeze` or `check` directly behind it, or write all its \
-                  arguments and `exact = true`: what is installed runs",
+        instead: "name `list`, `show`, `freeze` or `check` directly after it, or list all its \
+                  arguments and set `exact = true`, because installing a package can run its code",
     },
     Runner {
         names: &["nohup", "setsid", "time", "nice"],
@@ -178,44 +178,44 @@ const RUNNERS: &[Runner] = &[
         names: &["timeout"],
         form: Form::Command { words: &[], skipped: 1 },
         barred: &[],
-        instead: "name a duration and the program that it starts, in a form that could stand \
-                  alone, or write all its arguments and `exact = true`",
+        instead: "name a duration and the program that it starts, in a form that a separate rule \
+                  could allow, or list all its arguments and set `exact = true`",
     },
     Runner {
         names: &["uv", "poetry", "pipenv"],
         form: Form::Command { words: &["run"], skipped: 0 },
         barred: &[],
-        instead: "name `run` and the program that it starts, in a form that could stand alone, or \
-                  write all its arguments and `exact = true`",
+        instead: "name `run` and the program that it starts, in a form that a separate rule could \
+                  allow, or list all its arguments and set `exact = true`",
     },
     Runner {
         names: &["bundle"],
         form: Form::Command { words: &["exec"], skipped: 0 },
         barred: &[],
-        instead: "name `exec` and the program that it starts, in a form that could stand alone, or \
-                  write all its arguments and `exact = true`",
+        instead: "name `exec` and the program that it starts, in a form that a separate rule could \
+                  allow, or list all its arguments and set `exact = true`",
     },
     Runner {
         names: &["env"],
         form: Form::Env,
         barred: &[],
-        instead: "name the variables and the program that it starts, in a form that could stand \
-                  alone, or write all its arguments and `exact = true`",
+        instead: "name the variables and the program that it starts, in a form that a separate rule \
+                  could allow, or list all its arguments and set `exact = true`",
     },
     Runner { names: EXACT_ONLY, form: Form::Exact, barred: &[], instead: EXACT },
 ];
 
-/// Programs that run their arguments, or some of them, in any order.
+/// Programs that can run code from an argument at any position.
 #[rustfmt::skip]
 const EXACT_ONLY: &[&str] = &[
-    // Shells whose first argument may be anything, and multi-call programs.
+    // Shells without a fixed position for the script, and multi-call programs.
     "busybox", "toybox", "csh", "tcsh", "nu", "elvish", "xonsh", "pwsh", "powershell", "cmd",
-    // Languages that take code, or run files, by too many of their options.
+    // Interpreters with too many options that accept code or run files.
     "awk", "gawk", "mawk", "nawk", "sed", "gsed", "bun", "tsx", "ts-node", "jshell", "groovy",
     "scala", "kotlin", "clojure", "clj", "elixir", "iex", "erl", "escript", "ghci", "runghc",
     "runhaskell", "ocaml", "racket", "sbcl", "swipl", "octave", "r", "wish", "expect", "osascript",
     "ipython", "jupyter", "irb", "pry", "wasmtime", "wasmer", "sqlite", "psql", "mysql", "duckdb",
-    // Launchers.
+    // Launchers, remote shells, debuggers and package managers, which start other programs.
     "sudo", "doas", "su", "runuser", "pkexec", "xargs", "stdbuf", "unbuffer", "script", "ssh",
     "scp", "sftp", "rsync", "watch", "entr", "parallel", "strace", "ltrace", "perf", "valgrind",
     "gdb", "lldb", "rr", "ionice", "chrt", "taskset", "numactl", "prlimit", "setpriv", "setarch",
@@ -233,7 +233,7 @@ const EXACT_ONLY: &[&str] = &[
     "tcpdump", "openssl", "gcc", "cc", "clang", "rustc",
 ];
 
-/// Python modules that run their arguments, or start an interpreter.
+/// Python modules that run code from their arguments or start an interpreter.
 #[rustfmt::skip]
 const MODULES_THAT_RUN: &[&str] = &[
     "asyncio", "bdb", "cProfile", "code", "coverage", "debugpy", "idlelib", "IPython", "ipykernel",
@@ -241,24 +241,25 @@ const MODULES_THAT_RUN: &[&str] = &[
     "uv",
 ];
 
-/// Python options that run nothing by themselves.
+/// Python options that run no code.
 const PYTHON_OPTIONS: &[&str] = &["-B", "-E", "-I", "-O", "-P", "-b", "-bb", "-q", "-s", "-u"];
 
-/// Rule that would allow code that it does not name.
+/// Error for a rule that would allow code that it does not name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{}` runs what its arguments say, and the rule leaves them open; {instead}", Cut(.program.as_bytes(), PROGRAM_SHOWN_MAX))]
+#[error("`{}` can run code from its arguments, and the rule allows any further arguments; {instead}", Cut(.program.as_bytes(), PROGRAM_SHOWN_MAX))]
 pub struct OpenRunner {
-    /// Program.
+    /// Program that runs code from its arguments.
     pub program: String,
-    /// Suggested replacement.
+    /// Hint that explains how to fix the rule.
     pub instead: &'static str,
 }
 
-/// Returns the options that must not follow the arguments of the rule, if it allows no code that it does not name.
+/// Returns the options that the rule must exclude from further arguments. Returns an error if the rule would allow code
+/// that it does not name.
 pub(super) fn barred_behind(rule: &CommandRule) -> Result<Vec<&'static str>, OpenRunner> {
     match (rule.decision, rule.extent) {
         (RuleDecision::Allow, Extent::Prefix) => barred(&rule.argv),
-        // The approver sees the command.
+        // An exact rule names the code, and with `ask` the approver sees the entire command.
         (RuleDecision::Allow, Extent::Exact) | (RuleDecision::Ask | RuleDecision::Deny, _) => {
             Ok(Vec::new())
         }
@@ -277,7 +278,7 @@ fn barred(argv: &[RuleArgument]) -> Result<Vec<&'static str>, OpenRunner> {
     Ok(all)
 }
 
-/// Returns the entry of a program, regardless of directory, version and case.
+/// Returns the entry for a program, ignoring its directory, version suffix and case.
 fn runner(program: &str) -> Option<&'static Runner> {
     let name = file_name(program).to_ascii_lowercase();
     let name = name.strip_suffix(".exe").unwrap_or(&name);
@@ -287,7 +288,7 @@ fn runner(program: &str) -> Option<&'static Runner> {
             version.is_empty() || version.starts_with(|char: char| char.is_ascii_digit())
         })
     };
-    // The dynamic loader starts the program in its arguments.
+    // The dynamic loader starts a program that is given as an argument.
     let is_loader = name.starts_with("ld-") && name.contains(".so") || name == "ld.so";
     let name_is_known = |runner: &&Runner| runner.names.iter().any(|known| is_same(known));
     let is_exact_only = |runner: &&Runner| is_loader && matches!(runner.form, Form::Exact);
@@ -295,7 +296,7 @@ fn runner(program: &str) -> Option<&'static Runner> {
 }
 
 impl Form {
-    /// Returns the further options to exclude; `None` if the arguments do not determine the code to run.
+    /// Returns additional options to exclude, or `None` if the arguments do not determine the code that runs.
     fn barred(self, arguments: &[RuleArgument]) -> Option<Result<Vec<&'static str>, OpenRunner>> {
         let fixed = |is_fixed: bool| is_fixed.then(|| Ok(Vec::new()));
         match self {
@@ -325,7 +326,7 @@ impl Form {
     }
 }
 
-/// Returns true if the predicate holds for all alternatives of the position.
+/// Returns true if there is an argument and the predicate is true for all its alternatives.
 fn all(place: Option<&RuleArgument>, is_so: impl Fn(&str) -> bool) -> bool {
     place.is_some_and(|place| place.alternatives().iter().all(|argument| is_so(argument)))
 }
@@ -347,8 +348,8 @@ fn strip<'a>(words: &[&str], arguments: &'a [RuleArgument]) -> Option<&'a [RuleA
     are_there.then_some(places.as_slice())
 }
 
-/// Returns true if the first argument is a script. A name with a `/` or an extension is a file and not a
-/// subcommand. Standard input is not a file with reviewed content.
+/// Returns true if the first argument is a script. A name with a `/` or an extension is assumed to be a file instead of a
+/// subcommand. Paths such as `/dev/stdin` are not scripts, because their content cannot be reviewed.
 fn is_script(arguments: &[RuleArgument]) -> bool {
     all(arguments.first(), |argument| {
         is_word(argument)
@@ -372,7 +373,7 @@ fn is_python(arguments: &[RuleArgument]) -> bool {
     }
 }
 
-/// Returns true for `npm run NAME --` and `npm test --`.
+/// Returns true if the arguments begin with `run NAME --` or `test --`.
 fn is_npm_script(arguments: &[RuleArgument]) -> bool {
     let is = |place: &RuleArgument, word: &str| all(Some(place), |argument| argument == word);
     match arguments {
@@ -382,7 +383,7 @@ fn is_npm_script(arguments: &[RuleArgument]) -> bool {
     }
 }
 
-/// Returns true if an argument is, or may be, one of these options, with or without its value.
+/// Returns true if an argument may be one of these options, with or without its value.
 pub(super) fn is_barred(argument: &str, barred: &[String]) -> bool {
     barred.iter().any(|option| may_be(argument, option))
 }
@@ -390,9 +391,9 @@ pub(super) fn is_barred(argument: &str, barred: &[String]) -> bool {
 fn may_be(argument: &str, option: &str) -> bool {
     let name = argument.split('=').next().unwrap_or_default();
     match option.strip_prefix('-') {
-        // Many programs accept a prefix of a long option.
+        // Many programs accept an unambiguous prefix of a long option.
         Some(long) if long.starts_with('-') => name.len() > "--".len() && option.starts_with(name),
-        // Short options can be combined after one `-`, followed by the value of the last one.
+        // Short options can be combined after a single `-`, and the last one may be followed by its value.
         Some(letter) if letter.len() == 1 => {
             argument.strip_prefix('-').is_some_and(|it| !it.starts_with('-') && it.contains(letter))
         }

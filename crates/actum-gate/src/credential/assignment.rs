@@ -1,7 +1,7 @@
-//! Secrets without a characteristic form, assigned to a name that describes them.
+//! Finds secrets without a characteristic format by the name that they are assigned to.
 //!
-//! The name decides whether a value is checked, and the value alone whether it is reported: a generated
-//! password or token is distributed randomly. References to variables, names, and example passwords are not.
+//! A value is checked if its name suggests a secret, and reported if it looks random like a generated password or token.
+//! References to variables, plain names and example passwords are not reported.
 
 use std::ops::Range;
 
@@ -10,29 +10,29 @@ use super::placeholder::{
 };
 use super::{Secret, effort, encoded, secret_pattern};
 
-/// Kind of value that the name suggests.
+/// Kind of secret that a name suggests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Named {
-    /// Value made up by users or generators: `password`.
+    /// Secret that a user or a password generator chose, for example `password`.
     Password,
-    /// Value made by a program: `api_key`, `token`, `secret`.
+    /// Secret that a program generated, for example `api_key`, `token` or `secret`.
     Token,
 }
 
-/// Maximum distance before the keyword in which a name is read, in bytes.
+/// Maximum length of the part of a name before its keyword, in bytes.
 const NAME_BYTES_MAX: usize = 48;
-/// Maximum length of a name after its keyword, in bytes.
+/// Maximum length of the part of a name after its keyword, in bytes.
 const TAIL_BYTES_MAX: usize = 16;
-/// Maximum distance between a name and its value, in bytes.
+/// Maximum number of blanks before the operator, and again after it.
 const GAP_BYTES_MAX: usize = 16;
 const TYPE_BYTES_MAX: usize = 24;
 const VALUE_BYTES_MAX: usize = 200;
 const TOKEN_BYTES_MIN: usize = 16;
 const PASSWORD_BYTES_MIN: usize = 10;
-/// Minimum length of a password with two kinds of characters that counts if it looks random.
+/// Minimum length of a password that is reported only because it looks random, in bytes.
 const LONG_PASSWORD: usize = 12;
 
-/// Endings of a keyword that do not change its meaning.
+/// Suffixes that may follow a keyword without changing its meaning.
 const TAILS: [&[u8]; 17] = [
     b"",
     b"_key",
@@ -53,7 +53,7 @@ const TAILS: [&[u8]; 17] = [
     b"_1",
 ];
 
-/// Parts of names whose values are not secrets.
+/// Substrings of a name that indicate that its value is not a secret.
 const OTHER_NAMES: [&[u8]; 30] = [
     b"public",
     b"csrf",
@@ -87,9 +87,9 @@ const OTHER_NAMES: [&[u8]; 30] = [
     b"idempot",
 ];
 
-/// Returns the value that is assigned to the name that contains the keyword at `at`.
+/// Returns the value that is assigned to the name with the keyword at `at`, if it looks like a secret.
 pub(super) fn secret<'a>(content: &'a [u8], at: &Range<usize>, named: Named) -> Option<Secret<'a>> {
-    // The operator is part of the literals that would occur in too many words without it.
+    // Some literals include the operator, because they would occur in too many words without it.
     let keyword = content.get(at.clone())?;
     let end = at.end - usize::from(keyword.ends_with(b"=") || keyword.ends_with(b":"));
     let rest = content.get(end..)?;
@@ -115,18 +115,18 @@ pub(super) fn secret<'a>(content: &'a [u8], at: &Range<usize>, named: Named) -> 
 }
 
 struct Value<'a> {
-    /// Content from the value on.
+    /// Rest of the content, starting with the value.
     rest: &'a [u8],
     bytes: &'a [u8],
     is_quoted: bool,
 }
 
 impl<'a> Value<'a> {
-    /// Parses the assignment after a name.
+    /// Parses the operator and the value that follow a name.
     fn behind(rest: &'a [u8]) -> Option<Self> {
         let rest = behind_operator(rest)?;
         let rest = behind_type(rest);
-        // `b"…"`, `u'…'`, `\"…\"` inside a string.
+        // Allow string prefixes as in `b"…"` and `u'…'`, and escaped quotes inside another string.
         let prefix = rest.iter().take(2).take_while(|&&byte| b"bBuUrR@\\".contains(&byte)).count();
         let quoted = rest.get(prefix..).and_then(<[u8]>::split_first);
         let Some((&quote, quoted)) = quoted.filter(|(quote, _)| b"\"'`".contains(quote)) else {
@@ -140,7 +140,7 @@ impl<'a> Value<'a> {
         is_closed.then_some(Self { rest: quoted, bytes, is_quoted: true })
     }
 
-    /// Parses a value without quotes: the last of its line, or of its part of a connection string or URL.
+    /// Parses an unquoted value. It must be the last item on its line, or in its part of a connection string or URL.
     fn bare(rest: &'a [u8]) -> Option<Self> {
         let is_of_it =
             |byte: &&u8| byte.is_ascii_alphanumeric() || b"_-./+~!@#$%^*?".contains(byte);
@@ -156,7 +156,8 @@ impl<'a> Value<'a> {
     }
 }
 
-/// Returns the text after `=`, `:`, `:=`, `=>`, or `>` of a tag, with blanks and the closing quote of the name.
+/// Returns the text after an assignment operator (`=`, `:`, `:=` or `=>`) or after the `>` of a tag. The closing quote of
+/// the name may precede the operator.
 fn behind_operator(rest: &[u8]) -> Option<&[u8]> {
     let is_blank = |byte: &&u8| matches!(byte, b' ' | b'\t');
     let name_end = rest.iter().take(3).take_while(|&&byte| b"\"'\\]".contains(&byte)).count();
@@ -176,7 +177,7 @@ fn behind_operator(rest: &[u8]) -> Option<&[u8]> {
     rest.get(gap..)
 }
 
-/// Returns the text after the type in `: String = `, if there is one.
+/// Skips a type annotation and the following `=`, as in `: String = `, and returns the rest.
 fn behind_type(rest: &[u8]) -> &[u8] {
     let is_of_type = |byte: &&u8| byte.is_ascii_alphabetic() || b"&'_<>. ".contains(byte);
     let length = rest.iter().take(TYPE_BYTES_MAX).take_while(is_of_type).count();
@@ -195,7 +196,7 @@ fn is_token(value: &Value<'_>) -> bool {
         && bytes.iter().all(is_of_it)
         && (value.is_quoted || dots == 0 || bytes.starts_with(b"eyJ"))
         && !bytes.starts_with(b"/")
-        // Google keys have their own rule, which checks whether they are public.
+        // Google API keys have a separate rule, which checks whether they are public.
         && !bytes.starts_with(b"AIza")
         && looks_random(bytes)
         && !is_made_up(bytes)
@@ -204,15 +205,15 @@ fn is_token(value: &Value<'_>) -> bool {
         && !encoded::is_sample_web_token(bytes)
 }
 
-/// Returns true if the value is labelled as a digest.
+/// Returns true if the value has a prefix that marks it as a digest, such as `sha256-`.
 fn is_known_digest(bytes: &[u8]) -> bool {
     [&b"sha1-"[..], b"sha256-", b"sha384-", b"sha512-", b"md5-"]
         .iter()
         .any(|name| bytes.starts_with(name))
 }
 
-/// Returns true if the value is an identifier of 128 bits (RFC 9562), which is more often that of a request
-/// or an object than a secret.
+/// Returns true if the value has the form of a UUID (RFC 9562), because most UUIDs identify requests or objects and are
+/// not secret.
 fn is_guid(bytes: &[u8]) -> bool {
     bytes.len() == 36
         && (0..).zip(bytes).all(|(at, &byte)| match at {

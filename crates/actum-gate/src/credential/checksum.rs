@@ -1,14 +1,14 @@
-//! Checksums in some formats, which distinguish a token from similar text.
+//! Verifies the checksums of token formats, which distinguish a real token from similar text.
 
-/// Base 62 as GitHub writes it.
+/// Digits of base 62 in the order that GitHub uses.
 const BASE62: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const BECH32: &[u8; 32] = b"qpzry9x8gf2tvdw0s3jn54khce6mua7l";
 
-/// Number of trailing characters that are the checksum of the preceding ones.
+/// Number of characters at the end of a token that encode its CRC-32.
 const CRC32_CHARACTERS: usize = 6;
 
-/// Returns true if the last six characters are the CRC-32 of the preceding ones in base 62, as in GitHub
-/// tokens since 2021.
+/// Returns true if the last six characters are the CRC-32 of the preceding characters in base 62. GitHub tokens have had
+/// this format since 2021.
 pub(super) fn crc32_holds(text: &[u8]) -> bool {
     let Some((random, checksum)) = text.split_last_chunk::<CRC32_CHARACTERS>() else {
         return false;
@@ -21,7 +21,7 @@ pub(super) fn crc32_holds(text: &[u8]) -> bool {
     })
 }
 
-/// Computes CRC-32 as in ISO 3309, with the least significant bit first. Tokens are short, so it uses no table.
+/// Computes the CRC-32 of ISO 3309, with the least significant bit first. It uses no table, because tokens are short.
 fn crc32(bytes: &[u8]) -> u32 {
     let remainder = bytes.iter().fold(u32::MAX, |remainder, &byte| {
         (0..8).fold(remainder ^ u32::from(byte), |remainder, _| {
@@ -31,7 +31,8 @@ fn crc32(bytes: &[u8]) -> u32 {
     !remainder
 }
 
-/// Returns true if `data` after `prefix` is valid Bech32 (BIP 173), in either case; `prefix` is lowercase.
+/// Returns true if `data` has a valid Bech32 checksum (BIP 173) for the human-readable part `prefix`, which must be
+/// lowercase. `data` may be in either case.
 pub(super) fn bech32_holds(prefix: &[u8], data: &[u8]) -> bool {
     let data = data.iter().map(|byte| {
         let lower = byte.to_ascii_lowercase();
@@ -65,7 +66,7 @@ pub(super) fn with_crc32(random: &str) -> String {
 
 #[cfg(test)]
 pub(super) fn with_bech32(prefix: &str, data: &str) -> String {
-    // With the checksum, six zeroes give the result 1.
+    // The checksum is chosen so that replacing the six final zeroes with it gives the result 1.
     let values = |text: &str| -> Vec<u32> {
         let value = |byte| BECH32.iter().position(|&known| known == byte).unwrap();
         text.bytes().map(|byte| u32::try_from(value(byte)).unwrap()).collect()
@@ -83,8 +84,8 @@ pub(super) fn with_bech32(prefix: &str, data: &str) -> String {
 mod tests {
     use super::*;
 
-    /// EX-20: the check value of the CRC catalogue, and a token that expired in 2021 and was
-    /// published to show the format.
+    /// EX-20: uses the check value of the CRC catalogue, and a token that was published to explain the format. The token
+    /// expired in 2021.
     #[test]
     fn the_crc_is_the_published_one() {
         assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
@@ -93,7 +94,7 @@ mod tests {
         assert!(!crc32_holds(b"short"));
     }
 
-    /// EX-20: the vectors of BIP 173.
+    /// EX-20: uses the test vectors of BIP 173.
     #[test]
     fn bech32_is_the_published_one() {
         assert!(bech32_holds(b"a", b"2UEL5L"));

@@ -1,4 +1,5 @@
-//! Number of bytes examined around the literals, so that tests can check its bound. Outside tests nothing is counted.
+//! Counts the bytes that are examined around literals, so that tests can check that the scan takes linear time. Nothing is
+//! counted outside tests.
 
 #[cfg(not(test))]
 pub(super) fn spend(_bytes: usize) {}
@@ -13,7 +14,7 @@ pub(super) fn spend(bytes: usize) {
     SPENT.set(SPENT.get() + bytes);
 }
 
-/// Returns the number of bytes that `work` examines.
+/// Runs `work` and returns the number of bytes that it examines.
 #[cfg(test)]
 pub(super) fn spent_by<T>(work: impl FnOnce() -> T) -> usize {
     let before = SPENT.get();

@@ -1,4 +1,4 @@
-//! Credentials in base 64: PEM keys, `user:password`, the values of a Kubernetes Secret.
+//! Finds base64-encoded credentials: PEM keys, `user:password` pairs, and the values of a Kubernetes Secret.
 
 use std::ops::Range;
 
@@ -10,25 +10,26 @@ use super::placeholder::{holds_any, is_made_up, is_random, is_sample_password};
 use super::secret_pattern::{self, Alphabet};
 use super::{Secret, effort};
 
-/// Decoder for base 64 with or without padding, even if it is truncated.
+/// Base64 decoder that accepts text with or without padding, even if it is truncated.
 const STANDARD: GeneralPurpose = GeneralPurpose::new(&alphabet::STANDARD, LENIENT);
 const URL_SAFE: GeneralPurpose = GeneralPurpose::new(&alphabet::URL_SAFE, LENIENT);
 const LENIENT: GeneralPurposeConfig = GeneralPurposeConfig::new()
     .with_decode_allow_trailing_bits(true)
     .with_decode_padding_mode(DecodePaddingMode::Indifferent);
 
-/// Maximum length of a doubly encoded key in base 64.
+/// Maximum length of a base64-encoded PEM key, in bytes of base64.
 const PEM_BYTES_MAX: usize = 64 << 10;
-/// Number of bytes that are decoded to identify the content and find the header, a multiple of four.
+/// End of the part of a base64-encoded PEM key that is decoded to check that it is random, in bytes. It must be a
+/// multiple of four.
 const PEM_BEGINNING: usize = 240;
 const PEM_HEADER: usize = 64;
 const PEM_BODY_MIN: usize = 24;
 const USER_PASSWORD_BYTES_MAX: usize = 512;
 const PASSWORD_BYTES_MIN: usize = 8;
 
-/// Returns a PEM private key in base 64, as in kubeconfig files and variables.
+/// Returns a base64-encoded PEM private key, which occurs in kubeconfig files and environment variables.
 ///
-/// INVARIANT: the examined range ends where another key would begin.
+/// INVARIANT: the examined range ends at the start of the next key, so that no byte is examined for two keys.
 pub(super) fn pem<'a>(content: &'a [u8], at: &Range<usize>) -> Option<Secret<'a>> {
     let rest = content.get(at.start..)?;
     effort::spend(PEM_HEADER);
@@ -45,7 +46,7 @@ pub(super) fn pem<'a>(content: &'a [u8], at: &Range<usize>) -> Option<Secret<'a>
     is_key.then(|| secret_pattern::secret(content, at.start..at.start + length)).flatten()
 }
 
-/// Returns `user:password` in base 64 after a name or the scheme of a header.
+/// Returns a base64-encoded `user:password` pair that follows a name or an authentication scheme such as `Basic`.
 pub(super) fn user_password<'a>(content: &'a [u8], at: &Range<usize>) -> Option<Secret<'a>> {
     let rest = content.get(at.end..)?;
     let gap = rest.iter().take(8).take_while(|&&byte| b" \t:\"'\\".contains(&byte)).count();
@@ -78,17 +79,17 @@ fn is_base64(byte: u8) -> bool {
     Alphabet::Base64.has(byte) || byte == b'='
 }
 
-/// Maximum number of blanks after the kind of a document.
+/// Maximum number of blanks after the `kind` of a Kubernetes document.
 const BLANKS_MAX: usize = 8;
-/// Maximum distance of the values of a Kubernetes Secret from its kind, in bytes.
+/// Maximum distance from the `kind` of a Kubernetes Secret to its values, in bytes.
 const DOCUMENT_BYTES_MAX: usize = 16 << 10;
 
-/// Returns the values below `data` or `stringData` in a Kubernetes Secret as one secret, if any of them can
-/// be a secret.
+/// Returns the values under `data` or `stringData` of a Kubernetes Secret as a single secret, if at least one of them looks
+/// like a secret.
 pub(super) fn kubernetes_secret<'a>(content: &'a [u8], at: &Range<usize>) -> Option<Secret<'a>> {
     let rest = content.get(at.end..)?;
     let rest = rest.get(..DOCUMENT_BYTES_MAX).unwrap_or(rest);
-    // `kind: SecretList` and the like are not Secrets.
+    // Other kinds that begin with `Secret`, such as `SecretList`, do not match.
     let blanks = rest.iter().take(BLANKS_MAX).take_while(|&&byte| b" \r".contains(&byte)).count();
     rest.get(blanks).is_none_or(|&byte| byte == b'\n').then_some(())?;
     let (mut start, mut in_data, mut found) = (at.end, None, None::<Range<usize>>);
@@ -98,7 +99,7 @@ pub(super) fn kubernetes_secret<'a>(content: &'a [u8], at: &Range<usize>) -> Opt
         let text = line.trim_ascii_end();
         let indent = text.iter().take_while(|&&byte| byte == b' ').count();
         let trimmed = text.get(indent..).unwrap_or_default();
-        // Another Secret that begins here has its own hit.
+        // If another Secret begins here, its literal leads to a separate search.
         if text.starts_with(b"---") || memchr::memmem::find(trimmed, b"kind:").is_some() {
             break;
         }
@@ -127,11 +128,11 @@ pub(super) fn kubernetes_secret<'a>(content: &'a [u8], at: &Range<usize>) -> Opt
     found.and_then(|range| secret_pattern::secret(content, range))
 }
 
-/// Words in the claims of web tokens from documentation.
+/// Words in the claims of JSON Web Tokens that are used as examples in documentation.
 const SAMPLE_CLAIMS: [&[u8]; 6] =
     [b"1234567890", b"john doe", b"example", b"joe", b"test", b"\"foo\""];
 
-/// Returns true if this is an example of a JSON Web Token, by its claims.
+/// Returns true if the text begins like a JSON Web Token, but has example claims or no real signature.
 pub(super) fn is_sample_web_token(token: &[u8]) -> bool {
     if !token.starts_with(b"eyJ") {
         return false;

@@ -1,29 +1,29 @@
-//! Scan of a large file in windows, so that it is not held in memory.
+//! Scans a large file in windows, so that it need not fit into memory.
 
 use std::ops::Range;
 
 use super::view::{self, View};
 use super::{Finding, Findings, newlines};
 
-/// Context before the searched bytes of a window, in bytes: more than the distance of a secret from the
-/// literal that names it, even in UTF-16.
+/// Number of bytes of context before the searched range of a window. It exceeds the maximum distance between a secret and
+/// the literal before it, even in UTF-16.
 pub const BEFORE_BYTES: u64 = 40 << 10;
-/// Context after the searched bytes, in bytes: more than the length of the longest secret.
+/// Number of bytes of context after the searched range of a window. It exceeds the length of the longest secret.
 pub const BEHIND_BYTES: u64 = 192 << 10;
 
-/// Scan of a large content in windows. It finds what [`scan`](super::scan) finds in the whole.
+/// Scan of a large content in windows. It has the same findings as [`scan`](super::scan) on the entire content.
 pub struct LargeScan {
-    /// Index of the low byte in a unit, if the content begins as UTF-16.
+    /// Index of the low byte in each UTF-16 code unit, or `None` if the content does not begin as UTF-16.
     low: Option<usize>,
     findings: Findings,
-    /// Offset of the first byte that was not searched yet.
+    /// Offset of the first byte that has not been searched yet.
     searched_to: u64,
-    /// Line of that byte; `None` after skipped bytes.
+    /// Line number at `searched_to`, or `None` if bytes were skipped.
     line: Option<u64>,
 }
 
 impl LargeScan {
-    /// Scan of a content that begins with these bytes.
+    /// Creates a scan. The encoding of the content is determined from its first bytes.
     pub fn new(beginning: &[u8]) -> Self {
         Self {
             low: view::find_low_byte(beginning),
@@ -33,12 +33,13 @@ impl LargeScan {
         }
     }
 
-    /// Returns true if no more findings are reported.
+    /// Returns true if the maximum number of findings has been reached, so that the scan can stop.
     pub fn is_full(&self) -> bool {
         self.findings.is_full()
     }
 
-    /// Searches a range of a window that begins at an even `offset` of the content. The rest of the window is context.
+    /// Searches a range of a window that starts at `offset` in the content, which must be even. The rest of the window
+    /// serves only as context.
     pub fn search(&mut self, offset: u64, window: &[u8], range: Range<usize>) {
         let place = |at: usize| offset.saturating_add(u64::try_from(at).unwrap_or(u64::MAX));
         let view = View::decode(self.low, window);
@@ -50,7 +51,7 @@ impl LargeScan {
         self.findings.add(&view, within, line, |_| false);
     }
 
-    /// Findings, ordered by line and then by rule. The line is 0 after skipped bytes.
+    /// Returns the findings, ordered by line and then by rule. The line is 0 if bytes were skipped before the secret.
     pub fn finish(self) -> Vec<Finding> {
         self.findings.finish()
     }
@@ -63,7 +64,7 @@ mod tests {
     use super::super::{scan, tests::examples};
     use super::*;
 
-    /// Scans a content in windows that are cut at these places.
+    /// Scans the content in windows that are separated at the given offsets.
     fn scan_in_windows(content: &[u8], cuts: &[usize]) -> Vec<Finding> {
         let [before, behind] = [BEFORE_BYTES, BEHIND_BYTES].map(|it| usize::try_from(it).unwrap());
         let mut cuts: Vec<usize> = cuts.iter().map(|cut| (cut & !1).min(content.len())).collect();
@@ -103,7 +104,7 @@ mod tests {
         }
     }
 
-    /// EX-20: the encoding is that of the beginning of the content, not of a window.
+    /// EX-20: the encoding is determined by the beginning of the content, and not by the beginning of a window.
     #[test]
     fn a_mark_of_utf_16_in_the_middle_hides_nothing() {
         let (_, key) = examples().next().unwrap();

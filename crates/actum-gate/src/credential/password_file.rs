@@ -1,17 +1,17 @@
-//! Files made for passwords: `.netrc`, `.pgpass`, key stores and SSH private keys.
+//! Recognises files that are made for credentials: `.netrc`, `.pgpass`, key stores and SSH private keys.
 
 use std::ops::Range;
 
 use super::placeholder::{is_random, is_sample_password};
 use super::{Secret, effort, secret_pattern};
 
-/// Maximum distance of the password in a `.netrc` entry from its first word, in bytes.
+/// Maximum length of a `.netrc` entry after its first word, in bytes.
 const NETRC_BYTES_MAX: usize = 512;
-/// Maximum number of pairs in a `.netrc` entry: `login NAME account NAME password PASSWORD`.
+/// Maximum number of key-value pairs in a `.netrc` entry, such as `login NAME account NAME password PASSWORD`.
 const NETRC_PAIRS_MAX: usize = 3;
 const PASSWORD_BYTES_MIN: usize = 8;
 
-/// Returns the password of a `.netrc` entry.
+/// Returns the password of the `.netrc` entry that starts at `at`.
 pub(super) fn netrc<'a>(content: &'a [u8], at: &Range<usize>) -> Option<Secret<'a>> {
     if !secret_pattern::begins_word(content.get(..at.start)?) {
         return None;
@@ -42,7 +42,7 @@ pub(super) fn netrc<'a>(content: &'a [u8], at: &Range<usize>) -> Option<Secret<'
     None
 }
 
-/// Returns the passwords of a `.pgpass` file: `HOST:PORT:DATABASE:USER:PASSWORD`.
+/// Returns the passwords of a `.pgpass` file, whose lines have the form `HOST:PORT:DATABASE:USER:PASSWORD`.
 pub(super) fn pgpass(content: &[u8]) -> impl Iterator<Item = Secret<'_>> {
     let mut start = 0;
     content.split(|&byte| byte == b'\n').filter_map(move |line| {
@@ -62,19 +62,19 @@ fn is_password(text: &[u8]) -> bool {
     text.len() >= PASSWORD_BYTES_MIN && is_plain && !is_sample_password(text) && is_random(text)
 }
 
-/// Returns true if the name is that of a `.pgpass` file.
+/// Returns true if a file with this name is a `.pgpass` file.
 pub(super) fn is_pgpass(name: &[u8]) -> bool {
     matches!(name, b".pgpass" | b"pgpass.conf")
 }
 
-/// Returns true if a file of this name may hold private keys, depending on its content.
+/// Returns true if a file with this name may be a private key file or key store, depending on its content.
 pub(super) fn may_be_key_file(name: &[u8]) -> bool {
     let name = name.to_ascii_lowercase();
     KEY_FILES.iter().any(|known| *known == name)
         || KEY_STORES.iter().any(|(ending, _)| name.ends_with(ending.as_bytes()))
 }
 
-/// Returns true if a new file of this name with this content holds private keys.
+/// Returns true if a file with this name and content is a private key file or key store.
 pub(super) fn is_key_file(name: &[u8], content: &[u8]) -> bool {
     let name = name.to_ascii_lowercase();
     let is_named = KEY_FILES.iter().any(|known| *known == name);
@@ -84,10 +84,10 @@ pub(super) fn is_key_file(name: &[u8], content: &[u8]) -> bool {
     is_named && !content.trim_ascii().is_empty() || is_store
 }
 
-/// Private keys of SSH, by the names that `ssh-keygen` uses.
+/// Default file names of SSH private keys, as used by `ssh-keygen`.
 const KEY_FILES: [&[u8]; 5] = [b"id_rsa", b"id_dsa", b"id_ecdsa", b"id_ed25519", b"id_ed25519_sk"];
 
-/// Key stores: the endings of their names, and the beginnings of their contents.
+/// File name extensions of key stores, each with the bytes that such a file may start with.
 const KEY_STORES: [(&str, &[&[u8]]); 6] = [
     (".p12", &[b"\x30\x80", b"\x30\x82", b"\x30\x83"]),
     (".pfx", &[b"\x30\x80", b"\x30\x82", b"\x30\x83"]),

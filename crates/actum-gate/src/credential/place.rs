@@ -1,10 +1,10 @@
-//! Usual places of credentials, known by their names.
+//! Well-known locations of credentials, which are recognised by their paths.
 
 use actum_core::RelPath;
 
 use super::spans;
 
-/// Directories of credentials, below the home directory or in a project.
+/// Directories that contain credentials, in the home directory or in a project.
 const DIRECTORIES: [&str; 9] = [
     ".ssh",
     ".gnupg",
@@ -17,7 +17,7 @@ const DIRECTORIES: [&str; 9] = [
     ".mozilla",
 ];
 
-/// Other files and directories in which programs keep credentials, below the home directory.
+/// Other files and directories in the home directory where programs store credentials.
 const OTHER_PLACES: [&str; 26] = [
     ".netrc",
     ".pgpass",
@@ -47,20 +47,20 @@ const OTHER_PLACES: [&str; 26] = [
     ".local/share/crush",
 ];
 
-/// Places in which programs keep the credentials of a user, below the home directory.
+/// Returns the locations where programs store the credentials of a user, relative to the home directory.
 pub fn home_places() -> impl Iterator<Item = &'static str> {
     DIRECTORIES.into_iter().chain(OTHER_PLACES)
 }
 
-/// Beginnings of the names of files that hold credentials, wherever they are.
+/// Prefixes of names of files that contain credentials, in any directory.
 const FILE_NAMES: [&str; 6] =
     [".env", "credentials", "secrets.", "id_rsa", "id_ecdsa", "id_ed25519"];
 
-/// Ends of the names of files that hold private keys.
+/// Extensions of files that contain private keys.
 const FILE_ENDS: [&str; 6] = [".pem", ".key", ".p12", ".pfx", ".ppk", ".kdbx"];
 
-/// Returns true if a path, relative or absolute, is a usual place of credentials. Its names count below any
-/// directory.
+/// Returns true if a relative or absolute path is a well-known location of credentials, or is inside one. The locations
+/// match in any directory, and not only in the home directory.
 pub fn is_usual_place(path: &[u8]) -> bool {
     let names: Vec<&[u8]> = path.split(|&byte| byte == b'/').collect();
     let is_within = |place: &str| {
@@ -73,8 +73,8 @@ pub fn is_usual_place(path: &[u8]) -> bool {
         || FILE_ENDS.iter().any(|end| last.ends_with(end.as_bytes()))
 }
 
-/// Returns true if messages must not quote a file with this content, in the workspace at `root`. Such a file
-/// is in a usual place of credentials, or the scan finds one in it.
+/// Returns true if messages must not quote a file of the workspace at `root`. This is the case if the file is in a
+/// well-known location of credentials, or if its content contains a suspected credential.
 pub fn is_withheld(root: &[u8], path: &RelPath, content: &[u8]) -> bool {
     let is_directory = |name: &[u8]| DIRECTORIES.iter().any(|known| known.as_bytes() == name);
     root.split(|&byte| byte == b'/').any(is_directory)

@@ -1,6 +1,6 @@
-//! Placeholders in place of a secret: examples, sequences, one repeated character.
+//! Detects placeholders that stand for a secret, such as sample values, sequences and repeated characters.
 
-/// Words in made-up tokens, in lowercase. None is so short that it is frequent in random tokens.
+/// Lowercase words that mark a token as made up. Each is long enough to be rare in random tokens.
 const WORDS: [&[u8]; 16] = [
     b"0000000",
     b"12345678",
@@ -20,25 +20,26 @@ const WORDS: [&[u8]; 16] = [
     b"your",
 ];
 
-/// Maximum length of a repeated part.
+/// Maximum length of a repeating unit that [`is_random`] detects, in bytes.
 const PERIOD_MAX: usize = 16;
 
-/// Returns true if the part of a token that should be random is made up.
+/// Returns true if the part of a token that should be random contains a placeholder word or does not look
+/// random.
 pub(super) fn is_made_up(random: &[u8]) -> bool {
     holds_any(random, &WORDS) || !is_random(random)
 }
 
-/// Returns true if `text` contains one of these lowercase words, in any case. An empty word never matches.
+/// Returns true if `text` contains any of the lowercase `words`, ignoring ASCII case. Empty words never match.
 pub(super) fn holds_any(text: &[u8], words: &[&[u8]]) -> bool {
     let mut words = words.iter().filter(|word| !word.is_empty());
     words.any(|word| text.windows(word.len()).any(|window| window.eq_ignore_ascii_case(word)))
 }
 
-/// Returns true if the text may be random: few characters are equal, neighbours are not consecutive in the
-/// alphabet, and nothing is repeated.
+/// Returns true if `text` could be random: characters rarely repeat, adjacent characters are mostly not equal
+/// or consecutive, and the text is not a repetition of a shorter unit.
 ///
-/// The share of equal pairs is 1 in 16 for random hexadecimal digits, and less for larger alphabets. At 32
-/// digits, 1 in 6 is more than seven deviations away from that.
+/// In random hexadecimal text, 1 in 16 pairs of characters is equal, and larger alphabets have fewer equal
+/// pairs. For 32 digits, the limit of 1 in 6 is more than seven standard deviations above that mean.
 pub(super) fn is_random(text: &[u8]) -> bool {
     let mut counts = [0_usize; 256];
     for &byte in text {
@@ -56,7 +57,7 @@ pub(super) fn is_random(text: &[u8]) -> bool {
     same * 6 <= text.len() * text.len() && neighbours.count() * 2 <= text.len() && !periodic
 }
 
-/// Words of passwords in examples and test set-ups, in lowercase.
+/// Lowercase words that are common in the passwords of examples and test setups.
 const PASSWORD_WORDS: [&[u8]; 32] = [
     b"1234",
     b"abcd",
@@ -92,12 +93,13 @@ const PASSWORD_WORDS: [&[u8]; 32] = [
     b"your",
 ];
 
-/// Returns true if a password is an example or a reference to a variable.
+/// Returns true if `password` looks like a sample password or a reference to a variable.
 pub(super) fn is_sample_password(password: &[u8]) -> bool {
     holds_any(password, &PASSWORD_WORDS) || is_reference(password)
 }
 
-/// Returns true if this refers to a value stored elsewhere: `${X}`, `$X`, `%X%`, `{{ x }}`, `<x>`.
+/// Returns true if `value` is a variable reference or template placeholder: `${X}`, `$X`, `%X%`, `{{ x }}`,
+/// `<x>`.
 pub(super) fn is_reference(value: &[u8]) -> bool {
     value.starts_with(b"$") && !value.iter().skip(1).any(u8::is_ascii_punctuation)
         || value.starts_with(b"%") && value.ends_with(b"%")
@@ -105,13 +107,14 @@ pub(super) fn is_reference(value: &[u8]) -> bool {
         || value.windows(2).any(|pair| pair == b"$$" || pair == b"..")
 }
 
-/// Minimum entropy per character of long random text, in 1/256 bit: hexadecimal digits have 4 bit.
+/// Minimum entropy per character of random text, in units of 1/256 bit. Random hexadecimal digits have 4 bits
+/// each.
 const ENTROPY_MIN: u64 = 3 * 256;
 
-/// Returns true if the characters are distributed as in random text, and change between lower case, upper
-/// case and digits as often. Names made of words are not.
+/// Returns true if `text` has a digit, high entropy, and frequent changes between lowercase letters, uppercase
+/// letters and digits. Identifiers made of words do not meet these conditions.
 pub(super) fn looks_random(text: &[u8]) -> bool {
-    // A change from upper to lower case is the start of a word.
+    // A change from uppercase to lowercase is not counted because it usually marks the start of a word.
     let changes = text.windows(2).filter(|pair| match pair {
         [one, other] if other.is_ascii_uppercase() => {
             !one.is_ascii_uppercase() && one.is_ascii_alphanumeric()
@@ -127,7 +130,8 @@ pub(super) fn looks_random(text: &[u8]) -> bool {
         && is_random(text)
 }
 
-/// Computes the Shannon entropy per byte, in 1/256 bit. It only uses integers, so every machine gets the same result.
+/// Computes the Shannon entropy per byte, in units of 1/256 bit. Integer arithmetic makes the result identical
+/// on every machine.
 fn entropy(text: &[u8]) -> u64 {
     let mut counts = [0_u64; 256];
     for &byte in text {
@@ -140,10 +144,11 @@ fn entropy(text: &[u8]) -> u64 {
     log2(length).saturating_sub(weighted.checked_div(length).unwrap_or_default())
 }
 
-/// Computes the logarithm to base 2 in 1/256; 0 for 0.
+/// Computes the base-2 logarithm of `number` in units of 1/256. Returns 0 for 0.
 fn log2(number: u64) -> u64 {
     let Some(whole) = number.checked_ilog2() else { return 0 };
-    // Fraction of the number between 1 and 2 in 1/2^31, squared for each binary digit.
+    // The number, scaled to between 1 and 2 in units of 2^-31. Each squaring yields one more bit of the
+    // logarithm.
     let mut fraction = (u128::from(number) << 31) >> whole;
     let mut digits = 0;
     for _ in 0..8 {

@@ -1,4 +1,5 @@
-//! Private keys in PEM (RFC 7468, RFC 1421, RFC 4880), even inside strings of other languages.
+//! Detects private keys in PEM format (RFC 7468, RFC 1421, RFC 4880), also inside string literals, and in PuTTY
+//! format.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -6,26 +7,27 @@ use std::ops::Range;
 use super::placeholder::is_random;
 use super::{Secret, effort};
 
-/// Maximum distance of the end of a key, in bytes. A key of 16,384 bits takes 13 KiB.
+/// Maximum number of bytes examined after the header of a private key. A 16,384-bit key takes 13 KiB.
 const KEY_BYTES_MAX: usize = 64 << 10;
-/// Maximum length of the name of a kind of key, in bytes.
+/// Number of bytes after `-----BEGIN ` within which the label of a PEM header and its closing dashes must fit.
 const LABEL_BYTES_MAX: usize = 40;
-/// Maximum number of headers before the key: two if it is encrypted, up to five in OpenPGP.
+/// Maximum number of header lines before a PEM key. An encrypted key has two, an OpenPGP key has up to five.
 const HEADERS_MAX: usize = 6;
 const HEADER_NAME_BYTES_MAX: usize = 24;
 const HEADER_VALUE_BYTES_MAX: usize = 160;
-/// Minimum length of a key: one of 32 bytes on a curve has 64 characters.
+/// Minimum number of base64 characters in a PEM private key. A 32-byte elliptic-curve key has 64.
 const BODY_CHARACTERS_MIN: usize = 48;
 
-/// Maximum line length in PuTTY files, which have 64 characters to a line.
+/// Maximum line length in a PuTTY key file. PuTTY writes 64 characters per line.
 const PUTTY_LINE_BYTES_MAX: usize = 80;
-/// Minimum length of a key in PuTTY files: an Ed25519 key has 48 characters.
+/// Minimum number of base64 characters in a PuTTY private key. An Ed25519 key has 48.
 const PUTTY_CHARACTERS_MIN: usize = 40;
 
 const DASHES: &[u8] = b"-----";
 
-/// Returns the key whose header begins here: its base 64 without the text between the lines, so that the
-/// indentation does not matter. A text that is not base 64 to its end is not a key.
+/// Returns the private key whose PEM header starts at `at`, as base64 without line breaks and indentation, so
+/// that reformatting a key does not change its digest. Returns `None` if the text before the end line is not
+/// base64.
 pub(super) fn secret<'a>(content: &'a [u8], at: &Range<usize>) -> Option<Secret<'a>> {
     let rest = content.get(at.end..)?;
     let near = rest.get(..LABEL_BYTES_MAX).unwrap_or(rest);
@@ -42,7 +44,7 @@ pub(super) fn secret<'a>(content: &'a [u8], at: &Range<usize>) -> Option<Secret<
     is_key.then_some(Secret { at: at.start, bytes: Cow::Owned(body) })
 }
 
-/// Returns the base 64 of a key in PuTTY's format, after the number of its lines.
+/// Returns the base64 of a PuTTY private key, which follows the number of its lines.
 pub(super) fn putty<'a>(content: &'a [u8], at: &Range<usize>) -> Option<Secret<'a>> {
     let rest = content.get(at.end..)?;
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).take(3).count();
@@ -53,7 +55,7 @@ pub(super) fn putty<'a>(content: &'a [u8], at: &Range<usize>) -> Option<Secret<'
         effort::spend(line.len().min(PUTTY_LINE_BYTES_MAX));
         let line = line.trim_ascii();
         let is_body = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=".contains(byte);
-        // The next line is `Private-MAC`.
+        // The first line that is not base64 ends the key. Normally, this is `Private-MAC`.
         if line.len() > PUTTY_LINE_BYTES_MAX || !line.iter().all(is_body) {
             break;
         }
@@ -63,8 +65,10 @@ pub(super) fn putty<'a>(content: &'a [u8], at: &Range<usize>) -> Option<Secret<'
     is_key.then_some(Secret { at: at.start, bytes: Cow::Owned(body) })
 }
 
+/// Skips the header lines between the `BEGIN` line and the base64 of a private key.
+///
 /// INVARIANT: neither a header nor the body contains two consecutive dashes, so no other key begins in the
-/// examined range. All keys together therefore take at most one pass over the content.
+/// examined range. Scanning all keys therefore takes at most one pass over the content.
 fn without_headers(mut rest: &[u8]) -> &[u8] {
     for _ in 0..HEADERS_MAX {
         let start = rest.iter().take_while(|&&byte| is_between(byte)).count();
@@ -91,7 +95,7 @@ fn body(mut rest: &[u8]) -> Option<Vec<u8>> {
         effort::spend(1);
         rest = escaped(rest);
         let Some((&byte, behind)) = rest.split_first() else {
-            // The content ends, or is longer than any known key.
+            // The content or the maximum length of a key ended before an `END` line was found.
             return Some(body);
         };
         match byte {
@@ -104,12 +108,12 @@ fn body(mut rest: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// Returns true for a byte that may be between the lines of a key in the source of a program.
+/// Returns true for bytes that may appear between the lines of a key embedded in source code, such as quotes.
 fn is_between(byte: u8) -> bool {
     byte.is_ascii_whitespace() || b"\"',;#*>|()`".contains(&byte)
 }
 
-/// Skips the escaped line ends at the beginning of `rest`.
+/// Skips backslashes and escaped line ends such as `\n` at the start of `rest`.
 fn escaped(mut rest: &[u8]) -> &[u8] {
     while let [b'\\', behind @ ..] = rest {
         rest = match behind {

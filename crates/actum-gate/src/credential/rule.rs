@@ -1,46 +1,48 @@
-//! Tables of rules. An id is permanent; the findings of a rule may become more precise.
+//! Rule tables of the credential scan. Rule ids are permanent, but a rule may become more precise over time.
 
 mod contexts;
 mod services;
 
 use super::secret_pattern::SecretPattern;
 
-/// Kind of credential.
+/// Rule that recognises one kind of credential.
 pub(super) struct Rule {
     pub(super) id: &'static str,
-    /// Description of the findings in one sentence.
+    /// Description of the credentials that the rule finds, as one sentence.
     pub(super) finds: &'static str,
-    /// Case sensitivity of the literals.
+    /// Whether the literals match case-sensitively.
     pub(super) case: Case,
-    /// Literals of at least three bytes: one of them is in every credential of the kind, or before it.
+    /// Literals of at least three bytes. Every credential of this kind contains one of them or directly follows
+    /// one.
     pub(super) literals: &'static [&'static str],
-    /// Patterns around a literal; the first that matches counts.
+    /// Patterns that are tried around each literal. The first one that matches determines the secret.
     pub(super) shapes: &'static [SecretPattern],
-    /// Examples in which only this rule finds something. `{word 20}` and the like stand for text that only
-    /// looks random, so that no scanner reports the table as a leak.
+    /// Examples that this rule, and no other, must find. Templates such as `{word 20}` expand to random-looking
+    /// text, so that secret scanners do not report this table as a leak.
     #[cfg_attr(not(test), expect(dead_code, reason = "read by the test of the table"))]
     pub(super) matches: &'static [&'static str],
-    /// Near misses, in which no rule finds anything.
+    /// Near misses that no rule may report.
     #[cfg_attr(not(test), expect(dead_code, reason = "read by the test of the table"))]
     pub(super) misses: &'static [&'static str],
 }
 
-/// Case sensitivity of literals.
+/// Case sensitivity of the literals of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Case {
     Exact,
-    /// ASCII letters match in both cases.
+    /// Uppercase and lowercase ASCII letters are equal.
     Any,
 }
 
 impl Rule {
-    /// Returns true if the rule depends on a name alone. If another rule finds the same bytes, that one is reported.
+    /// Returns true if the rule recognises a secret only by the name of its variable. If a more specific rule
+    /// finds the same bytes, only that finding is reported.
     pub(super) fn is_generic(&self) -> bool {
         self.shapes.iter().any(|shape| matches!(shape, SecretPattern::Named(_)))
     }
 }
 
-/// Returns all rules, by table.
+/// Returns the rules of all tables, in table order.
 pub(super) fn rules() -> impl Iterator<Item = &'static Rule> {
     [services::RULES, contexts::RULES].into_iter().flatten()
 }

@@ -1,9 +1,9 @@
-//! Search for the literals of the rules.
+//! Searches content for the literals of all credential rules.
 //!
-//! Vector instructions find literals of three or four bytes. For the others every second position of the
-//! content is sampled: four bytes, folded to lower case, are looked up in a small table. A literal of five
-//! bytes or more has two adjacent windows of four bytes, and exactly one of them begins at a sampled
-//! position. So the cost does not depend on the number of rules.
+//! Literals of three or four bytes are found with vector instructions. Longer literals are found by sampling
+//! the content at every second position: the four bytes at that position, folded to lowercase, are looked up in
+//! a small table. A literal of at least five bytes contains two four-byte windows with adjacent starts, and
+//! exactly one of them starts at a sampled position. The cost therefore does not depend on the number of rules.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -12,18 +12,18 @@ use aho_corasick::packed::Searcher;
 
 use super::rule::{Case, Rule, rules};
 
-/// Occurrence of a literal.
+/// Occurrence of a literal in the scanned content.
 pub(super) struct Hit {
     pub(super) at: Range<usize>,
     pub(super) rule: &'static Rule,
 }
 
-/// Returns each literal with its rule, in table order.
+/// Returns every literal with its rule, in table order.
 pub(super) fn literals() -> impl Iterator<Item = (&'static str, &'static Rule)> {
     rules().flat_map(|rule| rule.literals.iter().map(move |&literal| (literal, rule)))
 }
 
-/// Returns all occurrences: those of short literals, and then those of long ones.
+/// Returns all occurrences of literals in `content`: first those of short literals, then those of long ones.
 pub(super) fn hits(content: &[u8]) -> impl Iterator<Item = Hit> + '_ {
     SHORT.hits(content).chain(INDEX.hits(content))
 }
@@ -31,17 +31,17 @@ pub(super) fn hits(content: &[u8]) -> impl Iterator<Item = Hit> + '_ {
 const WINDOW: usize = 4;
 const STRIDE: usize = 2;
 const TABLE_BITS: u32 = 14;
-/// Mask of the bit that distinguishes upper from lower case ASCII letters, in each byte.
+/// Bit that distinguishes lowercase from uppercase ASCII letters, set in each of the four bytes of a window.
 const FOLD: u32 = 0x2020_2020;
 
-/// Index, built at the first scan.
+/// Index of the long literals, built on the first scan.
 static INDEX: LazyLock<Index> = LazyLock::new(Index::new);
 static SHORT: LazyLock<Short> = LazyLock::new(Short::new);
 
-/// Literals that are too short for two windows.
+/// Literals that are too short to contain two windows.
 struct Short {
     literals: Vec<(&'static str, &'static Rule)>,
-    /// Vector search; `None` on a processor without vector instructions.
+    /// Vectorised searcher, or `None` if the processor lacks the necessary vector instructions.
     vectors: Option<Searcher>,
 }
 
@@ -81,18 +81,18 @@ impl Short {
 }
 
 struct Index {
-    /// True at the hashes of the windows.
+    /// Whether any window has the hash that is used as the index. Most positions are ruled out by this lookup.
     table: Box<[bool; 1 << TABLE_BITS]>,
-    /// Windows, ordered by their folded bytes.
+    /// Windows of all long literals, sorted by their folded bytes.
     windows: Vec<Window>,
 }
 
-/// Window of four bytes of a literal.
+/// Window of four bytes within a literal.
 struct Window {
     folded: u32,
     literal: &'static str,
     rule: &'static Rule,
-    /// Start of the window, in bytes after the start of the literal.
+    /// Offset of the window from the start of the literal, in bytes.
     behind: usize,
 }
 
@@ -126,11 +126,12 @@ impl Index {
         })
     }
 
-    /// Returns the first sampled position from `from` on, which is even, whose window may be that of a literal.
+    /// Returns the first sampled position at or after `from` where the window of a literal may start. Sampled
+    /// positions are even.
     fn next_candidate(&self, content: &[u8], from: usize) -> Option<usize> {
         let is_known = |folded: u32| self.table.get(hash(folded)).is_some_and(|&known| known);
         let mut at = from;
-        // Eight bytes contain three windows, and the next three begin at the sixth byte.
+        // Eight bytes contain three sampled windows, so each iteration advances by six bytes.
         while let Some(bytes) = content.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
             let bytes = u64::from_le_bytes(*bytes);
             let [first, second, third] = [0, 16, 32].map(|shift| {
@@ -147,7 +148,7 @@ impl Index {
             }
             at += 3 * STRIDE;
         }
-        // At the end the content is padded with zeroes.
+        // Windows at the end of the content are padded with zeros.
         (at..content.len()).step_by(STRIDE).find(|&at| is_known(folded_at(content, at)))
     }
 
@@ -161,10 +162,11 @@ impl Index {
 }
 
 impl Window {
-    /// Returns the two windows of a long literal: one of them begins at an even position, wherever the literal is.
+    /// Returns the two windows of a long literal, or none for a short one. Their starts are adjacent, so one of
+    /// them is at an even position wherever the literal occurs.
     fn pair(literal: &'static str, rule: &'static Rule) -> impl Iterator<Item = Self> {
         let bytes = literal.as_bytes();
-        // The end of a PEM header is rarer than its dashes, which are also used as rulers.
+        // A PEM header is searched by its end, because its dashes also occur in horizontal rules.
         let first =
             if literal.starts_with('-') { bytes.len().saturating_sub(WINDOW + 1) } else { 0 };
         let windows = bytes.windows(WINDOW).zip(0..).skip(first).take(STRIDE);
@@ -177,7 +179,7 @@ impl Window {
         })
     }
 
-    /// Returns the literal, if it is present around the window at `at`.
+    /// Returns the occurrence of the literal if the content around the window at `at` matches it completely.
     fn hit(&self, content: &[u8], at: usize) -> Option<Hit> {
         let start = at.checked_sub(self.behind)?;
         let end = start + self.literal.len();
@@ -191,7 +193,7 @@ impl Window {
     }
 }
 
-/// Returns the four bytes at a position, folded and padded with zeroes at the end.
+/// Returns the four bytes at `at`, folded to lowercase and padded with zeros past the end of the content.
 fn folded_at(content: &[u8], at: usize) -> u32 {
     let mut window = [0; WINDOW];
     let found = content.get(at..).unwrap_or_default();
@@ -208,7 +210,8 @@ fn hash(folded: u32) -> usize {
 mod tests {
     use super::*;
 
-    /// EX-20: with more short literals than the vector search supports, every scan would take several times as long.
+    /// EX-20: the vectorised searcher supports a limited number of literals. Beyond that, scans would be
+    /// several times slower.
     #[test]
     fn short_literals_fit_into_the_vectors() {
         assert!(SHORT.literals.len() <= 32, "{}", SHORT.literals.len());
@@ -226,7 +229,7 @@ mod tests {
         assert!(SHORT.hits(content).map(|hit| (hit.at, hit.rule.id)).eq(slow));
     }
 
-    /// EX-20: wherever a literal begins, it is found exactly once.
+    /// EX-20: every literal is found exactly once, regardless of its position in the content.
     #[test]
     fn every_literal_is_found_once_at_any_position() {
         for (literal, rule) in literals() {

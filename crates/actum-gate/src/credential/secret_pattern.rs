@@ -1,4 +1,4 @@
-//! Patterns that the text around a literal must match to be a secret.
+//! Patterns that the text around a literal must match to be reported as a secret.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -8,50 +8,52 @@ use super::checksum::{bech32_holds, crc32_holds};
 use super::placeholder::{is_made_up, looks_random};
 use super::{Secret, effort, encoded, password_file, private_key, url, web_key};
 
-/// Pattern of a secret around a literal of its rule.
+/// Pattern that locates a secret relative to the literal of its rule.
 pub(super) enum SecretPattern {
-    /// The literal begins a word, which consists of it and these parts.
+    /// The literal starts a word, and the rest of the word consists of these parts.
     Token(&'static [Part], Proof),
-    /// The literal is a name, to which a minimum to maximum number of these characters is assigned.
+    /// The literal is a name to which a value of this alphabet is assigned. The numbers limit the length of the
+    /// value.
     Assigned(Alphabet, usize, usize, Proof),
-    /// The literal is a name or a call, followed by an assignment or parenthesis and these parts.
+    /// The literal is a name or the start of a call, and these parts follow after separators such as `=`, `:`
+    /// or `(`.
     After(&'static [Part], Proof),
-    /// The literal is part of a name to which a random value is assigned.
+    /// The literal is part of a name to which a random-looking value is assigned.
     Named(Named),
-    /// A minimum to maximum number of these characters before the literal, and these parts after it.
+    /// The literal follows a run of this alphabet, whose length the numbers limit, and precedes these parts.
     Around(Alphabet, usize, usize, &'static [Part], Proof),
-    /// The literal begins a key for Google's APIs that is not a public key of a web page.
+    /// The literal starts a Google API key, unless the text around it shows that the key is public.
     GoogleKey,
-    /// The literal precedes `user:password` in base 64.
+    /// The literal precedes `user:password` in base64.
     UserPassword,
-    /// The literal is the beginning of a PEM header in base 64.
+    /// The literal is the beginning of a PEM header in base64.
     EncodedPem,
-    /// The literal precedes a PuTTY key.
+    /// The literal precedes a PuTTY private key.
     Putty,
-    /// The literal is the first word of an entry of a `.netrc` file.
+    /// The literal is the first word of an entry in a `.netrc` file.
     Netrc,
-    /// The literal declares a document to be a Kubernetes Secret.
+    /// The literal declares that the document is a Kubernetes Secret.
     KubernetesSecret,
-    /// The literal is in the middle of a word. The word begins with this text; this number of letters and
-    /// digits comes before the literal, and the same number after it.
+    /// The literal is in the middle of a word that starts with this prefix. The number is the count of letters
+    /// and digits on each side of the literal.
     Within(&'static str, usize),
-    /// The literal begins the header of a key in PEM.
+    /// The literal starts the header of a PEM private key.
     PrivateKey,
     /// The literal is the scheme of a database URL.
     DatabaseUrl,
-    /// The literal is the scheme of another URL.
+    /// The literal is the scheme of a URL that is not a database URL.
     WebUrl,
 }
 
-/// Part of a token.
+/// Part of the text that must precede or follow a literal.
 pub(super) enum Part {
-    /// Literal text.
+    /// Fixed text.
     Text(&'static str),
-    /// Longest run of these characters, with a minimum and a maximum length.
+    /// Longest possible run of characters of an alphabet, with a minimum and a maximum length.
     Run(Alphabet, usize, usize),
 }
 
-/// Characters of a run.
+/// Characters that may occur in a run.
 #[derive(Clone, Copy)]
 pub(super) enum Alphabet {
     Digits,
@@ -61,7 +63,7 @@ pub(super) enum Alphabet {
     Lower,
     /// Uppercase letters and digits.
     Upper,
-    /// RFC 4648: uppercase letters and the digits from 2 to 7.
+    /// Uppercase letters and the digits 2 to 7 (RFC 4648).
     Base32,
     /// Letters and digits.
     Base62,
@@ -69,13 +71,13 @@ pub(super) enum Alphabet {
     Base64,
     /// Letters, digits, `-`, `_`.
     Base64Url,
-    /// Letters, digits, `+`, `/`, `-`, `_`; with its padding if it is assigned.
+    /// Letters, digits, `+`, `/`, `-`, `_`. An assigned value may also end with `=` padding.
     AnyBase64,
-    /// Letters, digits, `+`, `/`, and the `%` of URL escapes.
+    /// Letters, digits, `+`, `/`, and `%` for URL escapes.
     UrlBase64,
     /// Letters, digits, `-`, `_`, `.`, `~`.
     Unreserved,
-    /// Characters of a bearer token (RFC 6750).
+    /// Characters allowed in a bearer token (RFC 6750).
     Bearer,
 }
 
@@ -98,30 +100,31 @@ impl Alphabet {
     }
 }
 
-/// Additional requirement on the text after the literal.
+/// Condition on the variable part of a match, which excludes placeholders and other false positives.
 #[derive(Clone, Copy)]
 pub(super) enum Proof {
-    /// Not made up.
+    /// The text is not a placeholder.
     Unlikely,
-    /// Not made up, with at least two kinds of characters: lower case, upper case, digits.
+    /// The text is not a placeholder, and has at least two of lowercase letters, uppercase letters and digits.
     Random,
-    /// Not made up, with all three kinds of characters.
+    /// The text is not a placeholder, and has lowercase letters, uppercase letters and digits.
     Mixed,
-    /// Ends with its CRC-32.
+    /// The text ends with its valid CRC-32 checksum and is not a placeholder.
     Crc32,
-    /// Valid Bech32 with this prefix.
+    /// The text is valid Bech32 with this prefix.
     Bech32(&'static str),
-    /// Random, and contains this text.
+    /// The text meets `Random` and contains this text.
     Holds(&'static str),
-    /// Random, and ends with this text.
+    /// The text meets `Random` and ends with this text.
     Ends(&'static str),
-    /// Random by its entropy, and by the frequency of changes between kinds of characters.
+    /// The text meets `Random`, has high entropy, and often changes between kinds of characters.
     Entropy,
-    /// Signature in a URL: random, and 32 bytes in base 64 with its padding, if any, escaped.
+    /// The text is the signature of a URL. It meets `Mixed`, and either has the 43 characters of 32 bytes in
+    /// base64 or ends with escaped padding.
     Signature,
-    /// Same requirement as `Entropy`, and not a sample of a JSON Web Token.
+    /// The text meets `Entropy` and is not a sample JSON Web Token.
     Bearer,
-    /// Random, and begins with none of these published texts.
+    /// The text meets `Random` and starts with none of these published values.
     NotOneOf(&'static [&'static str]),
 }
 
@@ -155,15 +158,15 @@ impl Proof {
     }
 }
 
-/// Maximum distance of an assigned value from its name, in bytes.
+/// Maximum number of bytes between a name and the value assigned to it.
 const ASSIGNMENT_BYTES_MAX: usize = 12;
 
 impl SecretPattern {
-    /// Returns the secret that the literal at this position is part of, if the pattern matches.
+    /// Returns the secret at the literal's position `at`, if the surrounding text matches the pattern.
     ///
-    /// INVARIANT: the total number of bytes examined by all calls for one content is at most a fixed multiple
-    /// of its length. A token is examined from the beginning of a word, and words do not overlap. Any other
-    /// range is bounded, or ends where the same literal would begin again.
+    /// INVARIANT: all calls for one content together examine at most a fixed multiple of its length. A token is
+    /// examined from the start of a word, and words do not overlap. Every other range is bounded, or ends where
+    /// the same literal would start again.
     pub(super) fn secret<'a>(&self, content: &'a [u8], at: &Range<usize>) -> Option<Secret<'a>> {
         match self {
             Self::Token(parts, proof) => token(content, at, parts, *proof),
@@ -208,7 +211,7 @@ fn token<'a>(
     proof.holds(random).then(|| secret(content, at.start..end)).flatten()
 }
 
-/// Returns the text after these parts, if a word ends with them.
+/// Returns the text after `parts` if `rest` starts with them and no further character of the word follows.
 fn behind_parts<'a>(mut rest: &'a [u8], parts: &[Part]) -> Option<&'a [u8]> {
     for part in parts {
         rest = match part {
@@ -312,8 +315,8 @@ fn is_of_word(byte: u8) -> bool {
     Alphabet::Base64Url.has(byte)
 }
 
-/// Returns true if a word may begin after this text. A letter may be the end of `\n` in a string, or of `%3D`
-/// in a URL, rather than part of the word.
+/// Returns true if a word may start after the text `before`. A letter or digit at its end does not extend the
+/// word if it belongs to an escape such as `\n` in a string or `%3D` in a URL.
 pub(super) fn begins_word(before: &[u8]) -> bool {
     match before {
         [.., b'\\', b'n' | b'r' | b't'] => true,

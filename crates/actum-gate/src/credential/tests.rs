@@ -1,5 +1,7 @@
-//! Tests of the rule tables, and of properties of all rules. No example is written out: each is built from
-//! pieces and from characters that only look random, so that no scanner reports a file as a leak.
+//! Tests of the rule tables, and of properties that hold for all rules.
+//!
+//! Examples are built at run time from fragments and pseudorandom characters, so that secret scanners do not
+//! report this file as a leak.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -21,7 +23,7 @@ const LOWER: &str = "abcdefghijklmnopqrstuvwxyz0123456789";
 const WORD: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
 const BECH32: &str = "qpzry9x8gf2tvdw0s3jn54khce6mua7l";
 
-/// Returns this number of characters of an alphabet that look random and are always the same.
+/// Returns `length` pseudorandom characters of `alphabet`. The result is the same on every call.
 fn noise(alphabet: &str, length: usize) -> String {
     varied(alphabet, length, 7)
 }
@@ -49,7 +51,7 @@ fn pem(label: &str, body: &str, newline: &str) -> String {
     format!("-----{} {label}-----{newline}{lines}{newline}-----END {label}-----", "BEGIN")
 }
 
-/// Expands `{word 20}` in an example of the tables.
+/// Expands placeholders such as `{word 20}` in an example of the rule tables.
 fn expanded(template: &str) -> String {
     let mut text = String::new();
     let mut rest = template;
@@ -76,7 +78,7 @@ fn piece_of_template(inside: &str, seed: u64) -> Option<String> {
     let (kind, parameter) = inside.split_once(' ').unwrap_or((inside, ""));
     let alphabet = match kind {
         "" if parameter.is_empty() => return Some(String::new()),
-        // Digits are as frequent as in generated passwords.
+        // The digits are listed twice so that they are as frequent as in generated passwords.
         "word" => {
             concat!("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", "01234567890123456789")
         }
@@ -121,7 +123,7 @@ fn piece_of_template(inside: &str, seed: u64) -> Option<String> {
     Some(varied(alphabet, parameter.parse().ok()?, seed))
 }
 
-/// Returns every rule with the contents in which it finds something.
+/// Returns every example that a rule must find, with the id of the rule.
 pub(super) fn examples() -> impl Iterator<Item = (&'static str, String)> {
     rules().flat_map(|rule| rule.matches.iter().map(|template| (rule.id, expanded(template))))
 }
@@ -130,8 +132,8 @@ fn found(content: &str) -> Vec<String> {
     scan(None, content.as_bytes()).into_iter().map(|finding| finding.rule).collect()
 }
 
-/// EX-20: a rule finds each of its examples in quotes, at the end of a line and inside a string, and no other
-/// rule does. No rule finds a near miss.
+/// EX-20: each example is found by its own rule and no other, both alone and between other lines. No rule
+/// reports a near miss.
 #[test]
 fn every_rule_finds_its_examples_and_passes_over_what_is_nearly_one() {
     let mut wrong = Vec::new();
@@ -153,7 +155,7 @@ fn every_rule_finds_its_examples_and_passes_over_what_is_nearly_one() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// EX-20: a line in the content cannot allow a credential: only the operator's policy can, by the digest.
+/// EX-20: a comment in the content cannot allow a credential. Only the operator's policy can, by the digest.
 #[test]
 fn a_marker_in_the_content_allows_nothing() {
     let secret = format!("AKIA{}", noise(UPPER, 16));
@@ -220,7 +222,7 @@ fn new_files_are_known_by_their_names() {
     assert_eq!(rules(".pgpass", None, b"#host:5432:*:app:pass\nh:1:d:u:secret\n"), [""; 0]);
 }
 
-/// EX-20: a finding of two rules is reported once, by the rule that identifies its service.
+/// EX-20: if two rules find the same value, only the rule that identifies the service reports it.
 #[test]
 fn a_generic_rule_gives_way_to_a_specific_one() {
     for (value, rule) in [
@@ -247,7 +249,7 @@ fn only_what_was_not_there_before_is_found_wherever_it_stood() {
     assert_eq!(scan(Some(after.as_bytes()), before.as_bytes()), []);
 }
 
-/// EX-20: another indentation, or a string instead of a file, does not make another key.
+/// EX-20: a private key stays the same secret if it is reindented or moved into a string literal.
 #[test]
 fn a_private_key_is_the_same_however_its_lines_are_broken() {
     let label = ["PRIVATE", " KEY"].concat();
@@ -293,7 +295,7 @@ fn findings_come_by_line_and_then_by_rule() {
     assert_eq!(told, [(1, aws), (3, aws), (3, "npm-token")]);
 }
 
-/// EX-20: content can be any bytes.
+/// EX-20: the scan accepts arbitrary bytes.
 #[test]
 fn binary_content_is_scanned_too_and_a_token_in_a_string_is_found() {
     let key = format!("AKIA{}", noise(UPPER, 16));
@@ -308,7 +310,7 @@ fn keys(count: u64) -> String {
     (0..count).map(|seed| format!("AKIA{}\n", varied(UPPER, 16, seed + 100))).collect()
 }
 
-/// EX-20: at most 100 findings are reported; those that existed before do not count.
+/// EX-20: at most 100 findings are reported. Secrets that existed before the change do not use up this limit.
 #[test]
 fn a_hundred_findings_are_told_and_no_more() {
     let all = keys(301);
@@ -320,7 +322,7 @@ fn a_hundred_findings_are_told_and_no_more() {
     assert!(new.iter().map(|one| one.line).eq(291..=301), "{new:?}");
 }
 
-/// EX-20: a description is one sentence, and no two rules share an id.
+/// EX-20: every rule has a unique id and a description that is a sentence.
 #[test]
 fn every_rule_says_in_a_sentence_what_it_finds() {
     let ids: BTreeSet<_> = super::rules().map(|rule| rule.id).collect();
@@ -328,8 +330,8 @@ fn every_rule_says_in_a_sentence_what_it_finds() {
     assert!(super::rules().all(|rule| rule.finds.ends_with('.') && rule.finds.len() > 10));
 }
 
-/// EX-20: content designed to be examined repeatedly costs only a few looks at each byte. Twice as much of it
-/// costs at most twice as much.
+/// EX-20: the scan examines each byte only a few times, even if the content is crafted to be examined
+/// repeatedly. Twice as much content costs at most twice as much.
 #[test]
 fn the_effort_grows_with_the_length_of_hostile_content_and_no_faster() {
     let begin = pem(&["PRIVATE", " KEY"].concat(), "", "\n");
@@ -349,7 +351,7 @@ fn the_effort_grows_with_the_length_of_hostile_content_and_no_faster() {
         units
     });
     let keys = keys.into_iter().map(|unit| (unit, 50_000, 70_000));
-    // Only a key is longer than a few thousand bytes.
+    // Only private keys can be longer than a few thousand bytes.
     let literals = literals.map(|unit| (unit, 5_000, 10_000));
     for (unit, bytes, longest) in keys.chain(literals) {
         let spent = |bytes: usize| {
@@ -363,7 +365,7 @@ fn the_effort_grows_with_the_length_of_hostile_content_and_no_faster() {
     }
 }
 
-/// A URL may name no user.
+/// A database URL without a user name does not cause a panic.
 #[test]
 fn a_database_url_without_a_user_is_read_like_any_other() {
     for url in
@@ -374,7 +376,8 @@ fn a_database_url_without_a_user_is_read_like_any_other() {
 }
 
 proptest! {
-    /// EX-20: any bytes give an ordered and repeatable result.
+    /// EX-20: the findings in arbitrary bytes are sorted, and none of them is new if the content was there
+    /// before.
     #[test]
     fn any_content_is_scanned(pieces in proptest::collection::vec(piece(), 0..40)) {
         let content: Vec<u8> = pieces.concat();

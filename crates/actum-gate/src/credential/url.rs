@@ -1,4 +1,4 @@
-//! Passwords in URLs: `scheme://user:password@host`.
+//! Detects passwords in URLs of the form `scheme://user:password@host`.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,10 +10,10 @@ use super::{Secret, effort};
 const USER_BYTES_MAX: usize = 128;
 const PASSWORD_BYTES_MAX: usize = 256;
 const HOST_BYTES_MAX: usize = 253;
-/// Minimum length of a password, in bytes. Most shorter ones are made up for an example.
+/// Minimum length of a password in bytes. Most shorter passwords are made up for examples.
 const PASSWORD_BYTES_MIN: usize = 10;
 
-/// Placeholder hosts (RFC 2606, RFC 6761), by their endings.
+/// Suffixes of placeholder host names (RFC 2606, RFC 6761) and of hosts in private networks.
 const HOSTS: [&[u8]; 16] = [
     b"example.com",
     b"example.net",
@@ -24,7 +24,7 @@ const HOSTS: [&[u8]; 16] = [
     b".localhost",
     b".test",
     b"host.com",
-    // Names of networks that cannot be reached from the internet.
+    // Private networks that cannot be reached from the internet.
     b".corp",
     b".home.arpa",
     b".internal",
@@ -34,14 +34,14 @@ const HOSTS: [&[u8]; 16] = [
     b".svc",
 ];
 
-/// Returns user, password and host after the scheme of a database. It omits passwords for hosts that cannot
-/// be reached from outside, such as containers.
+/// Returns a database URL up to its host, if it contains a password that looks real. URLs of hosts that the
+/// internet cannot reach, such as containers, are ignored.
 pub(super) fn database<'a>(content: &'a [u8], at: &Range<usize>) -> Option<Secret<'a>> {
     let found = user_info(content, at)?;
     can_be_password(found.password, found.user).then_some(found.secret)
 }
 
-/// Returns the secret after another scheme, which may be a token alone, as in `https://TOKEN@host`.
+/// Returns any other URL up to its host, if it contains a password that looks random.
 pub(super) fn web<'a>(content: &'a [u8], at: &Range<usize>) -> Option<Secret<'a>> {
     if !begins_word(content.get(..at.start)?) {
         return None;
@@ -73,8 +73,8 @@ fn user_info<'a>(content: &'a [u8], at: &Range<usize>) -> Option<UserInfo<'a>> {
     is_elsewhere(host).then_some(UserInfo { user, password, secret })
 }
 
-/// Splits off the leading characters of a set, up to a maximum. None of the sets has `:` or `/`, so no other
-/// URL begins in the examined range.
+/// Splits off at most `max` leading bytes that satisfy `is_of_it`. No caller accepts both `:` and `/`, so no
+/// other URL can start in the examined range.
 fn run(rest: &[u8], max: usize, is_of_it: impl Fn(u8) -> bool) -> (&[u8], &[u8]) {
     let length = rest.iter().take(max).take_while(|&&byte| is_of_it(byte)).count();
     effort::spend(length);
@@ -100,7 +100,7 @@ fn is_elsewhere(host: &[u8]) -> bool {
         && !HOSTS.iter().any(|ending| host.ends_with(ending))
 }
 
-/// Returns true if this is an IPv4 address of the machine itself or of a private network (RFC 1918).
+/// Returns true if `host` is an IPv4 loopback address or a private address (RFC 1918).
 fn is_private_address(host: &[u8]) -> bool {
     let address =
         str::from_utf8(host).ok().and_then(|host| host.parse::<std::net::Ipv4Addr>().ok());

@@ -1,26 +1,27 @@
-//! Views of content: text in UTF-16, or with zero-width characters, as the bytes that a reader sees.
+//! Normalises content for the credential scan by decoding UTF-16 and removing zero-width characters.
 
 use std::borrow::Cow;
 
-/// Content in the form that is searched.
+/// Content in the form that the scan searches, with the mapping between both positions.
 pub(super) struct View<'a> {
     pub(super) bytes: Cow<'a, [u8]>,
-    /// Number of content bytes for one byte of the view.
+    /// Number of content bytes per byte of the view: 2 for UTF-16, otherwise 1.
     width: usize,
-    /// Positions in the view at which bytes were left out, each with the total number up to there.
+    /// Positions in the view where bytes were removed, each with the total number of bytes removed up to there.
     left_out: Vec<(usize, usize)>,
 }
 
-/// Number of bytes of a content that are examined to detect UTF-16.
+/// Number of bytes at the start of the content that are examined to detect UTF-16.
 const SAMPLE_BYTES: usize = 1024;
 
 impl<'a> View<'a> {
-    /// View of a content. In most cases it is the content itself.
+    /// Creates the view of `content`, which borrows the content if nothing needs to be changed.
     pub(super) fn new(content: &'a [u8]) -> Self {
         Self::decode(find_low_byte(content), content)
     }
 
-    /// View of a content. `low` is the index of the low byte in a unit of UTF-16; `None` for other content.
+    /// Creates the view of `content`. For UTF-16, `low` is the index of the low byte in each two-byte code
+    /// unit; for other encodings, it is `None`.
     pub(super) fn decode(low: Option<usize>, content: &'a [u8]) -> Self {
         if let Some(low) = low {
             let units =
@@ -45,7 +46,7 @@ impl<'a> View<'a> {
             let at = from + at;
             let length = zero_width(content.get(at..).unwrap_or_default());
             from = at + length.max(1);
-            // A byte order mark at the start of the content splits nothing.
+            // A byte order mark at the start of the content is kept, because it cannot split a credential.
             if length > 0 && at > 0 {
                 bytes.extend_from_slice(content.get(copied..at).unwrap_or_default());
                 copied = at + length;
@@ -59,14 +60,14 @@ impl<'a> View<'a> {
         Self { bytes: Cow::Owned(bytes), width: 1, left_out }
     }
 
-    /// Position in the view of a position in the content.
+    /// Converts a position in the content to a position in the view.
     pub(super) fn to_view(&self, at: usize) -> usize {
         let before = self.left_out.partition_point(|&(place, bytes)| place + bytes <= at);
         let left_out = before.checked_sub(1).and_then(|last| self.left_out.get(last));
         at.saturating_sub(left_out.map_or(0, |&(_, bytes)| bytes)) / self.width
     }
 
-    /// Position in the content of a position in the view.
+    /// Converts a position in the view to a position in the content.
     pub(super) fn to_content(&self, at: usize) -> usize {
         let before = self.left_out.partition_point(|&(place, _)| place <= at);
         let left_out = before.checked_sub(1).and_then(|last| self.left_out.get(last));
@@ -74,8 +75,8 @@ impl<'a> View<'a> {
     }
 }
 
-/// Finds the index of the low byte in a unit, if the content is UTF-16. Then it has a byte order mark, or a
-/// quarter of its units have a 0 at the same index.
+/// Returns the index of the low byte in each code unit if `content` is UTF-16. It must have a byte order mark,
+/// or a zero at one index in at least a quarter of its code units and none at the other.
 pub(super) fn find_low_byte(content: &[u8]) -> Option<usize> {
     match content {
         [0xff, 0xfe, ..] => return Some(0),
@@ -93,10 +94,10 @@ pub(super) fn find_low_byte(content: &[u8]) -> Option<usize> {
     }
 }
 
-/// Returns the length of the zero-width character at the start of `rest`, or 0 without one.
+/// Returns the length of the zero-width character at the start of `rest` in bytes, or 0 if it starts otherwise.
 fn zero_width(rest: &[u8]) -> usize {
     match rest {
-        // U+200B to U+200F, U+2060 to U+2064, U+FEFF, and the soft hyphen.
+        // U+200B to U+200F, U+2060 to U+2064, U+FEFF, and the soft hyphen (U+00AD).
         [0xe2, 0x80, 0x8b..=0x8f, ..] | [0xe2, 0x81, 0xa0..=0xa4, ..] | [0xef, 0xbb, 0xbf, ..] => 3,
         [0xc2, 0xad, ..] => 2,
         _ => 0,

@@ -1,4 +1,4 @@
-//! Replay of a decision from the kept documents (AEC-11).
+//! Replays decisions from the bundle and policy that the ledger keeps (AEC-11).
 
 use actum_core::Digest;
 use actum_record::receipt::DecisionRecord;
@@ -8,45 +8,49 @@ use crate::access::AccessJudge;
 use crate::decision::{Bundle, DECISION_SEMANTICS};
 use crate::policy::Policy;
 
-/// Reason why a decision could not be confirmed. The set is closed; in each case the decision must not be relied on.
+/// Reason why a recorded decision could not be confirmed. The set is closed, and a decision with any of these
+/// problems must not be relied on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReplayProblem {
-    /// Bundle or policy of the decision is missing in the ledger. The reader of the ledger reports it.
-    #[error("the ledger does not hold `{digest}`, which the decision was made from")]
+    /// The bundle or policy of the decision is missing from the ledger. Reported by the code that reads the
+    /// ledger.
+    #[error("the ledger has no document `{digest}`, on which the decision is based")]
     RefMissing {
         /// Digest of the missing document.
         digest: Digest,
     },
-    /// Kept document differs from the one of the decision.
-    #[error("what is kept as `{expected}` has the digest `{found}`: it was changed")]
+    /// A stored document differs from the one that the decision was based on.
+    #[error("the document stored as `{expected}` was changed: its digest is `{found}`")]
     RefHashMismatch {
-        /// Digest in the record.
+        /// Digest of the document in the record.
         expected: Digest,
-        /// Digest of the bytes.
+        /// Digest of the stored bytes.
         found: Digest,
     },
-    /// Same bundle, but a different decision.
-    #[error("{what} of the recorded decision is not what the same bundle leads to now")]
+    /// Replaying the bundle leads to a different decision.
+    #[error("the recorded decision does not match its inputs: {what}")]
     DecisionMismatch {
-        /// First difference.
+        /// Description of the first difference.
         what: String,
     },
-    /// Decision by other rules than those of this program, or by access policies that it cannot read.
-    #[error("this program cannot replay the decision: {message}")]
+    /// The decision was made with an unsupported version of the rules, or with access policies that this
+    /// program cannot evaluate.
+    #[error("this version of actum cannot replay the decision: {message}")]
     EngineUnsupported {
-        /// Version of the rules, or the unknown part of the bundle.
+        /// Version of the rules, or the part of the bundle or policy that is not supported.
         message: String,
     },
-    /// Data beside the ledger's entries that does not follow from them. The reader of the ledger reports it.
-    #[error("what the ledger keeps beside its entries is not what follows from them: {message}")]
+    /// Data stored alongside the ledger entries does not match them. Reported by the code that reads the
+    /// ledger.
+    #[error("the data stored alongside the ledger entries does not match them: {message}")]
     ProjectionDrift {
-        /// Difference.
+        /// Description of the difference.
         message: String,
     },
 }
 
 impl ReplayProblem {
-    /// Returns the permanent name of the problem.
+    /// Returns the permanent reason code of the problem.
     pub fn reason(&self) -> &'static str {
         match self {
             Self::RefMissing { .. } => "REPLAY_REF_MISSING",
@@ -59,11 +63,11 @@ impl ReplayProblem {
 }
 
 /// Replays a decision from the bytes of its bundle and policy, and compares the result with the record. A
-/// program without Cedar passes [`NoAccess`](crate::NoAccess). Then a decision that used access policies is
+/// program without Cedar passes [`NoAccess`](crate::NoAccess), so a decision that used access policies is
 /// reported as unsupported.
 ///
 /// # Errors
-/// [`ReplayProblem`]: `RefHashMismatch`, `EngineUnsupported`, `DecisionMismatch`.
+/// Returns `RefHashMismatch`, `EngineUnsupported` or `DecisionMismatch`.
 pub fn replay(
     bundle: &[u8],
     policy: &[u8],
@@ -75,7 +79,7 @@ pub fn replay(
     let must_be_known = |semantics| match semantics {
         DECISION_SEMANTICS => Ok(()),
         other => Err(unsupported(format!(
-            "it was made by version {other} of the rules, and this program knows version \
+            "it was made with version {other} of the rules, but this program only supports version \
              {DECISION_SEMANTICS}"
         ))),
     };
@@ -92,16 +96,16 @@ pub fn replay(
     let differs = |what: &str| Err(ReplayProblem::DecisionMismatch { what: what.to_owned() });
     let mut gates = recorded.gates.iter().zip(&expected.gates);
     if let Some((gate, _)) = gates.find(|(now, then)| now != then) {
-        return differs(&format!("the gate `{}`", gate.gate));
+        return differs(&format!("the gate `{}` decides differently", gate.gate));
     }
     if recorded.gates.len() != expected.gates.len() {
-        return differs("the number of gates");
+        return differs("the number of gates differs");
     }
     if recorded.tier != expected.tier {
-        return differs("the tier");
+        return differs("the tier differs");
     }
     if recorded.digest != expected.digest {
-        return differs("the digest");
+        return differs("the digest differs");
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Bundle of all inputs of a decision, as a document that is kept.
+//! Bundle of all inputs of a decision. It is stored as a document so that the decision can be replayed.
 
 use std::collections::BTreeSet;
 
@@ -19,117 +19,119 @@ use crate::document::{self, DocumentError};
 use crate::spelling::{Above, Guard};
 use crate::trigger::Trigger;
 
-/// User id of an unknown user (`overflowuid`, proc_sys_kernel(5)).
+/// User id for an unknown user (`overflowuid`, proc_sys_kernel(5)).
 const NOBODY: u32 = 65_534;
 
-/// Case to be judged: a change, and its request. The fields are in alphabetical order, as in canonical JSON.
+/// Change to be judged and the request that it belongs to. Fields are in alphabetical order because canonical
+/// JSON requires it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
-    /// Requester.
+    /// User and agent that made the request.
     pub actor: Actor,
-    /// Approval, if there is one.
+    /// Approval of the change, if there is one.
     pub approved: Option<Approved>,
-    /// Budget of the request.
+    /// Budget that the request sets.
     pub budget: Budget,
-    /// Effects on paths, ordered by path.
+    /// Effects of the change on paths, ordered by path.
     pub change: Vec<PathEffect>,
-    /// Commands to run for the request, in order. They follow from the request, so an approval of its plan
+    /// Commands to run for the request, in order. They are part of the request, so an approval of its plan
     /// includes them.
     pub commands: Vec<CommandLine>,
-    /// Commands in a sandbox that captures all their changes; the part to keep is the change itself. Rules
-    /// can restrict them, but they need no rule that allows them.
+    /// Commands that run in a sandbox that captures all their effects. The captured changes are judged as part
+    /// of `change`, so rules can restrict these commands, but no rule has to allow them.
     pub confined: Vec<CommandLine>,
-    /// Declared tier, which can only raise the computed one.
+    /// Risk tier that the request declares. It can only raise the computed tier.
     pub declared: Option<RiskTier>,
     /// Entry point that received the request.
     pub door: String,
-    /// Roots of the enclosing workspaces and repositories, outermost first. The operator's rules also apply
-    /// relative to each of them.
+    /// Roots of the enclosing workspaces and repositories, outermost first. The operator's rules also apply to
+    /// paths relative to each of these roots.
     pub enclosing: Vec<String>,
     /// External pipelines to run after the change is published.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub external: Vec<ExternalPipeline>,
-    /// Suspected credentials in the new content, ordered by path.
+    /// Suspected credentials in new content, ordered by path.
     pub found: Vec<Found>,
-    /// Lease of the request, and the capability it is needed for.
+    /// Lease of the request, and the capability that the request needs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease: Option<LeaseCase>,
-    /// Digest of the limits of the request, including those that no gate judges.
+    /// Digest of the limits that the request sets, including limits that no gate checks.
     pub limits: Digest,
     /// Changed files that have other hard links, ordered by path.
     pub linked: Vec<PathName>,
     /// Symbolic links that are created, moved or retargeted, ordered by path.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<LinkFound>,
-    /// Paths that become writable for every user, ordered.
+    /// Paths that become world-writable, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub opened: Vec<PathName>,
     /// Digest of the request.
     pub plan: Digest,
-    /// True if the change only restores the state before the undone run; false for a redo.
+    /// Whether the change only restores the state before the undone run. It is false for a redo.
     pub restores: bool,
-    /// Root of the workspace, without links.
+    /// Root of the workspace, with symbolic links resolved.
     pub root: String,
-    /// Scope of the request.
+    /// Scope that the request sets.
     pub scope: Scope,
-    /// Number of rows that SQL steps change; absent without such steps.
+    /// Number of rows that the SQL steps change, or `None` if there are no SQL steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sql_rows: Option<u64>,
-    /// Tenant whose ledger records the case.
+    /// Tenant whose ledger records the request.
     pub tenant: TenantId,
-    /// Time of the judgement.
+    /// Time at which the change is judged.
     pub time: Timestamp,
     /// Changed files that other programs act on automatically, ordered by path.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub triggers: Vec<TriggerFound>,
-    /// Run that is undone.
+    /// Run that the request undoes.
     pub undoes: Option<RunId>,
-    /// Facts about that run, if it is recorded.
+    /// Facts about the undone run, if the ledger has a record of it.
     pub undone: Option<Undone>,
-    /// Files whose new content could not be scanned, ordered by path.
+    /// Files whose new content could not be scanned for credentials, ordered by path.
     pub unscanned: Vec<PathName>,
     /// Kind of request.
     pub work: WorkKind,
 }
 
-/// Kind of request.
+/// Kind of request that a change results from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WorkKind {
-    /// Change of files.
+    /// The request changes files.
     Apply,
-    /// Undo of a change.
+    /// The request undoes an earlier change.
     Undo,
-    /// Redo of an undone change.
+    /// The request redoes a change that was undone.
     Redo,
 }
 
-/// Approval from the ledger, signed by a key with the right role, and the content it is bound to.
+/// Approval from the ledger, signed by a key with the right role, and the content that it is bound to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Approved {
-    /// Approver, and position of the approval in the ledger.
+    /// Approver of the change, and the entry of the approval in the ledger.
     pub approval: Approval,
-    /// Approved content.
+    /// Content that the approval is bound to.
     pub bound: Bound,
-    /// Expiry time.
+    /// Time at which the approval expires.
     pub expires: Timestamp,
 }
 
-/// Recorded run that is undone.
+/// Recorded run that a request undoes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Undone {
-    /// Actor of the run.
+    /// User and agent that requested the run.
     pub actor: Actor,
-    /// True if the run was approved.
+    /// Whether the run was approved.
     pub approved: bool,
 }
 
 impl Undone {
-    /// Returns true if an actor may undo the run without the gates for new changes. The run must be the
-    /// actor's own and not approved. A user who acts without an agent owns the runs of their agents.
+    /// Returns true if `actor` may undo the run without passing the gates for new changes. This requires that
+    /// the run was the actor's own and needed no approval. A user who acts without an agent also owns the runs
+    /// of their agents.
     pub fn is_free_for(&self, actor: &Actor) -> bool {
         let owns = |agent: &String| self.actor.agent.as_ref() == Some(agent);
         !self.approved
@@ -142,13 +144,13 @@ impl Undone {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Found {
-    /// File.
+    /// Path of the file.
     pub path: PathName,
-    /// Finding of the scan.
+    /// Finding of the credential scan.
     pub finding: Finding,
 }
 
-/// Symbolic link and its destination.
+/// Symbolic link of a change and its destination.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LinkFound {
@@ -158,33 +160,33 @@ pub struct LinkFound {
     pub leads_to: LeadsTo,
 }
 
-/// Destination of a symbolic link, by the names of its target.
+/// Destination of a symbolic link, determined only from the names in its target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LeadsTo {
-    /// Path in the workspace.
+    /// The link points to a path in the workspace.
     Path(PathName),
-    /// Root of the workspace.
+    /// The link points to the root of the workspace.
     Root,
-    /// State of git or actum, which no run changes.
+    /// The link points to state of git or actum, which no run may change.
     State,
-    /// Outside the workspace, absolute, or undecidable by the names alone.
+    /// The link is absolute, points outside the workspace, or cannot be resolved by names only.
     Outside,
 }
 
 impl LinkFound {
-    /// Resolves a link with this target by its names alone, without following other links in it. So `..`
-    /// after a name may lead anywhere, since that name may be a link.
+    /// Resolves `target` by its names only, without following other links. A `..` after a name is therefore
+    /// treated as leading outside, since that name may be a link.
     pub fn new(path: &RelPath, target: &[u8]) -> Self {
         Self { path: PathName(path.clone()), leads_to: leads_to(path, target) }
     }
 
-    /// Returns a link with an unknown target.
+    /// Returns a link whose target is unknown, which is treated as leading outside.
     pub fn unknown(path: &RelPath) -> Self {
         Self { path: PathName(path.clone()), leads_to: LeadsTo::Outside }
     }
 
-    /// Returns the path in the workspace that it points to.
+    /// Returns the workspace path that the link points to, if there is one.
     pub(crate) fn target(&self) -> Option<&RelPath> {
         match &self.leads_to {
             LeadsTo::Path(path) => Some(&path.0),
@@ -221,18 +223,18 @@ fn leads_to(path: &RelPath, target: &[u8]) -> LeadsTo {
     }
 }
 
-/// File that other programs act on automatically.
+/// Changed file that other programs act on automatically, such as a git hook.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TriggerFound {
-    /// File.
+    /// Path of the file.
     pub path: PathName,
-    /// Trigger of the file.
+    /// Program that acts on the file, and its effect.
     pub trigger: Trigger,
 }
 
 impl TriggerFound {
-    /// Finds changed files that other programs act on whatever their content is, such as git hooks.
+    /// Finds changed files that other programs act on regardless of their content, such as git hooks.
     pub fn by_name(change: &[PathEffect]) -> Vec<Self> {
         let written = |of: &EffectKind| {
             matches!(of, EffectKind::Created | EffectKind::Modified | EffectKind::Renamed)
@@ -246,7 +248,7 @@ impl TriggerFound {
 }
 
 impl Case {
-    /// Makes a case of a change alone: by an unknown requester, without limits or special facts.
+    /// Creates a case with only a change. The requester is unknown, and there are no limits or other facts.
     pub fn new(change: Vec<PathEffect>) -> Self {
         let nothing = Digest::of(b"");
         Self {
@@ -282,7 +284,7 @@ impl Case {
     }
 }
 
-/// All inputs of a decision besides the policy.
+/// All inputs of a decision except the policy, which is included as a digest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bundle {
@@ -293,10 +295,11 @@ pub struct Bundle {
 }
 
 impl Bundle {
-    /// Value of `format`.
+    /// Value of the `format` field.
     pub const FORMAT: &str = "actum.bundle/6";
 
-    /// Makes the bundle of a case under the policy with that digest. A limit beyond 2^53 − 1 is reduced to that.
+    /// Creates the bundle of a case under the policy with the digest `policy`. Limits above 2^53 − 1 are
+    /// reduced to that value.
     pub fn new(policy: Digest, mut case: Case) -> Self {
         let held = |limit: Option<u64>| limit.map(|limit| limit.min(COUNT_MAX));
         let Budget { max_files, max_loc } = case.budget;
@@ -305,7 +308,7 @@ impl Bundle {
         Self { format: Self::FORMAT.to_owned(), semantics: DECISION_SEMANTICS, policy, case }
     }
 
-    /// Adds an approval.
+    /// Adds an approval to the bundle.
     #[must_use]
     pub fn with_approval(mut self, approved: Approved) -> Self {
         self.case.approved = Some(approved);
@@ -317,50 +320,52 @@ impl Bundle {
         self.policy
     }
 
-    /// Returns the scope of the request.
+    /// Returns the scope that the request sets.
     pub fn scope(&self) -> &Scope {
         &self.case.scope
     }
 
-    /// Returns the budget of the request.
+    /// Returns the budget that the request sets.
     pub fn budget(&self) -> Budget {
         self.case.budget
     }
 
-    /// Returns the effects on paths.
+    /// Returns the effects of the change on paths.
     pub fn change(&self) -> &[PathEffect] {
         &self.case.change
     }
 
-    /// Returns each touched path; for a renamed file both.
+    /// Returns every path that the change touches, including both paths of a renamed file.
     pub fn paths(&self) -> impl Iterator<Item = &RelPath> {
         self.change().iter().flat_map(PathEffect::paths)
     }
 
-    /// Returns the directories around the workspace that affect protection: the choice of a root does not
-    /// change which paths are protected.
+    /// Returns the directories above the workspace. They are needed to match protected paths, so that the
+    /// choice of the workspace root does not change which paths are protected.
     pub(crate) fn above(&self) -> Above<'_> {
         let enclosing = self.case.enclosing.iter().filter_map(|root| self.depth_of(root)).collect();
         Above::new(names(&self.case.root), enclosing)
     }
 
-    /// Returns the number of names that lead to a root, if it is the workspace's or encloses it.
+    /// Returns the number of names in the path `root` if it is the workspace root or one of its parent
+    /// directories.
     pub(crate) fn depth_of(&self, root: &str) -> Option<usize> {
         let (root, own) = (names(root), names(&self.case.root));
         own.starts_with(&root).then_some(root.len())
     }
 
-    /// Returns a path of the change relative to this root and to each enclosing one.
+    /// Returns a path of the change relative to the workspace root and to each enclosing root.
     pub(crate) fn seen_from_each_root(&self, path: &RelPath) -> impl Iterator<Item = RelPath> {
         let around = self.case.enclosing.iter().filter_map(|root| self.depth_of(root));
         let seen = around.filter_map(move |depth| self.seen_from(depth, path).ok());
         std::iter::once(path.clone()).chain(seen)
     }
 
-    /// Returns a path of the change relative to the root that this number of names leads to.
+    /// Returns a path of the change relative to the directory that the first `depth` names of the workspace
+    /// root lead to.
     ///
     /// # Errors
-    /// `PathError` if the longer path is invalid.
+    /// Returns `PathError` if the resulting path is invalid.
     pub(crate) fn seen_from(&self, depth: usize, path: &RelPath) -> Result<RelPath, PathError> {
         let own = names(&self.case.root);
         let between = own.get(depth..).unwrap_or_default().iter().copied();
@@ -368,8 +373,8 @@ impl Bundle {
         RelPath::new(names.join(&b'/'))
     }
 
-    /// Returns a path of the change relative to a base directory of a lease, if it is below that. The base
-    /// directory can be above the workspace root or in the workspace.
+    /// Returns a path of the change relative to a base directory of a lease, or `None` if it is not below that
+    /// directory. A base directory may be above or inside the workspace.
     pub(crate) fn seen_from_directory(
         &self,
         directory: &BaseDirectory,
@@ -385,11 +390,11 @@ impl Bundle {
         RelPath::new(below.collect::<Vec<_>>().join(&b'/')).ok()
     }
 
-    /// Returns each touched path relative to the workspace root and to each enclosing root. So the choice of
-    /// a root does not affect a rule that names a path.
+    /// Returns every touched path relative to the workspace root and to each enclosing root, so that the choice
+    /// of the workspace root does not affect rules about paths.
     ///
     /// # Errors
-    /// `PathError` if one of them is too long for a path.
+    /// Returns `PathError` if a resulting path is too long.
     pub fn paths_from_every_root(&self) -> Result<BTreeSet<RelPath>, PathError> {
         let mut paths: BTreeSet<RelPath> = self.paths().cloned().collect();
         for depth in self.above().enclosing {
@@ -405,18 +410,18 @@ impl Bundle {
         &self.case.enclosing
     }
 
-    /// Returns the root of the workspace, if a rule matches a path only together with the names above the workspace.
+    /// Returns the workspace root if the rule matches `path` only together with names above the workspace.
     pub(crate) fn root_shown(&self, path: &RelPath, guard: &Guard) -> Option<String> {
         let is_within = guard.covers_within(names(&self.case.root).len(), path);
         (!is_within).then(|| self.case.root.clone())
     }
 
-    /// Returns the effects on files, without created and removed directories.
+    /// Returns the effects on files, without the directories that are created or removed.
     pub fn files(&self) -> impl Iterator<Item = &PathEffect> {
         self.change().iter().filter(|effect| effect.effect.is_of_file())
     }
 
-    /// Returns the requester.
+    /// Returns the user and agent that made the request.
     pub fn actor(&self) -> &Actor {
         &self.case.actor
     }
@@ -426,7 +431,7 @@ impl Bundle {
         &self.case.door
     }
 
-    /// Returns the tenant whose ledger records the case.
+    /// Returns the tenant whose ledger records the request.
     pub fn tenant(&self) -> &TenantId {
         &self.case.tenant
     }
@@ -436,7 +441,7 @@ impl Bundle {
         &self.case.root
     }
 
-    /// Returns the version of the rules that the bundle was made for.
+    /// Returns the version of the decision rules that the bundle was created for.
     pub(crate) fn semantics(&self) -> u32 {
         self.semantics
     }
@@ -451,13 +456,13 @@ impl Bundle {
         &self.case.linked
     }
 
-    /// Returns the symbolic links that are created, moved or retargeted. Empty for an undo or a redo: those
-    /// links were judged before.
+    /// Returns the symbolic links that are created, moved or retargeted. The result is empty for an undo or
+    /// redo, because those links were already judged.
     pub fn links(&self) -> &[LinkFound] {
         if self.case.work == WorkKind::Apply { &self.case.links } else { &[] }
     }
 
-    /// Returns the paths that become writable for every user.
+    /// Returns the paths that become world-writable.
     pub fn opened(&self) -> &[PathName] {
         &self.case.opened
     }
@@ -472,22 +477,22 @@ impl Bundle {
         &self.case.commands
     }
 
-    /// Returns the commands whose effects were all captured.
+    /// Returns the commands that run in a sandbox that captures all their effects.
     pub fn confined(&self) -> &[CommandLine] {
         &self.case.confined
     }
 
-    /// Returns the suspected credentials in the new content.
+    /// Returns the suspected credentials in new content.
     pub fn found(&self) -> &[Found] {
         &self.case.found
     }
 
-    /// Returns the files whose new content could not be scanned.
+    /// Returns the files whose new content could not be scanned for credentials.
     pub fn unscanned(&self) -> &[PathName] {
         &self.case.unscanned
     }
 
-    /// Returns the number of rows that SQL steps change; `None` without such steps.
+    /// Returns the number of rows that the SQL steps change, or `None` if there are no SQL steps.
     pub fn sql_rows(&self) -> Option<u64> {
         self.case.sql_rows
     }
@@ -497,37 +502,37 @@ impl Bundle {
         &self.case.external
     }
 
-    /// Returns the lease of the request, and the capability it is needed for.
+    /// Returns the lease of the request, and the capability that the request needs.
     pub fn lease(&self) -> Option<&LeaseCase> {
         self.case.lease.as_ref()
     }
 
-    /// Returns the declared tier.
+    /// Returns the risk tier that the request declares.
     pub fn declared(&self) -> Option<RiskTier> {
         self.case.declared
     }
 
-    /// Returns the time of the judgement.
+    /// Returns the time at which the change is judged.
     pub fn time(&self) -> Timestamp {
         self.case.time
     }
 
-    /// Returns the approval, if there is one.
+    /// Returns the approval of the change, if there is one.
     pub fn approved(&self) -> Option<&Approved> {
         self.case.approved.as_ref()
     }
 
-    /// Returns the content that an approval of the case is bound to.
+    /// Returns the content that an approval of this change must be bound to.
     ///
     /// # Errors
-    /// Same errors as [`change_digest`].
+    /// Returns the errors of [`change_digest`].
     pub fn bound(&self) -> Result<Bound, CanonicalError> {
         let Case { plan, limits, ref change, .. } = self.case;
         Ok(Bound { plan, limits, change: change_digest(change)?, policy: self.policy })
     }
 
-    /// Returns true if it is an undo that is not judged as a new change. It only restores the state before a
-    /// run, and the run is the actor's own and was not approved.
+    /// Returns true for an undo that is not judged like a new change. It must only restore the state before a
+    /// run that was the actor's own and was not approved.
     pub fn restores(&self) -> bool {
         let Case { undoes, undone, restores, actor, .. } = &self.case;
         let is_free = undone.as_ref().is_some_and(|undone| undone.is_free_for(actor));
@@ -537,16 +542,16 @@ impl Bundle {
     /// Serialises the bundle as canonical JSON.
     ///
     /// # Errors
-    /// `Number` for a file size or a number of lines beyond 2^53 − 1.
+    /// Returns `Number` if a file size or a number of lines exceeds 2^53 − 1.
     pub fn to_vec(&self) -> Result<Vec<u8>, CanonicalError> {
         canonical::ordered_to_vec(self)
     }
 
-    /// Reads the canonical bytes of a bundle from any version of the rules, so that its description of the
-    /// change stays readable.
+    /// Reads a bundle from its canonical bytes. Bundles of every version of the decision rules are accepted, so
+    /// that their description of the change stays readable.
     ///
     /// # Errors
-    /// [`DocumentError`].
+    /// Returns [`DocumentError`] if the bytes are not a valid bundle.
     pub fn read(bytes: &[u8]) -> Result<Self, DocumentError> {
         let version = |value: &Value| document::format_of(value).to_owned();
         document::read("the bundle of a decision", bytes, version, Self::FORMAT.to_owned())

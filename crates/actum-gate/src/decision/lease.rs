@@ -1,4 +1,5 @@
-//! Facts of a lease, as part of a bundle (FE-17, D-7). A decision is replayed from them, without the lease.
+//! Lease of a request as it is stored in a bundle, so that a replay does not need the lease itself (FE-17,
+//! D-7).
 
 use actum_core::Digest;
 use actum_record::lease::{
@@ -7,18 +8,18 @@ use actum_record::lease::{
 use actum_record::signer::KeyId;
 use serde::{Deserialize, Serialize};
 
-/// Lease of a request, and the capability it is needed for. The fields are in alphabetical order, as in
-/// canonical JSON.
+/// Lease of a request and the capability that the request needs. Fields are in alphabetical order because
+/// canonical JSON requires it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LeaseCase {
-    /// Blocks of the lease, starting with the one signed by the lease key.
+    /// Blocks of the lease, starting with the one that the lease key signed.
     pub blocks: Vec<LeaseBlock>,
     /// Capability that the request needs.
     pub capability: Capability,
-    /// Digest of the signed blocks, a document in the ledger.
+    /// Digest of the signed blocks, which are stored in the ledger.
     pub document: Digest,
-    /// True if the ledger records the grant.
+    /// Whether the ledger records that the lease was granted.
     pub granted: bool,
     /// Key that signed the first block.
     pub key: KeyId,
@@ -29,28 +30,28 @@ pub struct LeaseCase {
     pub task: Option<TaskName>,
 }
 
-/// Block of a lease, with its facts from the ledger.
+/// Block of a lease, together with the ledger's data about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LeaseBlock {
     /// Id of the block.
     pub id: LeaseId,
-    /// True if it was revoked.
+    /// Whether the block was revoked.
     pub revoked: bool,
     /// Terms of the block.
     pub terms: LeaseTerms,
-    /// Number of runs started under it.
+    /// Number of runs that were started under the block.
     pub used: u64,
 }
 
 impl LeaseCase {
-    /// Returns the lease in the form used in records.
+    /// Returns the lease in the form that records use.
     pub fn record(&self) -> LeaseRecord {
         lease_record(&self.blocks, self.document, &self.key)
     }
 }
 
-/// Returns a lease in the form used in records.
+/// Converts the blocks of a lease to the form that records use.
 pub fn lease_record(blocks: &[LeaseBlock], document: Digest, key: &KeyId) -> LeaseRecord {
     let block = |block: &LeaseBlock| {
         let LeaseTerms { agent, uses, .. } = &block.terms;

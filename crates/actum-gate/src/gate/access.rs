@@ -1,4 +1,4 @@
-//! Access gate: checks that the operator's access policies allow the requester to make this change (AEC-6).
+//! Access gate: checks that the operator's access policies allow the requester to make a change (AEC-6).
 
 use actum_core::RiskTier;
 
@@ -8,7 +8,8 @@ use crate::decision::Bundle;
 use crate::ground::{Ground, Grounds};
 use crate::policy::Policy;
 
-/// Judges as if no approval existed: an approval answers any gate. An undo that restores is not blocked.
+/// Judges as if no approval existed, because an approval is evaluated after all gates. An undo that only
+/// restores an earlier state is allowed.
 pub(crate) fn judge(
     bundle: &Bundle,
     policy: &Policy,

@@ -1,11 +1,11 @@
-//! Approval gate: if another gate asks for an approval, there must be one for exactly this change (AA-5).
+//! Approval gate: checks for an approval of exactly this change if another gate requires one (AA-5).
 
 use super::GateVerdict;
 use crate::decision::{Approved, Bundle, Verdict};
 use crate::ground::{ApprovalMismatch, Ground};
 
-/// Judges after the other gates, whose strictest verdict is `strictest`. An approval for another change
-/// denies, since it may be an attack.
+/// Judges after the other gates, whose strictest verdict is `strictest`. An approval of a different change
+/// leads to a denial, because it may be an attack.
 pub(crate) fn judge(bundle: &Bundle, strictest: Verdict) -> GateVerdict {
     let Some(approved) = bundle.approved() else {
         return match strictest {
@@ -28,7 +28,7 @@ pub(crate) fn judge(bundle: &Bundle, strictest: Verdict) -> GateVerdict {
     }
 }
 
-/// Returns the reason why an approval does not apply.
+/// Returns the reason why an approval does not apply to the change.
 fn mismatch(
     bundle: &Bundle,
     Approved { bound, expires, .. }: &Approved,

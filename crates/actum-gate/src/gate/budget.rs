@@ -7,8 +7,8 @@ use crate::decision::Bundle;
 use crate::ground::Ground;
 use crate::policy::{Policy, Source};
 
-/// Judges the size of a change. A renamed file counts once, a directory never. The caller and each policy can
-/// set a budget.
+/// Checks the size of a change against the budgets of the request and of each policy. A renamed file counts as
+/// one file, and directories do not count.
 pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> GateVerdict {
     let costs = bundle.files().map(|effect| PathCost {
         path: effect.path.0.clone(),
@@ -32,7 +32,7 @@ pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> GateVerdict {
     }
 }
 
-/// Combines the stricter limits of two budgets.
+/// Returns a budget with the stricter of both limits for each size.
 fn within(one: Budget, other: Budget) -> Budget {
     let least = |one: Option<u64>, other: Option<u64>| one.into_iter().chain(other).min();
     Budget {

@@ -1,4 +1,4 @@
-//! Commands gate: each command of a change needs a rule that allows it (AA-5, AA-7).
+//! Commands gate: requires a rule that allows each command of a change (AA-5, AA-7).
 
 use std::cmp::Ordering;
 
@@ -8,10 +8,10 @@ use crate::decision::Bundle;
 use crate::ground::Ground;
 use crate::policy::Policy;
 
-/// Maximum number of commands of one change.
+/// Maximum number of commands in one change.
 pub(crate) const COMMANDS_MAX: usize = 1000;
 
-/// Judges each command separately; the strictest verdict counts.
+/// Judges each command on its own. The strictest verdict applies.
 pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> GateVerdict {
     let (lines, confined) = (bundle.commands(), bundle.confined());
     let count = lines.len() + confined.len();
@@ -20,7 +20,7 @@ pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> GateVerdict {
     }
     let said = lines.iter().map(|line| said(line, &policy.judge_command(line)));
     let said = said.chain(confined.iter().map(|line| judge_confined(line, policy)));
-    // Among equally strict verdicts, that of the first command is reported.
+    // If several verdicts are equally strict, the one for the first command is reported.
     said.reduce(|mut first, next| match next.verdict.cmp(&first.verdict) {
         Ordering::Greater => next,
         Ordering::Less => first,
@@ -32,7 +32,8 @@ pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> GateVerdict {
     .unwrap_or_else(|| GateVerdict::allow(Ground::NoCommand))
 }
 
-/// Judges a captured command. Other gates judge the changes it makes, so it needs no rule that allows it.
+/// Judges a sandboxed command whose effects are captured. No rule has to allow it, because the gates judge the
+/// changes that it makes.
 fn judge_confined(line: &CommandLine, policy: &Policy) -> GateVerdict {
     match policy.restrain_command(line) {
         Some(judgement) => said(line, &judgement),

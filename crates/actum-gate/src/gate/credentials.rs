@@ -1,4 +1,4 @@
-//! Credentials gate: rejects new content that looks like a credential (EX-20).
+//! Credentials gate: denies new content that looks like a credential (EX-20).
 
 use super::GateVerdict;
 use crate::decision::{Bundle, Found};
@@ -11,7 +11,7 @@ pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> GateVerdict {
     if let Some(Found { path, finding }) = found.next() {
         let first = Ground::Credential {
             path: path.clone(),
-            // In a large file only parts are read, and lines are not counted.
+            // Large files are read only in parts, so their lines are not counted.
             line: Some(finding.line).filter(|&line| line > 0),
             rule: finding.rule.clone(),
             digest: finding.digest,

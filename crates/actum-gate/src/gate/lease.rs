@@ -1,4 +1,4 @@
-//! Lease gate: checks that a request has a lease if it needs one, and that the lease allows the change (FE-17, D-7).
+//! Lease gate: checks whether a request needs a lease, and whether its lease allows the change (FE-17, D-7).
 
 use actum_core::path_name::PathName;
 use actum_core::{RelPath, Scope};
@@ -9,11 +9,11 @@ use crate::decision::{Bundle, LeadsTo, LeaseBlock, LeaseCase};
 use crate::ground::{Ground, LeaseProblem, QuotaName};
 use crate::policy::{LeasedWork, Policy};
 
-/// Entry point that always needs a lease.
+/// Entry point whose requests always need a lease.
 const FILE_TASK: &str = "file task";
 
-/// Judges the lease of a request. A given lease must allow the request, even if the request needs none. Its
-/// terms also apply to undo. Without a lease, an undo that restores is not blocked.
+/// Judges the lease of a request. If a request has a lease, the change must satisfy its terms, even if no lease
+/// is required and even for an undo. Without a lease, an undo that only restores an earlier state is allowed.
 pub(crate) fn judge(bundle: &Bundle, policy: &Policy) -> GateVerdict {
     let Some(lease) = bundle.lease() else { return without_lease(bundle, policy) };
     let allowed = || {
@@ -40,7 +40,7 @@ fn without_lease(bundle: &Bundle, policy: &Policy) -> GateVerdict {
     GateVerdict::deny(Ground::LeaseRequired { entry_point: door.to_owned(), policy })
 }
 
-/// Returns the first term that the request does not meet.
+/// Returns the first lease term that the request violates.
 fn denial(bundle: &Bundle, lease: &LeaseCase) -> Option<Ground> {
     let mut directories = None;
     lease.blocks.iter().zip(1..).find_map(|(block, number)| {
@@ -57,7 +57,7 @@ fn denial(bundle: &Bundle, lease: &LeaseCase) -> Option<Ground> {
     })
 }
 
-/// Checks tenant, agent, task and capability.
+/// Checks revocation, tenant, agent, task and capability.
 fn refuse_holder(
     bundle: &Bundle,
     lease: &LeaseCase,
@@ -82,7 +82,7 @@ fn refuse_holder(
     (!is_allowed).then(|| LeaseProblem::Capability { asked: lease.capability.clone() })
 }
 
-/// Checks validity and uses.
+/// Checks the validity period and the number of uses.
 fn refuse_time(
     bundle: &Bundle,
     LeaseBlock { terms, used, .. }: &LeaseBlock,
@@ -97,7 +97,8 @@ fn refuse_time(
     uses.filter(|uses| used >= uses).map(|uses| LeaseProblem::UsedUp { uses })
 }
 
-/// Checks that each path is below a base directory, and that a file is also in the scope as seen from one of them.
+/// Checks that each path is below a base directory, and that each file is within the scope relative to one of
+/// them.
 fn refuse_paths(
     bundle: &Bundle,
     terms: &LeaseTerms,
@@ -107,7 +108,7 @@ fn refuse_paths(
     if base_directories.is_none() && scope.is_none() {
         return None;
     }
-    // Other programs write through a link.
+    // Other programs may write through a link, so its target must be allowed as well.
     let leaves = bundle.links().iter().find_map(|found| match &found.leads_to {
         LeadsTo::Path(path) => {
             let below: Vec<RelPath> = directories
@@ -152,7 +153,7 @@ fn refuse_quotas(bundle: &Bundle, lease: &LeaseCase, terms: &LeaseTerms) -> Opti
     let mut sizes = bundle.files().filter_map(|effect| effect.after.as_ref());
     let space = sizes.try_fold(0_u64, |sum, after| sum.checked_add(after.size));
     let (quotas, limits) = (terms.quotas, lease.limits);
-    // A missing limit exceeds any quota. A request that runs nothing does not use the last three.
+    // A missing limit exceeds any quota. The last three quotas only apply to requests that run a process.
     [
         (QuotaName::Files, quotas.files, files, true),
         (QuotaName::SpaceBytes, quotas.space_bytes, space, true),

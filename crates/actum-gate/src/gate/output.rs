@@ -1,4 +1,4 @@
-//! Paths where no result file may be written, anywhere: protected ones, and those that start programs.
+//! Paths where actum refuses to write result files: protected paths, and files that make other programs act.
 
 use std::sync::OnceLock;
 
@@ -9,17 +9,18 @@ use crate::policy::{BUILT_IN, PROTECTED_GROUPS, Profile};
 use crate::spelling::{Above, GuardKind, Guards, Spellings};
 use crate::trigger::Trigger;
 
-/// Content of a result file, as far as it is known before writing.
+/// Content of a result file, if it is known before writing.
 #[derive(Debug, Clone, Copy)]
 pub enum OutputContent<'a> {
-    /// All bytes.
+    /// All bytes of the file are known.
     Whole(&'a [u8]),
-    /// Content written piece by piece.
+    /// The content is written piece by piece, so it is not known in advance.
     Streamed,
 }
 
-/// Returns the reason why no result file with this content may be written at the path with these names, first
-/// to last. It covers [`refuses_output`], and content that makes other programs act on the file.
+/// Returns the reason why a result file with this content must not be written. `names` are the components of
+/// its absolute path. In addition to [`refuses_output`], content that makes other programs act on the file is
+/// rejected.
 pub fn refuses_result(names: &[&[u8]], content: OutputContent<'_>) -> Option<String> {
     refuses_output(names).or_else(|| {
         let trigger = trigger(names, content)?;
@@ -39,21 +40,20 @@ fn trigger(names: &[&[u8]], content: OutputContent<'_>) -> Option<Trigger> {
     }
     match bytes {
         Some(bytes) => Trigger::detect(last, None, bytes),
-        // Streamed content is an export of a ledger, whose beginning is never that of a repository.
+        // Streamed content is always a ledger export, which never starts like a file of a git repository.
         None => Trigger::of_beginning(last, b""),
     }
 }
 
-/// Returns the reason why no result file may be written at the path with these names, first to last; `None`
-/// if one may.
+/// Returns the reason why no result file may be written at the absolute path with the components `names`, or
+/// `None` if it may be written.
 ///
-/// A result file is not part of a run, so no gate judges it. It is rejected wherever a change would be
-/// denied, or would need an approval because of its path alone. All names count, starting at the root of the
-/// file system.
+/// A result file is not part of a run, so no gate judges it. It is rejected wherever a change would be denied,
+/// or would need an approval because of its path. Components above any workspace are checked, too.
 pub fn refuses_output(names: &[&[u8]]) -> Option<String> {
     let (last, above) = names.split_last()?;
     let Ok(last) = RelPath::new(*last) else {
-        return Some("its name is one that no change may have".to_owned());
+        return Some("its name is invalid or reserved".to_owned());
     };
     let above = Above::new(above.to_vec(), Vec::new());
     let path = Spellings::below(&above, &last);
@@ -61,9 +61,9 @@ pub fn refuses_output(names: &[&[u8]]) -> Option<String> {
     Some(format!("it is protected by `{}`: {why}", guard.rule()))
 }
 
-/// Returns true if a workspace at `root` would escape built-in rules. `root` has the names below the
-/// enclosing workspace or repository, and `around` those that lead to its root. There a file in `root` is
-/// denied or needs approval, but rules about files ignore the names above a root.
+/// Returns true if a workspace at `root` would evade built-in rules. `around` are the components of an
+/// enclosing workspace or repository, and `root` are the components below it. A file there would be denied or
+/// need an approval, but rules about files do not consider the names above a workspace root.
 pub fn refuses_root(around: &[&[u8]], root: &[&[u8]]) -> bool {
     let above = Above::new(around.to_vec(), Vec::new());
     let file = [root, &[b"file".as_slice()]].concat().join(&b'/');
@@ -133,7 +133,8 @@ mod tests {
         }
     }
 
-    /// D-5: a root in a directory that a rule about files or directories matches would escape the rule.
+    /// D-5: rules about files do not see the names above a root, so no root may be inside a directory that they
+    /// match.
     #[test]
     fn no_root_is_chosen_in_a_directory_of_protected_or_risky_files() {
         let refused = |path: &str| {
@@ -156,7 +157,8 @@ mod tests {
         }
     }
 
-    /// D-5, issue 22: a keyring as a result file closes its directory like a change that makes one.
+    /// D-5, issue 22: writing a keyring as a result file is refused, because it would turn its directory into a
+    /// ledger home.
     #[test]
     fn result_files_are_refused_by_what_programs_take_their_content_for() {
         let refused = |path: &str, content: OutputContent<'_>| {

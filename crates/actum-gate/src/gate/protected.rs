@@ -1,4 +1,4 @@
-//! Protected gate: rejects changes of protected paths, however they are spelled (D-5, EX-4).
+//! Protected gate: denies changes to protected paths, regardless of their spelling (D-5, EX-4).
 
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ use crate::policy::{Exceptions, Policy, ProtectedGroup, Source, groups_below, gr
 use crate::spelling::{Above, Guard, Guards, Spellings};
 
 pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> GateVerdict {
-    // Permission bits apply to all names of a file, and one of the others may be protected.
+    // Permission bits apply to all names of a hard-linked file, and one of the other names may be protected.
     let is_shared = |effect: &&PathEffect| {
         matches!(effect.effect, EffectKind::Mode | EffectKind::Attributes)
             && bundle.linked().contains(&effect.path)
@@ -51,7 +51,7 @@ pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> GateVerdict {
     if let Some(found) = bundle.links().iter().find(|it| it.leads_to == LeadsTo::State) {
         return GateVerdict::deny(Ground::StateTarget { link: found.path.clone() });
     }
-    // Rule for a path below this one, if it is a directory.
+    // Returns a rule that protects a path below this one, if it is a directory.
     let rule_below = |relative: &RelPath| {
         let path = Spellings::below(&above, relative);
         let of_group = groups_below(&path).find(|(_, group)| policy.protects(group));
@@ -71,7 +71,7 @@ pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> GateVerdict {
         let said = GateVerdict::deny(Ground::ProtectedTarget { link, path, root, rule, by });
         return said.with_more(led_to.count());
     }
-    // A link that replaces a directory replaces all paths below it with those of its target.
+    // If a link replaces a directory, all paths below it are replaced with those of the link's target.
     let replaced = |found: &LinkFound| {
         let (guard, by) = rule_below(&found.path.0)?;
         let (root, rule) = (bundle.root_shown(&found.path.0, guard), guard.rule().clone());
@@ -96,8 +96,8 @@ pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> GateVerdict {
     }
 }
 
-/// Returns the exceptions that apply. An exception is a path in the workspace, so none applies if the
-/// workspace itself is in a protected directory.
+/// Returns the exceptions that apply. Exceptions are paths in the workspace, so none applies if the workspace
+/// itself is inside a protected directory.
 fn exceptions<'p>(policy: &'p Policy, above: &Above<'_>) -> BTreeSet<&'p RelPath> {
     let excepted: BTreeSet<&RelPath> = policy.exceptions().collect();
     let is_around = |(_, group): &(Guard, &ProtectedGroup)| policy.protects(group);
@@ -107,8 +107,9 @@ fn exceptions<'p>(policy: &'p Policy, above: &Above<'_>) -> BTreeSet<&'p RelPath
     excepted
 }
 
-/// Judges new names with invisible characters: those of emoji need approval, all others are denied. Names
-/// that undo and redo restore are not new. A file that already has such a name can be changed and deleted.
+/// Judges new names that contain invisible characters. Names with such characters in emoji need an approval,
+/// and all others are denied. Names restored by undo or redo are not new, and existing files with such names
+/// can be changed and deleted.
 fn unseen_characters(bundle: &Bundle, found: Unseen) -> Option<GateVerdict> {
     if bundle.work() != WorkKind::Apply {
         return None;
@@ -132,8 +133,8 @@ fn unseen_characters(bundle: &Bundle, found: Unseen) -> Option<GateVerdict> {
     Some(GateVerdict { verdict, ground: ground.into() }.with_more(named.count()))
 }
 
-/// Denies changes that make a directory a git repository, whose state is protected in any profile, or a home
-/// of ledgers and keys, in which no change could be undone.
+/// Denies changes that turn a directory into a git repository, whose state every profile protects, or into a
+/// home of ledgers and keys, where no change could be undone.
 fn new_states(bundle: &Bundle) -> Option<GateVerdict> {
     let mut marks = bundle.triggers().iter().filter(|it| it.trigger.is_denied());
     let TriggerFound { path, trigger } = marks.next()?.clone();

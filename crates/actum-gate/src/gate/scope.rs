@@ -11,12 +11,12 @@ use crate::decision::{Bundle, LeadsTo, LinkFound};
 use crate::ground::Ground;
 use crate::policy::{Policy, Source};
 
-/// Maximum number of rules in a ground.
+/// Maximum number of scope rules that a ground lists.
 const RULES_NAMED_MAX: usize = 10;
 
-/// Judges the paths of a change. The caller and each policy can set a scope, and a path must be in all of
-/// them. A scope is relative to the root that it was written for. Policies do not block an undo that
-/// restores, since they may be tighter by now.
+/// Checks that every path of a change is within the scope of the request and of each policy. A scope applies
+/// relative to the root for which it was written. Policies do not block an undo that only restores an earlier
+/// state, because they may have become stricter since.
 pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> GateVerdict {
     let above = bundle.above();
     let own = above.names.len();
@@ -33,9 +33,9 @@ pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> GateVerdict {
     refused.unwrap_or_else(|| GateVerdict::allow(Ground::InScope))
 }
 
-/// Denies the part of a change outside a scope of the root that `depth` names lead to. A renamed file is
-/// judged at both paths. A directory is created and removed with the files below it, so it need not be in an
-/// allowed place itself.
+/// Denies a change if part of it is outside `scope`, which is relative to the root at `depth` names. Both paths
+/// of a renamed file are checked. A directory is created or removed together with the files below it, so it
+/// does not have to be in an allowed place itself.
 fn outside(
     bundle: &Bundle,
     scope: &Scope,
@@ -58,7 +58,7 @@ fn outside(
         }
     }
     for found in bundle.links() {
-        // Other programs write through a link.
+        // Other programs may write through a link, so its target must be in scope as well.
         match &found.leads_to {
             LeadsTo::Path(to) => match bundle.seen_from(depth, &to.0) {
                 Ok(path) if may_be_denied_below(scope, &path) => {
@@ -68,7 +68,7 @@ fn outside(
                 Err(_) => return Some(GateVerdict::deny(ground_of_link(found, policy))),
             },
             LeadsTo::Root => return Some(GateVerdict::deny(ground_of_link(found, policy))),
-            // The other gates judge these.
+            // Other gates judge these destinations.
             LeadsTo::State | LeadsTo::Outside => {}
         }
     }
@@ -87,7 +87,7 @@ fn outside(
     Some(GateVerdict::deny(ground(first, policy)).with_more(refused.count()))
 }
 
-/// Returns true if a rule may deny a path below this one, if it is a directory.
+/// Returns true if a deny rule may match a path below `path`.
 fn may_be_denied_below(scope: &Scope, path: &RelPath) -> bool {
     scope.deny.iter().any(|rule| rule.leads_below(path))
 }

@@ -1,4 +1,4 @@
-//! Tier gate: computes the risk tier from the actual effect of a change, whatever tier was declared (AA-1,
+//! Tier gate: computes the risk tier from the actual effect of a change, regardless of the declared tier (AA-1,
 //! AA-5, D-2).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,21 +16,21 @@ use crate::policy::{BUILT_IN, BuiltIn, Layer, Policy, TierRule};
 use crate::spelling::{Above, Guard, Guards, Spellings};
 use crate::trigger::Trigger;
 
-/// Maximum number of deleted files in ordinary work.
+/// Maximum number of deleted files in a change that needs no approval.
 const DELETED_FILES_MAX: usize = 200;
-/// Maximum number of changed files in ordinary work.
+/// Maximum number of changed files in a change that needs no approval.
 const CHANGED_FILES_MAX: usize = 2000;
 
 /// Directories where agents keep their own work (EX-4).
 const OWN_AREAS: [&str; 2] = ["agent/agent_outputs/", "agent/temp/"];
 
-/// Directories in the workspace root that hold task reports. `actum run` fails if one of them is a file.
+/// Directories that `actum run` needs for task reports. It fails if one of them is a file.
 const REPORT_PARENTS: [&str; 3] = ["agent", "agent/agent_outputs", "agent/agent_outputs/plans"];
 
-/// Tier, its reason, and the number of further paths with the same effect.
+/// Risk tier, the reason for it, and the number of further paths with the same reason.
 type Raised = (RiskTier, TierReason, usize);
 
-/// Returns the tier of the change, and the verdict of the gate.
+/// Returns the risk tier of a change and the verdict of the gate.
 pub(crate) fn judge(bundle: &Bundle, policy: &Policy) -> (RiskTier, GateVerdict) {
     let computed = computed(bundle, policy);
     let (tier, reason, more) = match bundle.declared() {
@@ -41,8 +41,8 @@ pub(crate) fn judge(bundle: &Bundle, policy: &Policy) -> (RiskTier, GateVerdict)
     (tier, GateVerdict { verdict, ground: Ground::Tier { tier, reason }.into() }.with_more(more))
 }
 
-/// Computes the tier. An undo that restores needs no approval, as it is the safety net for everything else. A
-/// redo is a change like any other.
+/// Computes the tier from the effect of a change. An undo that only restores an earlier state needs no
+/// approval, because it is the safety net for everything else. A redo is judged like any other change.
 fn computed(bundle: &Bundle, policy: &Policy) -> Raised {
     let change = bundle.change();
     let pipelines: Vec<_> = bundle.external().iter().map(|it| it.name.clone()).collect();
@@ -55,7 +55,8 @@ fn computed(bundle: &Bundle, policy: &Policy) -> Raised {
     if bundle.restores() {
         return (RiskTier::R2, TierReason::Restores, 0);
     }
-    // Among equal grounds the first counts, so their order is part of the rules.
+    // If several reasons lead to the same tier, the first one is reported, so their order is part of the
+    // decision rules.
     let raised =
         size(change).into_iter().chain(raised(bundle, policy)).chain(blocked_reports(bundle));
     let raised = raised.chain(sql_rows(bundle, policy));
@@ -64,7 +65,7 @@ fn computed(bundle: &Bundle, policy: &Policy) -> Raised {
 
 fn ordinary(bundle: &Bundle) -> Raised {
     static OWN: OnceLock<Vec<PathRule>> = OnceLock::new();
-    // The rules are valid: a test reads them.
+    // A test checks that all of these rules are valid.
     let own =
         OWN.get_or_init(|| OWN_AREAS.iter().filter_map(|it| PathRule::new(it).ok()).collect());
     match bundle.paths().all(|path| own.iter().any(|rule| rule.covers(path))) {
@@ -85,7 +86,7 @@ fn size(change: &[PathEffect]) -> Option<Raised> {
     (files > CHANGED_FILES_MAX).then_some((RiskTier::R3, TierReason::ManyChanged { files }, 0))
 }
 
-/// Finds SQL steps that change more rows than the strictest policy allows without an approval.
+/// Raises the tier if SQL steps change more rows than the strictest policy allows without an approval.
 fn sql_rows(bundle: &Bundle, policy: &Policy) -> Option<Raised> {
     let limits = policy.layers().iter();
     let limits = limits.filter_map(|layer| Some((layer.sql_rows?, layer.source)));
@@ -94,13 +95,13 @@ fn sql_rows(bundle: &Bundle, policy: &Policy) -> Option<Raised> {
     Some((RiskTier::R3, TierReason::SqlRows { rows, rows_max, policy }, 0))
 }
 
-/// Raises the tier for a new file in the place of a directory that holds the reports of tasks.
+/// Raises the tier for a new file at a path where task reports need a directory.
 fn blocked_reports(bundle: &Bundle) -> Option<Raised> {
     let path = new_files_at_report_parents(bundle).next()?;
     Some((RiskTier::R3, TierReason::BlockedReports { path: path.clone() }, 0))
 }
 
-/// Returns the new files at paths where tasks need a directory for their reports, in this workspace or one around it.
+/// Returns new files at paths where task reports need a directory, in this workspace or an enclosing one.
 fn new_files_at_report_parents(bundle: &Bundle) -> impl Iterator<Item = &PathName> {
     let is_parent = |path: &RelPath| {
         let mut seen = bundle.seen_from_each_root(path);
@@ -122,7 +123,7 @@ fn new_files_at_report_parents(bundle: &Bundle) -> impl Iterator<Item = &PathNam
     new.filter(move |it| is_parent(&it.path.0)).map(|it| &it.path)
 }
 
-/// Collects the reasons that raise the tier, built-in rules first.
+/// Collects all reasons that raise the tier, starting with the built-in rules.
 fn raised(bundle: &Bundle, policy: &Policy) -> Vec<Raised> {
     let rules = TierRules::new(bundle, policy);
     let mut raised = rules.of_changed_paths();
@@ -132,7 +133,8 @@ fn raised(bundle: &Bundle, policy: &Policy) -> Vec<Raised> {
     raised
 }
 
-/// Returns the changed paths that need approval by themselves: each raises the tier to R3 or above, alone or as one of several.
+/// Returns the changed paths that each need an approval, because they raise the tier to R3 or above on their
+/// own.
 pub fn paths_that_need_approval(bundle: &Bundle, policy: &Policy) -> BTreeSet<RelPath> {
     let rules = TierRules::new(bundle, policy);
     let touched = bundle.change().iter().flat_map(|it| it.paths().map(|path| (path, it.effect)));
@@ -149,13 +151,13 @@ pub fn paths_that_need_approval(bundle: &Bundle, policy: &Policy) -> BTreeSet<Re
     by_rule.chain(found.chain(blocked).map(|path| path.0.clone())).collect()
 }
 
-/// Tier rules for one change: the built-in ones and those of the policies.
+/// Tier rules that apply to a change: the built-in rules and those of the policies.
 struct TierRules<'a> {
     bundle: &'a Bundle,
     built_in: &'static Guards<usize>,
     of_policy: Guards<usize>,
     policy: Vec<(&'a TierRule, &'a Layer)>,
-    /// Enclosing workspaces, to whose roots paths are also relative.
+    /// Directories above the workspace, including the enclosing roots that rules also apply to.
     above: Above<'a>,
 }
 
@@ -179,7 +181,7 @@ impl<'a> TierRules<'a> {
         Self { bundle, built_in, of_policy, policy, above: bundle.above() }
     }
 
-    /// Returns true if a rule raises the tier of this effect at this path to R3 or above.
+    /// Returns true if a rule raises the tier to R3 or above for this effect on this path.
     fn needs_approval(&self, path: &RelPath, effect: EffectKind) -> bool {
         let spellings = Spellings::below(&self.above, path);
         let is_built_in = |of: &usize| {
@@ -202,7 +204,7 @@ impl<'a> TierRules<'a> {
         is_replaced || self.of_policy.reached_below(&path).next().is_some()
     }
 
-    /// Returns the rules that cover a changed path.
+    /// Returns the tiers from all rules that match a changed path.
     fn of_changed_paths(&self) -> Vec<Raised> {
         let changed = self.bundle.change().iter();
         let touched: Vec<Touched<'_>> = changed
@@ -225,8 +227,8 @@ impl<'a> TierRules<'a> {
         built_in.chain(of_policy).collect()
     }
 
-    /// Returns the rules for paths below a new link: a link that replaces a directory replaces all of them
-    /// with those of its target.
+    /// Returns the tiers from rules about paths below a new link. If the link replaces a directory, all of
+    /// these paths are replaced with those of the link's target.
     fn of_replaced_directories(&self) -> Vec<Raised> {
         let links = self.bundle.links().iter().map(|found| &found.path.0);
         let replaced = links.flat_map(|link| {
@@ -241,7 +243,8 @@ impl<'a> TierRules<'a> {
         replaced.collect()
     }
 
-    /// Returns the tier of the built-in rule `of`, whose `guard` covers a path, and `more` further paths.
+    /// Returns the tier from the built-in rule at index `of`, whose `guard` matches a path and `more` further
+    /// paths.
     fn built_in(
         &self,
         of: usize,
@@ -254,7 +257,7 @@ impl<'a> TierRules<'a> {
         Some((*tier, TierReason::BuiltIn { path, root, rule }, more))
     }
 
-    /// Returns the tier of a policy rule, as [`Self::built_in`] does.
+    /// Returns the tier from the policy rule at index `of`, like [`Self::built_in`].
     fn of_policy(
         &self,
         of: usize,
@@ -268,8 +271,8 @@ impl<'a> TierRules<'a> {
     }
 }
 
-/// Finds changes that need approval at any path: files with other hard links, world-writable files, links
-/// that point outside.
+/// Finds changes that need an approval at any path: files with other hard links, world-writable files, and
+/// links that point outside the workspace.
 fn facts(bundle: &Bundle) -> impl Iterator<Item = Raised> {
     let r3 = |reason, more: usize| (RiskTier::R3, reason, more);
     let linked = bundle.linked().split_first();
@@ -285,7 +288,7 @@ fn facts(bundle: &Bundle) -> impl Iterator<Item = Raised> {
     linked.into_iter().chain(opened).chain(outside)
 }
 
-/// Finds files by which a later command starts a program.
+/// Finds changed files that make another program run something, such as git hooks.
 fn triggers(bundle: &Bundle) -> impl Iterator<Item = Raised> {
     let raised = |path: &PathName, trigger| {
         (RiskTier::R3, TierReason::Trigger { path: path.clone(), trigger }, 0)
@@ -298,11 +301,11 @@ fn triggers(bundle: &Bundle) -> impl Iterator<Item = Raised> {
     found.chain(hook)
 }
 
-/// Path, its effect, and its spellings.
+/// Path of the change, its effect, and its spellings.
 type Touched<'b> = (&'b RelPath, EffectKind, Spellings<'b>);
 
-/// Returns for each rule that matches: the first path, the matching guard, and the number of further paths. A
-/// rule matches if any of its guards does.
+/// Finds the rules that match a change. For each rule, the map has the first matching path, the guard that
+/// matched, and the number of further paths. A rule matches if any of its guards does.
 fn spoken_of<'b, 'g>(
     guards: &'g Guards<usize>,
     touched: &[Touched<'b>],

@@ -1,102 +1,102 @@
-//! Grounds of access policies.
+//! Grounds for the decisions of access policies.
 
 use serde::{Deserialize, Serialize};
 
-/// Ground of an answer of access policies. In JSON it has the same form as [`Ground`](super::Ground).
+/// Ground for a decision of the access policies. Its JSON form follows the rules of [`Ground`](super::Ground).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum AccessGround {
-    /// No policy permits the change.
+    /// No access policy permits the change.
     NotPermitted,
-    /// A policy forbids the change.
+    /// An access policy forbids the change.
     Forbidden {
-        /// Policy.
+        /// Policy that forbids the change.
         policy: AccessPolicyName,
-        /// Reason that its author gave.
+        /// Reason given by the author of the policy.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// A policy permits the change.
+    /// An access policy permits the change.
     Permitted {
-        /// Number of required approvals.
+        /// Number of approvals that the permit requires.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         approvals: Option<u32>,
-        /// Policy.
+        /// Policy that permits the change.
         policy: AccessPolicyName,
-        /// Reason that its author gave.
+        /// Reason given by the author of the policy.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// A policy cannot be evaluated.
+    /// An access policy could not be evaluated.
     NotEvaluated {
-        /// Policy.
+        /// Policy that could not be evaluated.
         policy: AccessPolicyName,
-        /// Reason why it cannot be evaluated.
+        /// Reason why the evaluation failed.
         problem: EvaluationProblem,
     },
-    /// Policies cannot be asked about the change.
+    /// The access policies cannot be evaluated for this change at all.
     NotAsked {
-        /// Reason why they cannot be asked.
+        /// Reason why no policy can be evaluated.
         problem: RequestProblem,
     },
 }
 
-/// Name of an access policy: its id or, without one, its number in its file. A built-in one may have neither.
-/// Policies with an id are sorted first.
+/// Name of an access policy: its id or, without an id, its position in its file. A built-in policy may have
+/// neither. Policies with an id are sorted first.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct AccessPolicyName {
-    /// Number, counted from 1; absent if there is an id.
+    /// Position in the file, starting at 1, or `None` if the policy has an id.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<usize>,
-    /// Id that its author gave.
+    /// Id given by the author of the policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// File.
+    /// Name of the file that contains the policy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
 }
 
-/// Reason why a policy cannot be evaluated.
+/// Reason why an access policy could not be evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EvaluationProblem {
-    /// A number overflows.
+    /// Computing a number caused an overflow.
     Overflow,
-    /// Policy names an attribute of another user or workspace.
+    /// The policy refers to an attribute of a different user or workspace.
     OtherEntity,
-    /// A function gets an argument that it does not accept.
+    /// A function was called with an argument that it does not accept.
     Function,
-    /// Policy is nested too deeply.
+    /// The policy is nested too deeply.
     TooDeep,
-    /// A value is of the wrong type.
+    /// A value has the wrong type.
     Type,
 }
 
-/// Reason why policies cannot be asked about a change, which is then denied.
+/// Reason why no access policy can be evaluated for a change, which is then denied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestProblem {
-    /// Unknown tier.
+    /// The risk tier is unknown.
     Tier(u8),
-    /// More paths than policies can be asked about.
+    /// The change has more paths than the policies can be evaluated for.
     Paths {
-        /// Number of paths.
+        /// Number of paths in the change.
         count: usize,
-        /// Maximum number.
+        /// Maximum number of paths.
         max: usize,
     },
-    /// Number beyond the range of a policy.
+    /// A number is too large for the policy language.
     Count {
-        /// Counted items.
+        /// Kind of item that was counted.
         what: Counted,
         /// Number of items.
         count: u64,
     },
-    /// The request does not match the schema, which would be a bug in actum.
+    /// The request does not match the schema of the policies, which is a bug in actum.
     Schema,
 }
 
-/// Number in a request.
+/// Item whose number is part of an access request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Counted {
@@ -108,14 +108,14 @@ pub enum Counted {
     Deletes,
 }
 
-/// Reason why access policies cannot be evaluated.
+/// Reason why the access policies as a whole cannot be evaluated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AccessUnknownKind {
     /// This program was built without Cedar.
     NoCedar,
-    /// Policies cannot be read.
+    /// The access policies cannot be read.
     Unreadable,
-    /// A path is too long as seen from an enclosing root.
+    /// A path is too long relative to an enclosing root.
     PathTooLong,
 }

@@ -1,4 +1,4 @@
-//! Terms of a lease that a request does not meet.
+//! Terms of a lease that a request violates.
 
 use std::fmt;
 
@@ -9,68 +9,68 @@ use actum_record::lease::{AgentName, Capability, TaskName};
 use actum_record::ledger::TenantId;
 use serde::{Deserialize, Serialize};
 
-/// Term of a lease that a request does not meet. In JSON it has the same form as [`Ground`](super::Ground).
+/// Term of a lease that a request violates. Its JSON form follows the rules of [`Ground`](super::Ground).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum LeaseProblem {
-    /// The ledger has no record of the grant.
+    /// The ledger has no record that the lease was granted.
     NotGranted,
-    /// Lease was revoked.
+    /// The lease was revoked.
     Revoked,
-    /// Lease for another tenant.
+    /// The lease is for a different tenant.
     OtherTenant {
-        /// Tenant of the lease.
+        /// Tenant that the lease is for.
         tenant: TenantId,
     },
-    /// Lease for another agent.
+    /// The lease is for a different agent.
     OtherAgent {
-        /// Agent of the lease.
+        /// Agent that the lease is for.
         agent: AgentName,
-        /// Agent of the request.
+        /// Agent that made the request, if any.
         asked: Option<String>,
     },
-    /// Lease for another task.
+    /// The lease is for a different task.
     OtherTask {
-        /// Task of the lease.
+        /// Task that the lease is for.
         task: TaskName,
-        /// Task of the request.
+        /// Task that the request belongs to, if any.
         asked: Option<TaskName>,
     },
-    /// Lease without the capability.
+    /// The lease does not include the required capability.
     Capability {
         /// Capability that the request needs.
         asked: Capability,
     },
-    /// Lease is not valid yet.
+    /// The lease is not valid yet.
     NotYetValid {
-        /// Start of its validity.
+        /// Time at which the lease becomes valid.
         from: Timestamp,
     },
-    /// Lease has expired.
+    /// The lease has expired.
     Expired {
-        /// End of its validity.
+        /// Time at which the lease expired.
         at: Timestamp,
     },
-    /// Lease has started its maximum number of runs.
+    /// The maximum number of runs under the lease has been started.
     UsedUp {
         /// Maximum number of runs.
         uses: u64,
     },
-    /// A path is outside its base directories.
+    /// A path is outside the base directories of the lease.
     OutsideDirectories {
-        /// Path in the workspace.
+        /// Path relative to the workspace.
         path: PathName,
     },
-    /// A path is outside its scope.
+    /// A path is outside the scope of the lease.
     OutsideScope {
-        /// Path in the workspace.
+        /// Path relative to the workspace.
         path: PathName,
     },
-    /// A quota is exceeded, or the limit that would enforce it is missing.
+    /// A quota is exceeded, or the request lacks a limit that would enforce it.
     Quota {
-        /// Quota.
+        /// Quota that is exceeded.
         quota: QuotaName,
-        /// Amount, or limit in force; absent if there is no limit.
+        /// Amount that the request uses, or the limit it sets. `None` if there is no limit.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         asked: Option<u64>,
         /// Maximum that the lease allows.
@@ -78,72 +78,74 @@ pub enum LeaseProblem {
     },
 }
 
-/// Quota of a lease.
+/// Quota that a lease can set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum QuotaName {
-    /// Changed files.
+    /// Number of changed files.
     Files,
-    /// Size of the changed files, in bytes.
+    /// Total size of the changed files, in bytes.
     SpaceBytes,
-    /// Memory, in bytes.
+    /// Memory of a process, in bytes.
     MemoryBytes,
-    /// Bytes read and written.
+    /// Number of bytes that processes read and write.
     StorageBytes,
-    /// Duration, in milliseconds.
+    /// Duration of a process, in milliseconds.
     WallMs,
 }
 
 impl QuotaName {
-    /// Describes the limited amount with its unit, for a sentence.
+    /// Describes the quota with its unit, for use in a sentence.
     fn description(self) -> &'static str {
         match self {
-            Self::Files => "changed files",
-            Self::SpaceBytes => "the bytes in changed files",
-            Self::MemoryBytes => "the bytes of memory",
-            Self::StorageBytes => "the bytes read and written",
+            Self::Files => "the number of changed files",
+            Self::SpaceBytes => "the size of changed files in bytes",
+            Self::MemoryBytes => "the memory in bytes",
+            Self::StorageBytes => "the number of bytes read and written",
             Self::WallMs => "the duration in milliseconds",
         }
     }
 }
 
 impl fmt::Display for LeaseProblem {
-    /// Completes a sentence whose subject is the lease block.
+    /// Writes the predicate of a sentence whose subject is the lease block.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotGranted => f.write_str("was not granted according to this ledger"),
+            Self::NotGranted => f.write_str("has no record of its grant in this ledger"),
             Self::Revoked => f.write_str("was revoked"),
             Self::OtherTenant { tenant } => write!(f, "is for the tenant `{}`", tenant.as_str()),
             Self::OtherAgent { agent, asked } => {
-                write!(f, "is for the agent `{}`, and the request is by ", agent.as_str())?;
+                write!(f, "is for the agent `{}`, but the request names ", agent.as_str())?;
                 match asked {
                     Some(asked) => write!(f, "`{}`", Harmless(asked.as_bytes())),
                     None => f.write_str("no agent"),
                 }
             }
             Self::OtherTask { task, asked } => {
-                write!(f, "is for the task `{}`, and the request is for ", task.as_str())?;
+                write!(f, "is for the task `{}`, but the request names ", task.as_str())?;
                 match asked {
                     Some(asked) => write!(f, "`{}`", asked.as_str()),
-                    None => f.write_str("none"),
+                    None => f.write_str("no task"),
                 }
             }
             Self::Capability { asked } => write!(f, "does not allow {asked}"),
-            Self::NotYetValid { from } => write!(f, "counts from {from} on"),
+            Self::NotYetValid { from } => write!(f, "is not valid before {from}"),
             Self::Expired { at } => write!(f, "expired at {at}"),
-            Self::UsedUp { uses: 1 } => f.write_str("allows one run, which was started"),
-            Self::UsedUp { uses } => write!(f, "allows {uses} runs, which were all started"),
-            Self::OutsideDirectories { path } => {
-                write!(f, "has no base directory that holds `{path}`")
+            Self::UsedUp { uses: 1 } => {
+                f.write_str("allows one run, which has already been started")
             }
-            Self::OutsideScope { path } => write!(f, "does not have `{path}` in its scope"),
+            Self::UsedUp { uses } => write!(f, "allows {uses} runs, which have all been started"),
+            Self::OutsideDirectories { path } => {
+                write!(f, "has no base directory that contains `{path}`")
+            }
+            Self::OutsideScope { path } => write!(f, "does not include `{path}` in its scope"),
             Self::Quota { quota, asked, max } => {
                 let quota = quota.description();
                 match asked {
                     Some(asked) => {
-                        write!(f, "limits {quota} to {max}, and the request has {asked}")
+                        write!(f, "limits {quota} to {max}, but the request has {asked}")
                     }
-                    None => write!(f, "limits {quota} to {max}, and the request has no limit"),
+                    None => write!(f, "limits {quota} to {max}, but the request has no limit"),
                 }
             }
         }

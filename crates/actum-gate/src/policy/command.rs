@@ -1,4 +1,4 @@
-//! Command rules of policies: `[[command]]`.
+//! Reads the command rules of a policy (`[[command]]`) and applies them to commands.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,21 +11,22 @@ use crate::command::{
     NarrowedRules, RuleArgument, RuleDecision,
 };
 
-/// Maximum length of a rule's reason, in bytes; receipts contain it.
+/// Maximum length of a rule's reason in bytes. It is limited because receipts contain the reason.
 const REASON_BYTES_MAX: usize = 1000;
 
-/// Command rules of one file.
+/// Command rules from a single policy file.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LayerCommands {
-    /// Rules that fully apply.
+    /// Rules that can allow and restrict commands.
     pub rules: CommandRules,
-    /// Rules of which only the restrictions apply: those of an untrusted workspace.
+    /// Rules that can only restrict commands, because they are from a workspace that the operator does not
+    /// trust.
     pub narrowing: CommandRules,
 }
 
 impl LayerCommands {
-    /// Drops the allowing rules, and returns their number if there are any.
+    /// Removes the rules that allow commands. Returns their number, or `None` if none was removed.
     pub(super) fn narrow(&mut self) -> Option<Ignored> {
         let rules = std::mem::take(&mut self.rules);
         let all = rules.rules().count();
@@ -36,14 +37,14 @@ impl LayerCommands {
 }
 
 impl Policy {
-    /// Judges whether a command may run, and reports the rule and its policy. A command is denied if no fully
-    /// applying rule matches it.
+    /// Judges whether a command may run, and reports the deciding rule and its policy. A command is denied
+    /// unless a rule that can allow commands matches it.
     pub fn judge_command(&self, line: &CommandLine) -> CommandJudgement {
         self.named(self.command_rules().judge(line))
     }
 
-    /// Returns the restriction of a command whose effects are all captured, with its policy; `None` if no
-    /// rule restricts it.
+    /// Returns the restriction that applies to a command whose effects are all captured, or `None` if no rule
+    /// restricts the command.
     pub fn restrain_command(&self, line: &CommandLine) -> Option<CommandJudgement> {
         self.command_rules().restraint(line).map(|judgement| self.named(judgement))
     }
@@ -55,7 +56,7 @@ impl Policy {
         narrowing.fold(rules, NarrowedRules::narrowed_by)
     }
 
-    /// Adds the policy that has the rule.
+    /// Adds the policy that contains the deciding rule to a judgement.
     fn named(&self, mut judgement: CommandJudgement) -> CommandJudgement {
         if let Some(rule) = &judgement.rule {
             let has = |rules: &CommandRules| rules.rules().any(|it| it == rule);
@@ -68,7 +69,7 @@ impl Policy {
     }
 }
 
-/// Reads the rules of a file, each checked against its examples.
+/// Reads the command rules of a file, and checks each rule against its examples.
 pub(super) fn rules(root: &Table<'_>) -> Result<CommandRules, PolicyFileError> {
     let tables = root.tables("command")?;
     let too_many = || PolicyFileError::TooMany { kind: "[[command]]", rules: tables.len() };
@@ -86,7 +87,7 @@ fn rule(table: &Table<'_>) -> Result<CommandRule, Diagnostic> {
     table.only(&["argv", "exact", "decision", "reason", "match", "not_match"], Secret::No)?;
     let decisions = [RuleDecision::Allow, RuleDecision::Ask, RuleDecision::Deny];
     let examples = |key| -> Result<Vec<String>, Diagnostic> {
-        let text = |it: &Value<'_>| Ok(it.text("a command, which is a text")?.to_owned());
+        let text = |it: &Value<'_>| Ok(it.text("a command (a string)")?.to_owned());
         Ok(table.list(key, "commands", text)?.unwrap_or_default())
     };
     let exact = table.get("exact").map_or(Ok(false), |it| it.truth())?;
@@ -100,35 +101,35 @@ fn rule(table: &Table<'_>) -> Result<CommandRule, Diagnostic> {
     })
 }
 
-/// Reads one argument, or several alternatives.
+/// Reads an argument of a command rule, which is a string or a list of alternatives.
 fn argument(place: &Value<'_>) -> Result<RuleArgument, Diagnostic> {
     if !place.is_list() {
-        return Ok(place.text("an argument, which is a text, or a list of them")?.into());
+        return Ok(place.text("an argument (a string) or a list of arguments")?.into());
     }
-    let text = |it: &Value<'_>| Ok(it.text("an argument, which is a text")?.to_owned());
+    let text = |it: &Value<'_>| Ok(it.text("an argument (a string)")?.to_owned());
     let all = place.list("arguments", text)?;
     let count = all.len();
     let argument = RuleArgument::one_of(all);
     match argument.alternatives().len() == count {
         true => Ok(argument),
-        false => Err(place.unusable(&"one of its alternatives stands in it twice")),
+        false => Err(place.unusable(&"it lists the same alternative more than once")),
     }
 }
 
 fn reason(value: &Value<'_>) -> Result<String, Diagnostic> {
-    let reason = value.text("a text")?;
+    let reason = value.text("a string")?;
     match reason.len() {
         1..=REASON_BYTES_MAX => Ok(reason.to_owned()),
         bytes => {
-            let expected = format!("a text of 1 to {REASON_BYTES_MAX} bytes");
-            Err(value.other_than(expected, format!("one of {bytes}")))
+            let expected = format!("a string of 1 to {REASON_BYTES_MAX} bytes");
+            Err(value.other_than(expected, format!("{bytes} bytes long")))
         }
     }
 }
 
-/// Builds the diagnostic of a rule, at the key with the problem.
+/// Builds the diagnostic for an invalid rule, and positions it at the key that has the problem.
 fn mistake(table: &Table<'_>, problem: &CommandRuleProblem) -> Diagnostic {
-    // Point to the very example, in whichever list it is.
+    // Finds the failing example in the list, so that the diagnostic refers to its line.
     let example = |key, found: &str| {
         let is_it = |it: &Value<'_>| match it.text("")? == found {
             true => Err(it.unusable(problem)),

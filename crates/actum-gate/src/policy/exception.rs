@@ -1,4 +1,4 @@
-//! Exceptions of exact paths from built-in protection: `except` under `[protected]` (D-5).
+//! Exempts exact paths from built-in protection, as listed in `except` under `[protected]` (D-5).
 
 use actum_core::{PathRule, RelPath};
 
@@ -7,42 +7,44 @@ use super::written::Value;
 use super::{Diagnostic, Policy};
 use crate::spelling::{Guard, Spellings};
 
-/// Reason why the operator's policy cannot exclude a path.
+/// Reason why the operator's policy cannot exempt a path from protection.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum NoException {
-    /// Pattern instead of an exact path.
-    #[error("it is a pattern; an exception is the exact path of one file")]
+    /// The path is a pattern, but must be exact.
+    #[error("an exception must be the exact path of one file, not a pattern")]
     Pattern,
-    /// Profile other than `interactive`.
-    #[error("the profile `{profile}` has no exceptions; they are for `interactive` alone")]
+    /// The profile in force does not allow exceptions.
+    #[error("the profile `{profile}` does not allow exceptions; only `interactive` does")]
     Profile {
         /// Profile in force.
         profile: Profile,
     },
-    /// Path that decides about changes, or about their undo.
-    #[error("`{rule}`, {group}, has no exceptions: a change there could let any other change pass")]
+    /// The path affects how changes are judged or undone.
+    #[error(
+        "`{rule}` ({group}) allows no exceptions, as a change there could let any other change pass"
+    )]
     Decides {
-        /// Built-in rule.
+        /// Built-in rule that protects the path.
         rule: PathRule,
-        /// Group of the rule.
+        /// Name of the group that contains the rule.
         group: &'static str,
     },
-    /// Path that no built-in rule of the profile protects.
-    #[error("no built-in rule of the profile `interactive` protects it")]
+    /// No built-in rule of the profile protects the path.
+    #[error("no built-in rule of the profile `interactive` protects this path")]
     NotProtected,
-    /// Path that a rule of a policy itself protects.
-    #[error("`{rule}` under `protected.paths` protects it as well; narrow that rule instead")]
+    /// A rule of the policy file also protects the path.
+    #[error("`{rule}` under `protected.paths` also protects this path; narrow that rule instead")]
     OwnRule {
-        /// Rule of the policy.
+        /// Rule of the policy file.
         rule: PathRule,
     },
 }
 
 impl Policy {
-    /// Checks whether the operator's policy could exclude a path.
+    /// Checks whether the operator's policy could exempt a path from protection.
     ///
     /// # Errors
-    /// [`NoException`].
+    /// Returns [`NoException`] with the reason if it could not.
     pub fn check_exception(&self, path: &RelPath) -> Result<(), NoException> {
         match self.profiles.iter().find(|profile| **profile != Profile::Interactive) {
             Some(&profile) => Err(NoException::Profile { profile }),
@@ -51,9 +53,10 @@ impl Policy {
     }
 }
 
-/// Reads one exception of a file whose own rules also protect these paths.
+/// Reads an exception from a policy file. `own` are the file's own protection rules, which must not cover the
+/// path.
 pub(super) fn read(value: &Value<'_>, own: &[PathRule]) -> Result<RelPath, Diagnostic> {
-    let text = value.text("a path, which is a text")?;
+    let text = value.text("a path (a string)")?;
     let path = RelPath::new(text).map_err(|error| value.unusable(&error))?;
     let checked =
         if text.contains(['*', '?']) { Err(NoException::Pattern) } else { check(&path, own) };

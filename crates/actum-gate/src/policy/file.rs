@@ -1,4 +1,4 @@
-//! Policy file `actum.toml`.
+//! Reads the policy file `actum.toml`.
 
 use std::collections::BTreeSet;
 
@@ -21,19 +21,19 @@ use super::written::{Secret, Table, Text, Value};
 use super::{Layer, LayerCommands, Source, command, ledger, retention};
 use crate::command::CommandRules;
 
-/// Maximum size of a file, in bytes.
+/// Maximum size of a policy file, in bytes.
 pub const POLICY_BYTES_MAX: u64 = 1 << 20;
-/// Maximum number of rules of each kind in one file.
+/// Maximum number of rules of each kind in one policy file.
 pub(super) const RULES_MAX: usize = 10_000;
-/// Version of the file format that this program knows.
+/// Version of the policy file format that this program supports.
 const VERSION: i64 = 1;
 /// Maximum number of paths in one tier rule.
 const RULE_PATHS_MAX: usize = 200;
 /// Maximum number of examples of each kind in one tier rule.
 const EXAMPLES_MAX: usize = 20;
-/// Maximum length of a rule's reason, in bytes; receipts contain it.
+/// Maximum length of the reason of a tier rule, in bytes. The limit is low because receipts contain the reason.
 const WHY_BYTES_MAX: usize = 1000;
-/// Effects that a rule can have.
+/// Effects that the `effects` key of a tier rule accepts.
 const EFFECTS: [EffectKind; 8] = [
     EffectKind::Created,
     EffectKind::Modified,
@@ -45,127 +45,132 @@ const EFFECTS: [EffectKind; 8] = [
     EffectKind::DirectoryRemoved,
 ];
 
-/// Content of one policy file.
+/// Settings and rules of one policy file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PolicyFile {
-    /// Profile, if set.
+    /// Profile of protected paths, or `None` if the file does not set one.
     pub profile: Option<Profile>,
     protected: Vec<PathRule>,
-    /// Exact paths that built-in rules do not protect.
+    /// Exact paths that are exempt from the built-in protection rules.
     pub except: Vec<RelPath>,
     scope: Scope,
     budget: Budget,
     tiers: Vec<TierRule>,
     commands: CommandRules,
     pub(super) credentials: Vec<Digest>,
-    /// Command that notifies the operator of a pending plan, with its arguments.
+    /// Command, with its arguments, that notifies the operator of a pending plan.
     pub notify: Option<Vec<String>>,
-    /// Additional sandbox permissions of commands.
+    /// Additional permissions that commands have in the sandbox.
     pub sandbox: SandboxAllowance,
     /// Permission to run the code of plugin packages.
     pub plugins: PluginAllowance,
-    /// Absolute paths of directories in which a workspace may be created even though programs act on their content.
+    /// Absolute paths of directories where a workspace may be created even though programs act on their
+    /// content.
     pub roots: Vec<String>,
-    /// History to keep.
+    /// Amount of history to keep, or `None` if the file does not set it.
     pub retention: Option<Retention>,
-    /// Maximum size of the ledger in bytes; a full ledger accepts no new entries.
+    /// Maximum size of the ledger, in bytes. A ledger that reaches this size accepts no new entries.
     pub ledger_bytes: Option<u64>,
-    /// Accepted task envelopes.
+    /// Kind of task envelopes that `actum run` accepts.
     pub task_envelopes: TaskEnvelopes,
     /// Kinds of requests that need a lease.
     lease: BTreeSet<LeasedWork>,
-    /// Absolute paths of the directories for file tasks (FE-6).
+    /// Absolute paths of the base directories for file tasks (FE-6).
     pub base_directories: Vec<String>,
     /// Pipelines that task plans may run.
     pub pipelines: Vec<DeclaredPipeline>,
-    /// Library and limits of SQL steps.
+    /// DuckDB library and limits for SQL steps.
     pub sql: SqlSettings,
-    /// Maximum number of rows that the SQL steps of a plan may change without an approval; no limit if absent.
+    /// Maximum number of rows that the SQL steps of a plan may change without an approval, or `None` for no
+    /// limit.
     sql_rows: Option<u64>,
 }
 
-/// Error of an invalid policy file.
+/// Reason why a policy file is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PolicyFileError {
-    /// Larger than [`POLICY_BYTES_MAX`].
-    #[error("it is {bytes} bytes long, but a policy may have at most {POLICY_BYTES_MAX}")]
+    /// The file is larger than [`POLICY_BYTES_MAX`].
+    #[error(
+        "the file is {bytes} bytes long, but a policy may have at most {POLICY_BYTES_MAX} bytes"
+    )]
     TooLong {
-        /// Size of the file.
+        /// Size of the file, in bytes.
         bytes: u64,
     },
-    /// Not UTF-8 text.
-    #[error("it is no UTF-8 text")]
+    /// The file is not valid UTF-8.
+    #[error("the file is not valid UTF-8")]
     NoText,
-    /// Not TOML, or not a valid policy.
+    /// The file is not valid TOML, or not a valid policy.
     #[error(transparent)]
     Malformed(#[from] Diagnostic),
-    /// Missing version.
-    #[error("it does not say its version; begin it with `version = {VERSION}`")]
+    /// The file does not state its version.
+    #[error("the policy has no version; start the file with `version = {VERSION}`")]
     NoVersion,
-    /// Later version, whose rules this program would overlook.
+    /// The file has a later version and may contain rules that this program would ignore.
     #[error(
-        "it is of version {version}, and this program knows version {VERSION}; a newer actum reads it"
+        "the policy has version {version}, but this program only supports version {VERSION}; use a newer actum"
     )]
     Newer {
-        /// Version of the file.
+        /// Version that the file states.
         version: i64,
     },
-    /// Version that does not exist.
-    #[error("there is no version {version}; this program knows version {VERSION}")]
+    /// The file states a version that does not exist.
+    #[error("unknown policy version {version}; this program supports version {VERSION}")]
     NoSuchVersion {
-        /// Version of the file.
+        /// Version that the file states.
         version: i64,
     },
-    /// Too many rules.
-    #[error("it has {rules} rules under `{kind}`, and {RULES_MAX} is the most")]
+    /// The file has too many rules of one kind.
+    #[error("the policy has {rules} rules under `{kind}`, but at most {RULES_MAX} are allowed")]
     TooMany {
-        /// Key of the rules.
+        /// Key that the rules are listed under.
         kind: &'static str,
-        /// Number of rules.
+        /// Number of rules under the key.
         rules: usize,
     },
-    /// Limit that no document can hold.
-    #[error("the limit {limit} is beyond {COUNT_MAX}; leave it out for no limit")]
+    /// A limit is too large to be represented in canonical JSON.
+    #[error("the limit {limit} exceeds the maximum of {COUNT_MAX}; omit it for no limit")]
     Limit {
         /// Value of the limit.
         limit: u64,
     },
-    /// Tier rule without a path.
-    #[error("the rule {number} under `[[tier]]` names no path")]
+    /// A tier rule has no paths.
+    #[error("rule {number} under `[[tier]]` has no paths")]
     NoPaths {
-        /// Number of the rule, counted from 1.
+        /// Number of the rule, starting at 1.
         number: usize,
     },
-    /// Tier rule without a valid reason, which an approver needs.
-    #[error("the rule {number} under `[[tier]]` does not say `why` in 1 to {WHY_BYTES_MAX} bytes")]
+    /// A tier rule has no valid reason, which an approver needs.
+    #[error("rule {number} under `[[tier]]` needs a `why` of 1 to {WHY_BYTES_MAX} bytes")]
     NoWhy {
-        /// Number of the rule, counted from 1.
+        /// Number of the rule, starting at 1.
         number: usize,
     },
-    /// Tier rule that is too long to read, or to check quickly.
+    /// A tier rule has too many paths or examples to be readable and quick to check.
     #[error(
-        "the rule {number} under `[[tier]]` is too long: it has at most {RULE_PATHS_MAX} paths, and \
-         {EXAMPLES_MAX} examples of each kind; write several rules"
+        "rule {number} under `[[tier]]` is too long; split it into rules of at most {RULE_PATHS_MAX} paths and \
+         {EXAMPLES_MAX} examples of each kind"
     )]
     LongRule {
-        /// Number of the rule, counted from 1.
+        /// Number of the rule, starting at 1.
         number: usize,
     },
-    /// Tier rule that does not match its examples.
-    #[error("the rule {number} under `[[tier]]` does not match its examples: {problem}")]
+    /// A tier rule does not match its own examples.
+    #[error("rule {number} under `[[tier]]` contradicts its examples: {problem}")]
     Example {
-        /// Number of the rule, counted from 1.
+        /// Number of the rule, starting at 1.
         number: usize,
-        /// Problem of the example.
+        /// Example that contradicts the rule.
         problem: ExampleError,
     },
 }
 
 impl PolicyFile {
-    /// Reads a file.
+    /// Reads a policy file.
     ///
     /// # Errors
-    /// [`PolicyFileError`]. No part of such a file applies, and nothing may be done under it.
+    /// Returns [`PolicyFileError`] if the file is invalid. In this case no part of it applies, and no change
+    /// may be made under it.
     pub fn read(bytes: &[u8]) -> Result<Self, PolicyFileError> {
         let length = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         if length > POLICY_BYTES_MAX {
@@ -175,7 +180,7 @@ impl PolicyFile {
         let text = Text::new(text);
         let parsed = text.parse()?;
         let root = text.root(&parsed);
-        // Check the version first: a newer one may allow what this one rejects.
+        // Check the version first, because a newer version may allow keys that this one rejects.
         match root.get("version").map(|version| version.whole()).transpose()? {
             None => return Err(PolicyFileError::NoVersion),
             Some(VERSION) => {}
@@ -289,7 +294,7 @@ impl PolicyFile {
         })
     }
 
-    /// Returns a policy file without any setting.
+    /// Returns a policy file without any settings.
     pub(super) fn empty() -> Self {
         Self {
             profile: None,
@@ -315,7 +320,7 @@ impl PolicyFile {
         }
     }
 
-    /// Returns the keys that loosen the rules that apply without a policy.
+    /// Returns the keys of this file that loosen the rules that apply without a policy.
     pub fn loosening(&self) -> impl Iterator<Item = &'static str> {
         let is_weaker = |profile: Profile| !profile.protects_all_of(Profile::default());
         let is_shorter = |kept: Retention| kept.longer(Retention::default()) != kept;
@@ -342,16 +347,16 @@ fn workspaces(table: Option<Table<'_>>) -> Result<Vec<String>, Diagnostic> {
     Ok(table.list("roots", "paths", absolute)?.unwrap_or_default())
 }
 
-/// Reads the base directories of file tasks.
+/// Reads the base directories of file tasks from the `[file]` table.
 fn base_directories(table: Option<Table<'_>>) -> Result<Vec<String>, Diagnostic> {
     let Some(table) = table else { return Ok(Vec::new()) };
     table.only(&["base_directories"], Secret::No)?;
     Ok(table.list("base_directories", "paths", absolute)?.unwrap_or_default())
 }
 
-/// Reads an absolute path other than `/`.
+/// Reads an absolute path, which must not be `/`.
 pub(super) fn absolute(value: &Value<'_>) -> Result<String, Diagnostic> {
-    match value.text("a path, which is a text")? {
+    match value.text("a path (a string)")? {
         path if path.starts_with('/') && path.len() > 1 => Ok(path.to_owned()),
         other => Err(value.other_than("an absolute path".to_owned(), format!("`{other}`"))),
     }
@@ -361,7 +366,7 @@ fn patterns(table: &Table<'_>, key: &str) -> Result<Option<Vec<PathRule>>, Diagn
     table.list(key, "patterns", Value::pattern)
 }
 
-/// Profile, protected path rules and exceptions.
+/// Settings of the `[protected]` table: the profile, the protected path rules and the exempt paths.
 type Protected = (Option<Profile>, Vec<PathRule>, Vec<RelPath>);
 
 fn protected(table: Option<Table<'_>>) -> Result<Protected, Diagnostic> {
@@ -397,8 +402,7 @@ fn budget(table: Option<Table<'_>>) -> Result<Budget, Diagnostic> {
 fn tier(table: &Table<'_>) -> Result<TierRule, Diagnostic> {
     table.only(&["tier", "paths", "effects", "why", "match", "not_match"], Secret::No)?;
     let examples = |key| -> Result<Vec<String>, Diagnostic> {
-        let paths =
-            table.list(key, "paths", |path| Ok(path.text("a path, which is a text")?.to_owned()));
+        let paths = table.list(key, "paths", |path| Ok(path.text("a path (a string)")?.to_owned()));
         Ok(paths?.unwrap_or_default())
     };
     let effect = |it: &Value<'_>| it.one_of(&EFFECTS, EffectKind::as_str);
@@ -406,40 +410,41 @@ fn tier(table: &Table<'_>) -> Result<TierRule, Diagnostic> {
         tier: table.need("tier")?.one_of(&RiskTier::ALL, RiskTier::as_str)?,
         paths: table.need("paths")?.list("patterns", Value::pattern)?,
         effects: table.list("effects", "effects", effect)?.unwrap_or_default(),
-        why: table.need("why")?.text("a text")?.to_owned(),
+        why: table.need("why")?.text("a string")?.to_owned(),
         matches: examples("match")?,
         not_matches: examples("not_match")?,
     })
 }
 
-/// Reads a command with an absolute path, so that its caller cannot redirect a search for it.
+/// Reads the notification command. Its program must have an absolute path, so that the caller cannot influence
+/// which program is found.
 fn notify(table: Option<Table<'_>>) -> Result<Option<Vec<String>>, Diagnostic> {
     let Some(table) = table else { return Ok(None) };
     table.only(&["notify"], Secret::No)?;
     let Some(value) = table.get("notify") else { return Ok(None) };
-    let argument = |it: &Value<'_>| Ok(it.text("an argument, which is a text")?.to_owned());
+    let argument = |it: &Value<'_>| Ok(it.text("an argument (a string)")?.to_owned());
     let command: Vec<String> = value.list("arguments", argument)?;
     match command.first() {
         Some(program) if program.starts_with('/') => Ok(Some(command)),
         Some(_) | None => {
             let expected = "a command whose first word is an absolute path".to_owned();
-            Err(value.other_than(expected, "another list".to_owned()))
+            Err(value.other_than(expected, "a list that does not start with one".to_owned()))
         }
     }
 }
 
-/// Reads digests. A text that is not a digest is not repeated in the message, so that a secret pasted by
-/// mistake does not appear in a log.
+/// Reads the allowed credential digests. The error message does not repeat an invalid value, so that a secret
+/// pasted by mistake does not appear in a log.
 fn credentials(table: Option<Table<'_>>) -> Result<Vec<Digest>, Diagnostic> {
     let Some(table) = table else { return Ok(Vec::new()) };
     table.only(&["allow"], Secret::Perhaps)?;
     let digest = |it: &Value<'_>| {
-        let text = it.text("a digest, which is a text")?;
+        let text = it.text("a digest (a string)")?;
         text.parse().map_err(|_| {
             let expected = "a digest of 64 hexadecimal characters".to_owned();
             it.other_than(
                 expected,
-                "another text, which is not shown as it could be a secret".to_owned(),
+                "another string (not shown because it could be a secret)".to_owned(),
             )
         })
     };

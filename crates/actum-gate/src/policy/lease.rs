@@ -1,4 +1,4 @@
-//! Entry points at which a request needs a lease: `[lease]` (D-7).
+//! Reads which kinds of requests need a lease, as set under `[lease]` (D-7).
 
 use std::collections::BTreeSet;
 
@@ -7,24 +7,24 @@ use serde::{Deserialize, Serialize};
 use super::diagnostic::Diagnostic;
 use super::written::{Secret, Table};
 
-/// Kind of requests for which a policy can require a lease. File tasks always need one (FE-17).
+/// Kind of request for which a policy can require a lease. File tasks always need one (FE-17).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LeasedWork {
-    /// `actum apply`, `undo` and `redo`, and the library.
+    /// Changes by `actum apply`, `undo` and `redo`, and by programs that use the library.
     Apply,
-    /// `actum exec`.
+    /// Commands that run under `actum exec`.
     Exec,
-    /// The action API.
+    /// Actions that are requested through the action API.
     Action,
-    /// `actum run` and `actum rollback` of task plans.
+    /// Task plans that `actum run` executes or `actum rollback` rolls back.
     Task,
 }
 
 impl LeasedWork {
     const ALL: [Self; 4] = [Self::Apply, Self::Exec, Self::Action, Self::Task];
 
-    /// Returns the word used in a policy.
+    /// Returns the word for this kind of request in a policy file.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Apply => "apply",
@@ -34,7 +34,7 @@ impl LeasedWork {
         }
     }
 
-    /// Returns the kind of requests of an entry point; `None` for an unknown one.
+    /// Returns the kind of request that an entry point makes, or `None` for an unknown entry point.
     fn of_door(door: &str) -> Option<Self> {
         Some(match door {
             "library" | "command line" => Self::Apply,
@@ -45,13 +45,13 @@ impl LeasedWork {
         })
     }
 
-    /// Returns true if a policy with these requirements requires a lease at an entry point. An unknown entry
-    /// point needs one if any does.
+    /// Returns true if a policy with the requirements `required` requires a lease at an entry point. An unknown
+    /// entry point needs a lease if any kind of request does.
     pub(crate) fn is_required(required: &BTreeSet<Self>, door: &str) -> bool {
         Self::of_door(door).map_or(!required.is_empty(), |work| required.contains(&work))
     }
 
-    /// Reads the table.
+    /// Reads the `[lease]` table.
     pub(super) fn read(table: Option<Table<'_>>) -> Result<BTreeSet<Self>, Diagnostic> {
         let Some(table) = table else { return Ok(BTreeSet::new()) };
         table.only(&["required"], Secret::No)?;

@@ -1,9 +1,9 @@
-//! Size limit of a ledger: `[ledger]`.
+//! Reads the size limit of the ledger, as set under `[ledger]`.
 
 use super::diagnostic::Diagnostic;
 use super::written::{Secret, Table};
 
-/// Reads the table; `None` if nothing is set.
+/// Reads the `[ledger]` table. Returns `None` if no limit is set.
 pub(super) fn read(table: Option<Table<'_>>) -> Result<Option<u64>, Diagnostic> {
     let Some(table) = table else { return Ok(None) };
     table.only(&["max_bytes"], Secret::No)?;

@@ -1,4 +1,4 @@
-//! Pipelines that task plans may run: `[[pipeline]]` (EX-9).
+//! Pipelines that task plans may run, as declared under `[[pipeline]]` (EX-9).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -17,112 +17,112 @@ const PIPELINES_MAX: usize = 1000;
 const STEPS_MAX: usize = 100;
 /// Maximum number of arguments of one step, including the program.
 const ARGUMENTS_MAX: usize = 1000;
-/// Maximum length of a name, in bytes.
+/// Maximum length of the name of a pipeline or parameter, in bytes.
 const NAME_BYTES_MAX: usize = 100;
-/// Maximum time of one run, in seconds (seed 000, section 11.1).
+/// Maximum duration of one pipeline run, in seconds (seed 000, section 11.1).
 const TIMEOUT_SECONDS_MAX: u64 = 3600;
-/// Default maximum length of a text parameter, in characters.
+/// Default maximum length of a string parameter, in characters.
 const TEXT_CHARS_DEFAULT: u64 = 200;
-/// Largest integer that JSON holds exactly (RFC 8259, section 6), as the digest of a declaration requires.
+/// Largest integer that JSON represents exactly (RFC 8259, section 6). The digest of a declaration requires
+/// exact numbers.
 const WHOLE_MAX: u64 = (1 << 53) - 1;
-/// Maximum length of a text parameter, in characters.
+/// Upper bound for the maximum length of a string parameter, in characters.
 const TEXT_CHARS_MAX: u64 = 4096;
 
 /// Pipeline declared by the operator. A task plan only names it and sets its parameters.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DeclaredPipeline {
-    /// Name.
+    /// Name by which task plans refer to the pipeline.
     pub name: String,
-    /// Steps in order: each a program with its arguments, without a shell.
+    /// Steps in order. Each step is a program with its arguments and runs without a shell.
     pub steps: Vec<Vec<Argument>>,
-    /// True if the pipeline has external effects. Its steps have the network of the host, run after the
-    /// change of the plan is published, and change nothing in the workspace.
+    /// Whether the pipeline has external effects. Its steps use the host's network, run after the plan's change
+    /// is published, and cannot change the workspace.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub external: bool,
-    /// Directory in which the steps start; absent for the root of the workspace.
+    /// Directory in which the steps start, or `None` for the root of the workspace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cwd: Option<RelPath>,
-    /// Names of environment variables to pass to the steps, or `NAME=VALUE`.
+    /// Environment variables of the steps: a name to pass the variable on, or `NAME=VALUE` to set it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub env: Vec<String>,
-    /// Paths on which the result depends; absent if it may depend on all.
+    /// Paths on which the result depends, or `None` if it may depend on every path.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inputs: Option<Vec<PathRule>>,
     /// Paths that the steps may change.
     pub outputs: Vec<PathRule>,
-    /// Time limit of one run, if it is lower than that of the plan.
+    /// Time limit of one pipeline run. It applies if it is lower than the plan's limit.
     #[serde(rename = "timeout_seconds", skip_serializing_if = "Option::is_none", with = "seconds")]
     pub timeout: Option<Duration>,
-    /// Parameters by name.
+    /// Parameters of the pipeline, by name.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub parameters: BTreeMap<String, ParameterRule>,
 }
 
-/// Argument of a step.
+/// Argument of a pipeline step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Argument {
-    /// Literal text.
+    /// The argument is a literal string.
     Text(String),
-    /// Value of the parameter with this name, as the whole argument.
+    /// The argument is the value of the parameter with this name.
     Parameter(String),
 }
 
-/// Parameter of a pipeline.
+/// Declaration of a pipeline parameter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ParameterRule {
-    /// Allowed values.
+    /// Values that a plan may set.
     pub values: ParameterValues,
-    /// Default value; without one the plan must set the parameter.
+    /// Default value. If it is `None`, the plan must set the parameter.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub default: Option<String>,
 }
 
-/// Allowed values of a parameter.
+/// Values that are allowed for a pipeline parameter.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ParameterValues {
-    /// One of these texts.
+    /// The value must be one of these strings.
     OneOf(BTreeSet<String>),
-    /// Integer between the first and the second, inclusive.
+    /// The value must be an integer from the first to the second number, inclusive.
     Whole(i64, i64),
-    /// Text of one line with at most this number of characters, not starting with `-`.
+    /// The value must be a single-line string with at most this number of characters that does not start with
+    /// `-`.
     Text(u64),
 }
 
-/// Error in the parameters that a plan sets for a pipeline.
+/// Reason why the parameters that a plan sets for a pipeline are invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParameterError {
-    /// Unknown parameter.
+    /// The plan sets a parameter that the pipeline does not have.
     #[error("the pipeline `{pipeline}` has no parameter `{name}`{}", list(known))]
     Unknown {
-        /// Pipeline.
+        /// Name of the pipeline.
         pipeline: String,
-        /// Name.
+        /// Name of the parameter.
         name: String,
-        /// Known names.
+        /// Names of the parameters that the pipeline has.
         known: Vec<String>,
     },
-    /// Missing value.
-    #[error("the pipeline `{pipeline}` needs the parameter `{name}`, {wanted}")]
+    /// The plan does not set a required parameter.
+    #[error("the pipeline `{pipeline}` requires the parameter `{name}` ({wanted})")]
     Missing {
-        /// Pipeline.
+        /// Name of the pipeline.
         pipeline: String,
-        /// Name.
+        /// Name of the parameter.
         name: String,
         /// Description of the allowed values.
         wanted: String,
     },
-    /// Disallowed value.
-    #[error(
-        "the parameter `{name}` of the pipeline `{pipeline}` is {found}, and it has to be {wanted}"
-    )]
+    /// The plan sets a parameter to a value that is not allowed.
+    #[error("the parameter `{name}` of the pipeline `{pipeline}` must be {wanted}, but is {found}")]
     Value {
-        /// Pipeline.
+        /// Name of the pipeline.
         pipeline: String,
-        /// Name.
+        /// Name of the parameter.
         name: String,
-        /// Description of the value.
+        /// Description of the value that the plan sets.
         found: String,
         /// Description of the allowed values.
         wanted: String,
@@ -131,16 +131,16 @@ pub enum ParameterError {
 
 fn list(names: &[String]) -> String {
     match names {
-        [] => "; it has none".to_owned(),
-        names => format!("; it has `{}`", names.join("`, `")),
+        [] => "; it takes no parameters".to_owned(),
+        names => format!("; valid parameters: `{}`", names.join("`, `")),
     }
 }
 
 impl DeclaredPipeline {
-    /// Returns the arguments of each step with the values of a plan.
+    /// Returns the arguments of each step after inserting the parameters that a plan sets.
     ///
     /// # Errors
-    /// [`ParameterError`]
+    /// Returns [`ParameterError`] if a parameter is unknown, missing or has a value that is not allowed.
     pub fn steps_with(
         &self,
         parameters: Option<&Json<'_>>,
@@ -179,31 +179,32 @@ impl DeclaredPipeline {
         }
         let argument = |argument: &Argument| match argument {
             Argument::Text(text) => text.clone(),
-            // A step only names declared parameters.
+            // Steps can only refer to declared parameters.
             Argument::Parameter(name) => values.get(name.as_str()).cloned().unwrap_or_default(),
         };
         Ok(self.steps.iter().map(|step| step.iter().map(argument).collect()).collect())
     }
 
-    /// Returns the SHA-256 of the declaration as canonical JSON.
+    /// Returns the SHA-256 digest of the declaration as canonical JSON.
     ///
     /// # Errors
-    /// `Number` if a number of it has no exact form in JSON.
+    /// Returns `Number` if JSON cannot represent a number of the declaration exactly.
     pub fn digest(&self) -> Result<Digest, CanonicalError> {
         Ok(Digest::of(&canonical::to_vec(self)?))
     }
 
-    /// Returns true if the steps may change a path.
+    /// Returns true if the steps may change `path`.
     pub fn may_change(&self, path: &RelPath) -> bool {
         self.outputs.iter().any(|rule| rule.covers(path))
     }
 
-    /// Returns true if the result may depend on a path.
+    /// Returns true if the result may depend on `path`.
     pub fn depends_on(&self, path: &RelPath) -> bool {
         self.inputs.as_ref().is_none_or(|inputs| inputs.iter().any(|rule| rule.covers(path)))
     }
 
-    /// Returns true if two pipelines cannot affect each other, judging by the literal prefixes of their patterns.
+    /// Returns true if neither pipeline can change a path that the other one reads or changes. The comparison
+    /// only uses the literal prefixes of patterns, so it may return false for pipelines that are independent.
     pub fn is_independent_of(&self, other: &Self) -> bool {
         let meets = |changed: &[PathRule], touched: &[PathRule]| {
             changed.iter().any(|one| touched.iter().any(|other| one.may_meet(other)))
@@ -215,18 +216,18 @@ impl DeclaredPipeline {
         !disturbs(self, other) && !disturbs(other, self) && !meets(&self.outputs, &other.outputs)
     }
 
-    /// Reads the tables.
+    /// Reads all `[[pipeline]]` tables.
     pub(super) fn read_all(root: &Table<'_>) -> Result<Vec<Self>, Diagnostic> {
         let mut read: Vec<Self> = Vec::new();
         for table in root.tables("pipeline")? {
             let pipeline = Self::read(&table)?;
             let name = table.need("name")?;
             if read.iter().any(|other| other.name == pipeline.name) {
-                return Err(name.unusable(&"two pipelines have this name"));
+                return Err(name.unusable(&"another pipeline has the same name"));
             }
             if read.len() >= PIPELINES_MAX {
                 return Err(
-                    name.unusable(&format!("a policy has at most {PIPELINES_MAX} pipelines"))
+                    name.unusable(&format!("a policy may have at most {PIPELINES_MAX} pipelines"))
                 );
             }
             read.push(pipeline);
@@ -252,36 +253,40 @@ impl DeclaredPipeline {
         for parameter in table.tables("parameter")? {
             let (name, rule) = ParameterRule::read(&parameter)?;
             if parameters.insert(name, rule).is_some() {
-                return Err(parameter.need("name")?.unusable(&"two parameters have this name"));
+                return Err(parameter
+                    .need("name")?
+                    .unusable(&"another parameter has the same name"));
             }
         }
         let step = |step: &Value<'_>| {
-            let arguments = step.list("texts", |text| argument(text, &parameters))?;
+            let arguments = step.list("strings", |text| argument(text, &parameters))?;
             match arguments.first() {
                 Some(Argument::Text(program)) if !program.is_empty() => {}
                 Some(_) => {
                     return Err(step.unusable(
-                        &"its first text must be a program, not a parameter or an empty text",
+                        &"its first string must be a program, not a parameter or an empty string",
                     ));
                 }
-                None => return Err(step.unusable(&"it is empty; a step begins with its program")),
+                None => {
+                    return Err(step.unusable(&"it is empty, but a step must start with a program"));
+                }
             }
             match arguments.len() > ARGUMENTS_MAX {
-                true => Err(step.unusable(&format!("it has more than {ARGUMENTS_MAX} texts"))),
+                true => Err(step.unusable(&format!("it has more than {ARGUMENTS_MAX} strings"))),
                 false => Ok(arguments),
             }
         };
         let all = table.need("steps")?;
-        let steps = all.list("steps, each a list of texts", step)?;
+        let steps = all.list("steps, each a list of strings", step)?;
         if steps.is_empty() || steps.len() > STEPS_MAX {
-            return Err(all.unusable(&format!("a pipeline has 1 to {STEPS_MAX} steps")));
+            return Err(all.unusable(&format!("a pipeline must have 1 to {STEPS_MAX} steps")));
         }
         if let Some(unused) = parameters.keys().find(|name| {
             let is_used = |it: &Argument| matches!(it, Argument::Parameter(used) if used == *name);
             !steps.iter().flatten().any(is_used)
         }) {
             let why = format!(
-                "no step has the argument `{{{unused}}}`, so the parameter `{unused}` has no effect"
+                "no step uses the argument `{{{unused}}}`, so the parameter `{unused}` has no effect"
             );
             return Err(all.unusable(&why));
         }
@@ -295,12 +300,12 @@ impl DeclaredPipeline {
             (external, table.get("outputs").filter(|_| !outputs.is_empty()))
         {
             return Err(paths.unusable(
-                &"an external pipeline changes nothing in the workspace: `outputs = []`",
+                &"an external pipeline cannot change the workspace; set `outputs = []`",
             ));
         }
         if let (true, Some(paths)) = (external, table.get("inputs")) {
             return Err(paths.unusable(
-                &"an external pipeline runs after all other actions, whatever it reads",
+                &"an external pipeline always runs after all other actions, so `inputs` has no effect",
             ));
         }
         let cwd = table.get("cwd").map(|cwd| directory(&cwd)).transpose()?.flatten();
@@ -330,12 +335,14 @@ impl ParameterRule {
         table.only(&["name", "one_of", "min", "max", "max_chars", "default"], Secret::No)?;
         let written = table.need("name")?;
         let name = name(&written)?;
-        let one_of = table.list("one_of", "texts", |text| Ok(line(text)?.to_owned()))?;
+        let one_of = table.list("one_of", "strings", |text| Ok(line(text)?.to_owned()))?;
         let whole = |key| {
             let value = table.get(key).map(|value| match value.whole()? {
                 number if number.unsigned_abs() <= WHOLE_MAX => Ok(number),
                 other => {
-                    let wanted = format!("-{WHOLE_MAX} to {WHOLE_MAX}, which JSON holds exactly");
+                    let wanted = format!(
+                        "-{WHOLE_MAX} to {WHOLE_MAX}, the range that JSON represents exactly"
+                    );
                     Err(value.other_than(wanted, other.to_string()))
                 }
             });
@@ -352,7 +359,7 @@ impl ParameterRule {
             (None, Some(min), Some(max), None) if min <= max => ParameterValues::Whole(min, max),
             (None, None, None, chars) => ParameterValues::Text(chars.unwrap_or(TEXT_CHARS_DEFAULT)),
             _ => {
-                let why = "a parameter has either `one_of` with at least one text, or `min` and `max`, or `max_chars`";
+                let why = "set only `one_of` with at least one string, `min` and `max` in this order, or `max_chars`";
                 return Err(written.unusable(&why));
             }
         };
@@ -372,10 +379,10 @@ impl ParameterRule {
 }
 
 impl ParameterValues {
-    /// Reads a value of a plan.
+    /// Reads the value that a plan sets.
     ///
     /// # Errors
-    /// Description of the value, if it is not allowed.
+    /// Returns a description of the value if it is not allowed.
     fn read(&self, value: &Json<'_>) -> Result<String, String> {
         let text = match (self, &value.content) {
             (Self::Whole(..), Content::Number(number)) => (*number).to_owned(),
@@ -414,15 +421,15 @@ impl std::fmt::Display for ParameterValues {
             Self::Whole(min, max) => write!(f, "a whole number from {min} to {max}"),
             Self::Text(max) => write!(
                 f,
-                "a text of at most {max} characters, without control characters and without `-` at its beginning"
+                "a string of at most {max} characters that has no control characters and does not start with `-`"
             ),
         }
     }
 }
 
-/// Reads a name: letters, digits, `_` and `-`.
+/// Reads a name, which consists of letters, digits, `_` and `-`.
 fn name(value: &Value<'_>) -> Result<String, Diagnostic> {
-    let text = value.text("a name, which is a text")?;
+    let text = value.text("a name (a string)")?;
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
     match !text.is_empty() && text.len() <= NAME_BYTES_MAX && text.bytes().all(is_plain) {
         true => Ok(text.to_owned()),
@@ -433,16 +440,17 @@ fn name(value: &Value<'_>) -> Result<String, Diagnostic> {
     }
 }
 
-/// Reads a text that can be an argument of a program.
+/// Reads a string that can be an argument of a program.
 fn line<'t>(value: &Value<'t>) -> Result<&'t str, Diagnostic> {
-    let text = value.text("a text")?;
+    let text = value.text("a string")?;
     match text.contains('\0') {
         true => Err(value.unusable(&"it contains a NUL byte")),
         false => Ok(text),
     }
 }
 
-/// Reads an argument. `{name}` is the value of a parameter; inside a longer text, braces are literal.
+/// Reads an argument. If the entire argument is `{name}`, it is replaced with the value of a parameter. Braces
+/// inside a longer string are literal.
 fn argument(
     value: &Value<'_>,
     parameters: &BTreeMap<String, ParameterRule>,
@@ -454,7 +462,7 @@ fn argument(
         Some(name) if parameters.contains_key(name) => Ok(Argument::Parameter(name.to_owned())),
         Some(name) => {
             let why = format!(
-                "it stands for the parameter `{name}`, which no `[[pipeline.parameter]]` declares"
+                "it refers to the parameter `{name}`, which no `[[pipeline.parameter]]` declares"
             );
             Err(value.unusable(&why))
         }
@@ -462,9 +470,9 @@ fn argument(
     }
 }
 
-/// Reads a directory of the workspace; `None` for its root.
+/// Reads a directory of the workspace. Returns `None` for its root.
 fn directory(value: &Value<'_>) -> Result<Option<RelPath>, Diagnostic> {
-    match value.text("a directory, which is a text")? {
+    match value.text("a directory (a string)")? {
         "." => Ok(None),
         text => {
             let path = RelPath::new(text.strip_suffix('/').unwrap_or(text));

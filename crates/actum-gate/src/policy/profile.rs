@@ -1,4 +1,4 @@
-//! Protected path groups, and the profiles that they belong to (D-5).
+//! Groups of built-in protected paths, and the profiles that they belong to (D-5).
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -8,50 +8,50 @@ use serde::{Deserialize, Serialize};
 use super::tier_rule::BuiltInPaths;
 use crate::spelling::{Guard, Guards, Spellings};
 
-/// Profile: the set of protected path groups in a project.
+/// Profile that determines which groups of paths are protected in a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Profile {
-    /// Only secrets, and the paths that all other protection depends on.
+    /// Protects only secrets and the paths that all other protection depends on.
     Critical,
-    /// Critical paths, and those that instruct agents or run automatically. The default.
+    /// Protects the critical paths, and paths that instruct agents or run automatically. This is the default.
     #[default]
     Interactive,
-    /// Paths that task plans must not touch, as in the seed (EX-4).
+    /// Protects the paths that task plans must not touch according to the seed (EX-4).
     AgentExecutor,
 }
 
-/// Permission of the operator's policy to exclude exact paths from a group.
+/// Whether the operator's policy may exempt exact paths of a group from protection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exceptions {
-    /// In the profile `interactive` only.
+    /// Exceptions are allowed in the profile `interactive` only.
     Interactive,
-    /// Never: these paths decide about other changes, or about their undo.
+    /// Exceptions are never allowed, because the paths determine how other changes are judged or undone.
     Never,
 }
 
 /// Group of paths that are protected for the same reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProtectedGroup {
-    /// Permanent id, which decisions record.
+    /// Permanent id of the group, which decisions record.
     pub id: &'static str,
-    /// Display name.
+    /// Description of the group, for messages.
     pub name: &'static str,
-    /// Profiles that protect the group.
+    /// Profiles in which the group is protected.
     pub profiles: &'static [Profile],
-    /// Permission to exclude paths.
+    /// Whether paths of the group can be exempt from protection.
     pub exceptions: Exceptions,
-    /// Paths, in any spelling.
+    /// Protected paths, which match in any spelling.
     pub paths: BuiltInPaths,
 }
 
 const EVERYWHERE: &[Profile] = &[Profile::Critical, Profile::Interactive, Profile::AgentExecutor];
 
-/// All groups.
+/// All groups of built-in protected paths.
 pub static PROTECTED_GROUPS: [ProtectedGroup; 6] = [
     ProtectedGroup {
         id: "state",
-        name: "the state of git and actum, and their policy",
+        name: "state of git and actum, and policy files",
         profiles: EVERYWHERE,
         exceptions: Exceptions::Never,
         paths: BuiltInPaths {
@@ -88,7 +88,7 @@ pub static PROTECTED_GROUPS: [ProtectedGroup; 6] = [
     },
     ProtectedGroup {
         id: "task-reports",
-        name: "reports of task plans, what takes them back, and active plans",
+        name: "task reports, rollback data and active plans",
         profiles: EVERYWHERE,
         exceptions: Exceptions::Never,
         paths: BuiltInPaths {
@@ -112,7 +112,7 @@ pub static PROTECTED_GROUPS: [ProtectedGroup; 6] = [
     },
     ProtectedGroup {
         id: "agent-configuration",
-        name: "configuration that gives agents and hooks their orders",
+        name: "configuration of agents and hooks",
         profiles: &[Profile::Interactive],
         exceptions: Exceptions::Interactive,
         paths: BuiltInPaths {
@@ -170,7 +170,7 @@ pub static PROTECTED_GROUPS: [ProtectedGroup; 6] = [
     },
     ProtectedGroup {
         id: "build",
-        name: "what builds and packages the project",
+        name: "build and packaging configuration",
         profiles: &[Profile::AgentExecutor],
         exceptions: Exceptions::Never,
         paths: BuiltInPaths {
@@ -182,7 +182,7 @@ pub static PROTECTED_GROUPS: [ProtectedGroup; 6] = [
     },
     ProtectedGroup {
         id: "agent-documents",
-        name: "the documents that the agents work by",
+        name: "documents that instruct agents",
         profiles: &[Profile::AgentExecutor],
         exceptions: Exceptions::Never,
         paths: BuiltInPaths {
@@ -202,15 +202,15 @@ pub static PROTECTED_GROUPS: [ProtectedGroup; 6] = [
     },
 ];
 
-/// Returns the built-in rules of all groups that match a path, in order.
+/// Returns the built-in protection rules that match a path, in order, with the group of each.
 pub(crate) fn groups_covering<'p>(
     path: &'p Spellings<'p>,
 ) -> impl Iterator<Item = &'static (Guard, &'static ProtectedGroup)> + 'p {
     guards().covering(path)
 }
 
-/// Returns the built-in rules of all groups that name a path as a directory and may match below it
-/// (`PathRule::leads_below`).
+/// Returns the built-in protection rules that match `path` as a directory and may match paths below it
+/// (`PathRule::leads_below`), with the group of each.
 pub(crate) fn groups_below<'p>(
     path: &'p Spellings<'p>,
 ) -> impl Iterator<Item = &'static (Guard, &'static ProtectedGroup)> + 'p {
@@ -229,7 +229,7 @@ impl Profile {
     /// All profiles.
     pub const ALL: [Self; 3] = [Self::Critical, Self::Interactive, Self::AgentExecutor];
 
-    /// Returns the word used in a policy.
+    /// Returns the name of the profile in a policy file.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Critical => "critical",
@@ -238,7 +238,7 @@ impl Profile {
         }
     }
 
-    /// Returns true if the profile has every group of `other`.
+    /// Returns true if the profile protects every group that `other` protects.
     pub fn protects_all_of(self, other: Self) -> bool {
         let others = PROTECTED_GROUPS.iter().filter(|group| group.profiles.contains(&other));
         others.into_iter().all(|group| group.profiles.contains(&self))
@@ -255,7 +255,7 @@ impl fmt::Display for Profile {
 mod tests {
     use super::*;
 
-    /// D-5: a rule that could not be read would protect nothing.
+    /// D-5: every rule must be valid, because an invalid rule would protect nothing.
     #[test]
     fn every_rule_of_a_group_can_be_read_and_each_profile_has_the_critical_ones() {
         for group in &PROTECTED_GROUPS {

@@ -1,11 +1,11 @@
-//! History that `actum gc` keeps: `[retention]`.
+//! Reads how much history `actum gc` keeps, as set under `[retention]`.
 
 use actum_record::ledger::Retention;
 
 use super::diagnostic::Diagnostic;
 use super::written::{Secret, Table};
 
-/// Reads the table; `None` if it is missing.
+/// Reads the `[retention]` table. Returns `None` if it is missing.
 pub(super) fn read(table: Option<Table<'_>>) -> Result<Option<Retention>, Diagnostic> {
     let Some(table) = table else { return Ok(None) };
     table.only(&["runs", "days"], Secret::No)?;

@@ -1,4 +1,4 @@
-//! Library and limits of SQL steps in task plans: `[sql]` (EX-9, EX-11).
+//! Reads the library and limits for SQL steps of task plans, as set under `[sql]` (EX-9, EX-11).
 
 use actum_core::Digest;
 use actum_core::canonical::COUNT_MAX;
@@ -8,80 +8,81 @@ use super::diagnostic::{Diagnostic, shown};
 use super::file::absolute;
 use super::written::{Secret, Table, Value};
 
-/// Library and limits of SQL steps in a policy; `None` if unset.
+/// Library and limits for SQL steps that a policy sets. A field is `None` if it is not set.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct SqlSettings {
-    /// Library that is loaded instead of the tested one.
+    /// DuckDB library to load instead of the tested one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub library: Option<PinnedLibrary>,
     /// Maximum size of a database before and after a step, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_bytes: Option<u64>,
-    /// Memory limit of the engine, in bytes.
+    /// Memory limit of the database engine, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
-    /// Maximum size of the files that the engine writes when its memory is full, in bytes.
+    /// Maximum size of the files that the database engine writes when its memory is full, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spill_bytes: Option<u64>,
-    /// Number of threads of the engine.
+    /// Number of threads that the database engine uses.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads: Option<u64>,
 }
 
-/// DuckDB library that the operator chose.
+/// DuckDB library that the operator chose, identified by its digest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PinnedLibrary {
-    /// Absolute path.
+    /// Absolute path of the library file.
     pub path: String,
-    /// SHA-256 of the file.
+    /// SHA-256 digest of the library file.
     pub sha256: Digest,
 }
 
 impl SqlSettings {
-    /// Default of [`Self::max_bytes`]: 2 GiB.
+    /// Default for [`Self::max_bytes`], which is 2 GiB.
     pub const MAX_BYTES: u64 = 2 << 30;
-    /// Default of [`Self::memory_bytes`]: 512 MiB.
+    /// Default for [`Self::memory_bytes`], which is 512 MiB.
     pub const MEMORY_BYTES: u64 = 512 << 20;
-    /// Minimum memory with which DuckDB opens a database: 192 MiB.
+    /// Minimum memory that DuckDB needs to open a database, which is 192 MiB.
     pub const MEMORY_BYTES_MIN: u64 = 192 << 20;
-    /// Default of [`Self::spill_bytes`]: 1 GiB.
+    /// Default for [`Self::spill_bytes`], which is 1 GiB.
     pub const SPILL_BYTES: u64 = 1 << 30;
-    /// Maximum of each limit in bytes: 64 TiB.
+    /// Maximum value of each limit in bytes, which is 64 TiB.
     pub const BYTES_MAX: u64 = 1 << 46;
-    /// Default and maximum of [`Self::threads`].
+    /// Default and maximum value of [`Self::threads`].
     pub const THREADS: u64 = 4;
 
-    /// Returns true if nothing is set.
+    /// Returns true if no setting is set.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// Returns the maximum size of a database in force, in bytes.
+    /// Returns the effective maximum size of a database, in bytes.
     pub fn database_bytes_max(&self) -> u64 {
         self.max_bytes.unwrap_or(Self::MAX_BYTES)
     }
 
-    /// Returns the memory limit of the engine in force, in bytes.
+    /// Returns the effective memory limit of the database engine, in bytes.
     pub fn memory_bytes_max(&self) -> u64 {
         self.memory_bytes.unwrap_or(Self::MEMORY_BYTES)
     }
 
-    /// Returns the maximum size of the spill files in force, in bytes.
+    /// Returns the effective maximum size of the spill files, in bytes.
     pub fn spill_bytes_max(&self) -> u64 {
         self.spill_bytes.unwrap_or(Self::SPILL_BYTES)
     }
 
-    /// Returns the number of threads in force.
+    /// Returns the effective number of threads.
     pub fn threads_max(&self) -> u64 {
         self.threads.unwrap_or(Self::THREADS)
     }
 
-    /// Returns true if a policy without these settings would allow less.
+    /// Returns true if these settings allow more than the defaults.
     pub fn loosens(&self) -> bool {
         self.library.is_some() || self.limits_held() != self.limits()
     }
 
-    /// Combines the settings of two policies: the smaller limits, and the library of either.
+    /// Combines the settings of two policies. The result has the smaller of each limit, and the library of
+    /// either policy.
     #[must_use]
     pub fn tightened(self, other: Self) -> Self {
         let least = |one: Option<u64>, other: Option<u64>| one.into_iter().chain(other).min();
@@ -94,7 +95,7 @@ impl SqlSettings {
         }
     }
 
-    /// Returns the settings that tighten the defaults.
+    /// Returns these settings with each limit reduced to its default if it is higher, and without the library.
     #[must_use]
     pub fn held(&self) -> Self {
         self.limits_held()
@@ -115,7 +116,7 @@ impl SqlSettings {
         }
     }
 
-    /// Reads the table, and the number of rows above which a change needs approval.
+    /// Reads the `[sql]` table. Also returns the number of rows above which a change needs an approval.
     pub(super) fn read(table: Option<Table<'_>>) -> Result<(Self, Option<u64>), Diagnostic> {
         let Some(table) = table else { return Ok((Self::default(), None)) };
         table.only(
@@ -151,7 +152,7 @@ impl SqlSettings {
     }
 }
 
-/// Reads the pinned library: its path and its digest, neither without the other.
+/// Reads the pinned library. Its path and its digest must be set together.
 fn library(table: &Table<'_>) -> Result<Option<PinnedLibrary>, Diagnostic> {
     if table.get("library").is_none() && table.get("sha256").is_none() {
         return Ok(None);
@@ -161,7 +162,7 @@ fn library(table: &Table<'_>) -> Result<Option<PinnedLibrary>, Diagnostic> {
 }
 
 fn sha256(value: &Value<'_>) -> Result<Digest, Diagnostic> {
-    let text = value.text("a digest, which is a text")?;
+    let text = value.text("a digest (a string)")?;
     text.parse().map_err(|_| {
         let expected = "a digest of 64 hexadecimal characters".to_owned();
         value.other_than(expected, format!("`{}`", shown(text)))

@@ -1,8 +1,9 @@
-//! Suggested rules that would let changes pass: the narrowest ones, as additions to the existing policies.
+//! Suggests additions to the existing policies that would allow changes. Each addition is as narrow as
+//! possible.
 //!
-//! Suggestions only cover what a file can loosen by additional rules: allowed places and budgets. Paths that
-//! a rule denies, protected paths and high tiers are refused on purpose. Whether a content is a secret cannot
-//! be decided here.
+//! Suggestions only cover allowed places and budgets, because these can be loosened by adding rules. Denied
+//! paths, protected paths and high risk tiers are refused on purpose. Whether content is a secret cannot be
+//! decided here.
 
 use std::collections::BTreeMap;
 
@@ -13,26 +14,27 @@ use actum_record::receipt::PathEffect;
 use super::{Layer, Policy, Source};
 use crate::decision::Bundle;
 
-/// Addition to one policy file.
+/// Suggested addition to one policy file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Addition {
-    /// Source of the file.
+    /// Source of the policy file.
     pub source: Source,
-    /// Additionally allowed places.
+    /// Rules to add to the allowed places.
     pub allow: Vec<PathRule>,
-    /// Larger budget.
+    /// Limits to raise in the budget. A limit that needs no change is `None`.
     pub budget: Budget,
 }
 
 impl Policy {
-    /// Returns the additions that the files need for these changes, in order; files that need none are left
-    /// out. Some changes may still be refused: the caller decides again.
+    /// Returns the additions that the policy files need to allow these changes, ordered by source. Files that
+    /// need no addition are omitted. The caller must judge the changes again, because some may still be
+    /// refused.
     pub fn additions<'b>(
         &self,
         changes: impl Iterator<Item = &'b Bundle> + Clone,
     ) -> Vec<Addition> {
         let mut found: BTreeMap<Source, Addition> = BTreeMap::new();
-        // The rules of an enclosing directory are relative to another root.
+        // Skip enclosing directories, because their rules are relative to a different root.
         for layer in self
             .layers
             .iter()
@@ -64,7 +66,7 @@ impl Policy {
         found.into_values().collect()
     }
 
-    /// Returns the policy with these additions.
+    /// Returns the policy with these additions applied.
     #[must_use]
     pub fn with(mut self, additions: &[Addition]) -> Self {
         for addition in additions {
@@ -82,7 +84,7 @@ impl Policy {
 }
 
 impl Addition {
-    /// Returns the lines for the file. Each lists what to add to its key.
+    /// Returns the addition as TOML. Lists contain only the entries to add to those in the policy file.
     pub fn to_toml(&self) -> String {
         let mut text = String::new();
         let mut put = |line: String| {
@@ -91,7 +93,7 @@ impl Addition {
         };
         if !self.allow.is_empty() {
             put("[scope]".to_owned());
-            put("allow = [ # besides what it has".to_owned());
+            put("allow = [ # in addition to the existing entries".to_owned());
             for rule in &self.allow {
                 match std::str::from_utf8(rule.as_bytes()) {
                     Ok(rule) => put(format!("  {},", literal(rule))),
@@ -117,7 +119,7 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Formats a TOML string, without escapes if possible.
+/// Formats a TOML string. Escapes are only used if a literal string is not possible.
 fn literal(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_graphic() || c == ' ' || c.is_alphanumeric();
     if text.chars().all(|c| is_plain(c) && c != '\'') {
@@ -131,7 +133,7 @@ fn literal(text: &str) -> String {
     format!("\"{}\"", text.chars().map(escaped).collect::<String>())
 }
 
-/// Returns the paths of a change that are outside the places that a layer allows, and that no rule of it denies.
+/// Returns the changed paths that a layer does not allow but that none of its rules denies.
 fn missing<'b>(layer: &'b Layer, bundle: &'b Bundle) -> impl Iterator<Item = &'b RelPath> {
     let files = bundle.change().iter().filter(|effect| effect.effect.is_of_file());
     files
@@ -139,7 +141,7 @@ fn missing<'b>(layer: &'b Layer, bundle: &'b Bundle) -> impl Iterator<Item = &'b
         .filter(|path| matches!(layer.scope.check(path), Err(ScopeError::NotAllowed { .. })))
 }
 
-/// Returns the number of files and lines, as the budget gate counts them.
+/// Returns the number of changed files and lines, counted like in the budget gate.
 fn size(bundle: &Bundle) -> (u64, u64) {
     let files = bundle.change().iter().filter(|effect| effect.effect.is_of_file());
     files.fold((0, 0), |(files, loc), effect| {

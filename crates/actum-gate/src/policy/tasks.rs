@@ -1,28 +1,29 @@
-//! Task envelopes that `actum run` accepts: `[tasks]` (EX-1).
+//! Reads which task envelopes `actum run` accepts, as set under `[tasks]` (EX-1).
 
 use serde::Serialize;
 
 use super::diagnostic::Diagnostic;
 use super::written::{Secret, Table};
 
-/// Accepted task envelopes. Of several policies the strictest applies, which is the last variant.
+/// Kind of task envelopes that `actum run` accepts. If several policies set it, the strictest applies, so the
+/// variants are ordered by strictness.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum TaskEnvelopes {
-    /// All envelopes with the status `APPROVED`.
+    /// Accepts all envelopes with the status `APPROVED`.
     #[default]
     Any,
-    /// Only envelopes with an approval signed by an approval key.
+    /// Accepts only envelopes with an approval that is signed by an approval key.
     Signed,
 }
 
 impl TaskEnvelopes {
-    /// Returns true if every envelope is accepted, as without a policy.
+    /// Returns true if every envelope is accepted, which is the default without a policy.
     pub fn is_any(&self) -> bool {
         *self == Self::Any
     }
 
-    /// Reads the table.
+    /// Reads the `[tasks]` table.
     pub(super) fn read(table: Option<Table<'_>>) -> Result<Self, Diagnostic> {
         let Some(table) = table else { return Ok(Self::Any) };
         table.only(&["signed"], Secret::No)?;

@@ -1,4 +1,4 @@
-//! Rules that raise the risk tier of a change, both of a policy and built in.
+//! Rules of policies and built-in rules that raise the risk tier of a change.
 
 use actum_core::path::Cut;
 use actum_core::{PathRule, RelPath, RiskTier};
@@ -7,56 +7,55 @@ use serde::{Deserialize, Serialize};
 
 use crate::spelling::GuardKind;
 
-/// Tier rule of a policy. It can only raise the tier.
+/// Rule of a policy that raises the risk tier of a change. It can never lower the tier.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TierRule {
-    /// Minimum tier of a change that the rule matches.
+    /// Minimum risk tier of a change that the rule matches.
     pub tier: RiskTier,
-    /// Paths that the rule matches, in any spelling.
+    /// Path patterns that the rule matches, in any spelling.
     pub paths: Vec<PathRule>,
-    /// Effects that the rule matches; empty means any.
+    /// Effects on a path that the rule matches. An empty list matches all effects.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub effects: Vec<EffectKind>,
-    /// Reason, shown to the approver.
+    /// Reason for the tier, which is shown to the approver.
     pub why: String,
-    /// Examples that the rule must match.
+    /// Example paths that the rule must match.
     #[serde(default, rename = "match", skip_serializing_if = "Vec::is_empty")]
     pub matches: Vec<String>,
-    /// Examples that the rule must not match.
+    /// Example paths that the rule must not match.
     #[serde(default, rename = "not_match", skip_serializing_if = "Vec::is_empty")]
     pub not_matches: Vec<String>,
 }
 
-/// Paths of a built-in rule, as [`PathRule`] patterns that match any spelling, with matching and non-matching
-/// examples.
+/// Paths of a built-in rule as [`PathRule`] patterns, with examples. The patterns match paths in any spelling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BuiltInPaths {
-    /// Directories: the rule also applies to a workspace inside one.
+    /// Patterns for directories. They also match if the workspace itself is inside such a directory.
     pub directories: &'static [&'static str],
-    /// Files: an enclosing directory with such a name does not matter.
+    /// Patterns for files. Directories above the workspace do not match them.
     pub files: &'static [&'static str],
-    /// Paths that the rule matches.
+    /// Example paths that the rule matches.
     pub matches: &'static [&'static str],
     /// Similar paths that the rule does not match.
     pub not_matches: &'static [&'static str],
 }
 
-/// Built-in rule.
+/// Built-in rule that raises the risk tier of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BuiltIn {
-    /// Permanent id, which decisions record.
+    /// Permanent id of the rule, which decisions record.
     pub id: &'static str,
-    /// Minimum tier of a change.
+    /// Minimum risk tier of a change to these paths.
     pub tier: RiskTier,
-    /// Paths.
+    /// Paths that the rule matches.
     pub paths: BuiltInPaths,
-    /// Reason.
+    /// Reason for the tier, as a clause about the path.
     pub why: &'static str,
 }
 
 impl BuiltInPaths {
-    /// Returns all patterns, those of files first.
+    /// Returns all patterns, starting with those for files.
     pub fn patterns(&self) -> impl Iterator<Item = &'static str> {
         self.files.iter().chain(self.directories).copied()
     }
@@ -66,7 +65,7 @@ impl BuiltInPaths {
         files.chain(self.directories.iter().map(|&rule| (rule, GuardKind::Directory)))
     }
 
-    /// Panics if a rule cannot be read, or an example is wrong.
+    /// Panics if a pattern is invalid, an example is wrong, or there are too few examples.
     #[cfg(test)]
     pub(super) fn check(&self, name: &str) {
         let rules: Vec<_> = self.patterns().map(|rule| PathRule::new(rule).unwrap()).collect();
@@ -78,36 +77,36 @@ impl BuiltInPaths {
     }
 }
 
-/// Error of a wrong example.
+/// Reason why an example of a rule is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ExampleError {
-    /// Example that is not a path.
+    /// The example is not a valid path.
     #[error("the example `{}` is not a path: {message}", Cut(example.as_bytes(), 200))]
     NoPath {
-        /// Example.
+        /// Example path, as written in the policy.
         example: String,
-        /// Reason.
+        /// Reason why the example is not a path.
         message: String,
     },
-    /// Example in `match` that the rule does not match.
-    #[error("the rule does not speak of `{}`, which stands under `match`", Cut(example.as_bytes(), 200))]
+    /// The example is listed under `match`, but the rule does not match it.
+    #[error("the rule does not match `{}`, which is listed under `match`", Cut(example.as_bytes(), 200))]
     NoMatch {
-        /// Example.
+        /// Example path, as written in the policy.
         example: String,
     },
-    /// Example in `not_match` that the rule matches.
-    #[error("the rule speaks of `{}`, which stands under `not_match`", Cut(example.as_bytes(), 200))]
+    /// The example is listed under `not_match`, but the rule matches it.
+    #[error("the rule matches `{}`, which is listed under `not_match`", Cut(example.as_bytes(), 200))]
     Match {
-        /// Example.
+        /// Example path, as written in the policy.
         example: String,
     },
 }
 
 impl TierRule {
-    /// Checks the examples of the rule.
+    /// Checks that the rule matches its own examples as declared.
     ///
     /// # Errors
-    /// [`ExampleError`] of the first wrong one.
+    /// Returns [`ExampleError`] for the first wrong example.
     pub fn check_examples(&self) -> Result<(), ExampleError> {
         check_examples(&self.paths, &self.matches, &self.not_matches)
     }
@@ -140,7 +139,7 @@ pub(crate) fn check_examples(
     Ok(())
 }
 
-/// Built-in rules, which apply to all changes.
+/// Built-in tier rules, which apply to every change.
 pub static BUILT_IN: [BuiltIn; 7] = [
     BuiltIn {
         id: "ci",
@@ -203,7 +202,7 @@ pub static BUILT_IN: [BuiltIn; 7] = [
             ],
             not_matches: &[".github/ISSUE_TEMPLATE.md", "docs/workflows/ci.md", "src/circleci.rs"],
         },
-        why: "it is run by continuous integration, with the secrets of the project",
+        why: "continuous integration runs this file with the project's secrets",
     },
     BuiltIn {
         id: "production",
@@ -254,7 +253,7 @@ pub static BUILT_IN: [BuiltIn; 7] = [
             ],
             not_matches: &["src/terraform.rs", "docs/fly.md", "Dockerfile"],
         },
-        why: "it says what runs in production",
+        why: "this file determines what runs in production",
     },
     BuiltIn {
         id: "hooks",
@@ -307,7 +306,7 @@ pub static BUILT_IN: [BuiltIn; 7] = [
             ],
             not_matches: &["hgrc", ".vscode/settings.json", ".gitignore", "hooks/use-state.ts"],
         },
-        why: "it is run by a hook or on opening the project, unasked",
+        why: "hooks or tools that open the project run this file automatically",
     },
     BuiltIn {
         id: "system-units",
@@ -318,7 +317,7 @@ pub static BUILT_IN: [BuiltIn; 7] = [
             matches: &["packaging/actum.service", "etc/cron.d/backup", "x.service.d/override.conf"],
             not_matches: &["src/service.rs", "src/timer.ts", "user.service.ts"],
         },
-        why: "it is started by the system, at a time of its own",
+        why: "the system runs this file automatically",
     },
     BuiltIn {
         id: "agent-orders",
@@ -404,7 +403,7 @@ pub static BUILT_IN: [BuiltIn; 7] = [
                 ".github/instructions.md",
             ],
         },
-        why: "it gives orders to coding agents or editors that open the project",
+        why: "this file instructs coding agents or configures editors that open the project",
     },
     BuiltIn {
         id: "build-tools",
@@ -464,7 +463,7 @@ pub static BUILT_IN: [BuiltIn; 7] = [
                 ".mvn/wrapper/maven-wrapper.properties",
             ],
         },
-        why: "a build tool runs or loads what it names, unasked",
+        why: "build tools automatically run or load programs that this file names",
     },
     BuiltIn {
         id: "login",
@@ -531,7 +530,7 @@ pub static BUILT_IN: [BuiltIn; 7] = [
                 "library/launch.rs",
             ],
         },
-        why: "a shell, a login or the system runs it for its user",
+        why: "a shell, a login session or the system runs or loads this file for the user",
     },
 ];
 
@@ -539,7 +538,7 @@ pub static BUILT_IN: [BuiltIn; 7] = [
 mod tests {
     use super::*;
 
-    /// AA-1
+    /// AA-1: every built-in rule matches its examples, but not similar paths.
     #[test]
     fn every_rule_that_is_built_in_speaks_of_its_examples_and_not_of_what_looks_alike() {
         for built_in in &BUILT_IN {

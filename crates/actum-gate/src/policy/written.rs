@@ -1,4 +1,4 @@
-//! TOML file, read key by key, so that a problem is reported with its key and its line.
+//! Reads a TOML file key by key, so that each mistake can be reported with its key and line.
 
 use std::rc::Rc;
 
@@ -9,27 +9,27 @@ use toml::de::{DeTable, DeValue};
 
 use super::diagnostic::{Diagnostic, MistakeProblem, kind, listed, no_toml, shown};
 
-/// Text of a file.
+/// Content of a TOML file, with the positions of its line breaks.
 pub(super) struct Text<'t> {
     text: &'t str,
-    /// Ends of the lines.
+    /// Byte offsets of the line breaks.
     ends: Vec<usize>,
 }
 
-/// Table in a file.
+/// Table in a TOML file.
 pub(super) struct Table<'t> {
     text: &'t Text<'t>,
-    /// Key of the table; empty for the file itself.
+    /// Dotted key of the table, or an empty string for the top level of the file.
     key: Rc<str>,
     at: usize,
     entries: &'t DeTable<'t>,
 }
 
-/// Value in a file.
+/// Value in a TOML file.
 pub(super) struct Value<'t> {
     text: &'t Text<'t>,
     key: Rc<str>,
-    /// Index of the item in a list, counted from 1.
+    /// Number of the item in its list, starting at 1, or `None` if the value is not in a list.
     item: Option<usize>,
     value: &'t Spanned<DeValue<'t>>,
 }
@@ -40,7 +40,7 @@ impl<'t> Text<'t> {
         Self { text, ends: ends.map(|(at, _)| at).collect() }
     }
 
-    /// Parses the text as TOML.
+    /// Parses the file as TOML.
     pub(super) fn parse(&self) -> Result<Spanned<DeTable<'t>>, Diagnostic> {
         DeTable::parse(self.text).map_err(|error| {
             let place = error.span().unwrap_or_default();
@@ -53,7 +53,7 @@ impl<'t> Text<'t> {
         })
     }
 
-    /// Returns the table of the file itself.
+    /// Returns the top-level table of the file.
     pub(super) fn root(&'t self, parsed: &'t Spanned<DeTable<'t>>) -> Table<'t> {
         Table { text: self, key: Rc::from(""), at: 0, entries: parsed.get_ref() }
     }
@@ -77,19 +77,20 @@ impl<'t> Text<'t> {
 }
 
 impl<'t> Table<'t> {
-    /// Returns the line on which it begins.
+    /// Returns the line number at which the table starts.
     pub(super) fn line(&self) -> u64 {
         self.text.line(self.at)
     }
 
-    /// Rejects all other keys. A key in a `secret` place is not repeated.
+    /// Rejects keys that are not in `known`. With [`Secret::Perhaps`], the message does not repeat the unknown
+    /// key.
     pub(super) fn only(
         &self,
         known: &'static [&'static str],
         secret: Secret,
     ) -> Result<(), Diagnostic> {
         let unknown = self.entries.keys().filter(|key| !known.contains(&key.get_ref().as_ref()));
-        // Report the first one in the file, not in the alphabet.
+        // Report the first unknown key by position, not by name.
         let Some(key) = unknown.min_by_key(|key| key.span().start) else { return Ok(()) };
         let shown = match secret {
             Secret::No => Some(key.get_ref().to_string()),
@@ -99,7 +100,7 @@ impl<'t> Table<'t> {
         Err(self.text.mistake(key.span().start, problem))
     }
 
-    /// Returns the value of a key.
+    /// Returns the value of a key, if it exists.
     pub(super) fn get(&self, key: &str) -> Option<Value<'t>> {
         let value = self.entries.get(key)?;
         let dot = if self.key.is_empty() { "" } else { "." };
@@ -107,7 +108,7 @@ impl<'t> Table<'t> {
         Some(Value { text: self.text, key, item: None, value })
     }
 
-    /// Returns the value of a required key.
+    /// Returns the value of a required key, or an error if it is missing.
     pub(super) fn need(&self, key: &'static str) -> Result<Value<'t>, Diagnostic> {
         self.get(key).ok_or_else(|| {
             let problem = MistakeProblem::Missing { table: self.key.to_string(), key };
@@ -115,23 +116,23 @@ impl<'t> Table<'t> {
         })
     }
 
-    /// Returns a table in this one, if it exists.
+    /// Returns the table under a key, if it exists.
     pub(super) fn table(&self, key: &str) -> Result<Option<Self>, Diagnostic> {
         let Some(value) = self.get(key) else { return Ok(None) };
-        let expected = || format!("one table, under `[{}]`", value.key);
+        let expected = || format!("a single table (`[{}]`)", value.key);
         value.table().map(Some).ok_or_else(|| value.other(expected()))
     }
 
-    /// Returns the tables of a list; empty if it is missing.
+    /// Returns the tables of a list, or no tables if the list is missing.
     pub(super) fn tables(&self, key: &str) -> Result<Vec<Self>, Diagnostic> {
         let Some(list) = self.get(key) else { return Ok(Vec::new()) };
-        let expected = || format!("a list of tables, each under `[[{}]]`", list.key);
+        let expected = || format!("a list of tables (`[[{}]]`)", list.key);
         let items = list.value.get_ref().as_array().ok_or_else(|| list.other(expected()))?;
         let table = |item: Value<'t>| item.table().ok_or_else(|| item.other("a table".to_owned()));
         list.items(items).map(table).collect()
     }
 
-    /// Reads a list under a key, item by item; `None` if it is missing.
+    /// Reads the list under a key item by item. Returns `None` if it is missing.
     pub(super) fn list<T>(
         &self,
         key: &str,
@@ -142,7 +143,7 @@ impl<'t> Table<'t> {
     }
 }
 
-/// Possibility that a secret was put somewhere by mistake.
+/// Whether a table may contain a secret that was pasted there by mistake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Secret {
     No,
@@ -156,25 +157,25 @@ impl<'t> Value<'t> {
         items.iter().zip(1..).map(item)
     }
 
-    /// Reads a list item by item; `of` is the name of its items.
+    /// Reads a list item by item. `of` is the plural noun for its items, for messages.
     pub(super) fn list<T>(
         &self,
         of: &str,
         read: impl Fn(&Self) -> Result<T, Diagnostic>,
     ) -> Result<Vec<T>, Diagnostic> {
         let items = self.value.get_ref().as_array();
-        let items = items.ok_or_else(|| self.other(format!("a list of {of}, in `[` and `]`")))?;
+        let items = items.ok_or_else(|| self.other(format!("a list of {of} (`[…]`)")))?;
         self.items(items).map(|item| read(&item)).collect()
     }
 
-    /// Returns the table, if it is one.
+    /// Returns the value as a table, if it is one.
     pub(super) fn table(&self) -> Option<Table<'t>> {
         let (key, at) = (Rc::clone(&self.key), self.value.span().start);
         let entries = self.value.get_ref().as_table()?;
         Some(Table { text: self.text, key, at, entries })
     }
 
-    /// Reads a text; `expected` describes it.
+    /// Reads a string. `expected` describes it in messages.
     pub(super) fn text(&self, expected: &str) -> Result<&'t str, Diagnostic> {
         self.value.get_ref().as_str().ok_or_else(|| self.other(expected.to_owned()))
     }
@@ -185,7 +186,7 @@ impl<'t> Value<'t> {
         self.value.get_ref().as_bool().ok_or_else(expected)
     }
 
-    /// Returns true if it is a list.
+    /// Returns true if the value is a list.
     pub(super) fn is_list(&self) -> bool {
         self.value.get_ref().is_array()
     }
@@ -214,7 +215,7 @@ impl<'t> Value<'t> {
             .ok_or_else(|| self.other_than(in_range.to_owned(), shown(&number.to_string())))
     }
 
-    /// Reads one of a few words.
+    /// Reads a string that must be the word for one of the items in `all`.
     pub(super) fn one_of<T: Copy>(
         &self,
         all: &[T],
@@ -226,30 +227,29 @@ impl<'t> Value<'t> {
         found.ok_or_else(|| self.other_than(expected(), format!("`{}`", shown(text))))
     }
 
-    /// Reads a path pattern; a table with `hex` if it is not UTF-8, as in documents.
+    /// Reads a path pattern. A pattern that is not UTF-8 is written as a table with the key `hex`.
     pub(super) fn pattern(&self) -> Result<PathRule, Diagnostic> {
         if let Some(table) = self.table() {
             table.only(&["hex"], Secret::No)?;
-            let hex = table.need("hex")?.text("a text of hexadecimal digits")?.to_owned();
+            let hex = table.need("hex")?.text("a string of hexadecimal digits")?.to_owned();
             let read = PathRule::deserialize(serde_json::json!({ "hex": hex }));
             return read.map_err(|error| self.unusable(&error));
         }
-        PathRule::new(self.text("a pattern, which is a text")?)
-            .map_err(|error| self.unusable(&error))
+        PathRule::new(self.text("a pattern (a string)")?).map_err(|error| self.unusable(&error))
     }
 
-    /// Reports a value of another kind.
+    /// Reports a value of the wrong type.
     pub(super) fn other(&self, expected: String) -> Diagnostic {
         self.other_than(expected, kind(self.value.get_ref()).to_owned())
     }
 
-    /// Reports a value of another kind, with this description.
+    /// Reports an unexpected value, which `found` describes.
     pub(super) fn other_than(&self, expected: String, found: String) -> Diagnostic {
         let problem = MistakeProblem::Other { key: self.name(), expected, found };
         self.text.mistake(self.value.span().start, problem)
     }
 
-    /// Reports a text that cannot be used.
+    /// Reports a value that has the right type but cannot be used.
     pub(super) fn unusable(&self, why: &dyn std::fmt::Display) -> Diagnostic {
         let problem = MistakeProblem::Unusable { key: self.name(), why: why.to_string() };
         self.text.mistake(self.value.span().start, problem)

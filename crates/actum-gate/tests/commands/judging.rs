@@ -39,25 +39,27 @@ const POLICY: &str = r#"
 #[test]
 fn the_strictest_of_the_rules_that_speak_of_a_command_decides() {
     let rules = rules(POLICY);
-    for (text, verdict, ground) in [
+    for (text, verdict, decides, reason) in [
         (
             "cargo test -q --all",
             Verdict::Allow,
-            r#"the rule `["cargo", ["check", "test"], ["--quiet", "-q"], …]` allows it"#,
+            r#"the rule `["cargo", ["check", "test"], ["--quiet", "-q"], …]` allows"#,
+            "",
         ),
         (
             "cargo test -q --release x",
             Verdict::NeedsApproval,
-            "the rule `[\"cargo\", \"test\", \"-q\", \"--release\", …]` asks for a person's \
-             agreement: it takes an hour",
+            r#"the rule `["cargo", "test", "-q", "--release", …]` requires an approval for"#,
+            ": it takes an hour",
         ),
         (
             "rm -r src",
             Verdict::Deny,
-            r#"the rule `["rm", …]` denies it: files are deleted by a change"#,
+            r#"the rule `["rm", …]` denies"#,
+            ": files are deleted by a change",
         ),
     ] {
-        let ground = format!("the command `{}`: {ground}", line(text));
+        let ground = format!("{decides} the command `{}`{reason}", line(text));
         assert_eq!(said(&rules, text), (verdict, ground), "{text}");
     }
 }
@@ -84,15 +86,15 @@ fn what_no_rule_allows_is_denied_and_told_what_would_allow_it() {
         ),
         (
             "cargo check -q --config=x",
-            "the nearest rule, `[\"cargo\", [\"check\", \"test\"], [\"--quiet\", \"-q\"], …]`, does \
-             not reach over \"--config=x\", which can name a program",
+            "the nearest rule, `[\"cargo\", [\"check\", \"test\"], [\"--quiet\", \"-q\"], …]`, \
+             excludes \"--config=x\", which can name a program",
         ),
     ] {
         let argv = line(text).to_string();
         let ground = format!(
-            "no rule allows the command `{argv}`: {nearest}; a `[[command]]` with `argv = {argv}`, \
-             `exact = true`, `decision = \"allow\"` and the command as its example in `match` would \
-             allow exactly this"
+            "no rule allows the command `{argv}`: {nearest}; to allow exactly this command, add a \
+             `[[command]]` with `argv = {argv}`, `exact = true`, `decision = \"allow\"` and the command \
+             as an example in `match`"
         );
         assert_eq!(said(&rules, text), (Verdict::Deny, ground), "{text}");
     }
@@ -100,7 +102,7 @@ fn what_no_rule_allows_is_denied_and_told_what_would_allow_it() {
     assert_eq!(
         Ground::of_command(&long, &rules.judge(&long)).to_string(),
         "no rule allows the command `[…]`: no rule names its program; the command is too long to \
-         be shown as a rule"
+         suggest a rule for it"
     );
 }
 
@@ -181,7 +183,7 @@ fn rules_that_narrow_only_narrow() {
     assert_eq!(verdict("cargo publish"), Verdict::Deny);
     assert_eq!(
         Ground::of_command(&line("make test"), &narrowed.judge(&line("make test"))).to_string(),
-        "the command `[\"make\", \"test\"]`: the rule `[\"make\", …]` denies it: use cargo"
+        "the rule `[\"make\", …]` denies the command `[\"make\", \"test\"]`: use cargo"
     );
     let nothing = CommandRules::new(Vec::new()).unwrap();
     assert_eq!(operator.narrowed_by(&nothing).judge(&line("make test")).verdict, Verdict::Allow);

@@ -21,33 +21,33 @@ fn an_example_that_is_not_as_claimed_is_refused_with_its_rule() {
     let allow = "argv = [\"cargo\", \"test\"]\ndecision = \"allow\"\n";
     assert_eq!(
         refused(&rule(&format!("{allow}match = [\"cargo test\", \"cargo testx\"]"))),
-        "the command rule 1, `[\"cargo\", \"test\", …]`, cannot be used: it does not speak of its \
+        "the command rule 1, `[\"cargo\", \"test\", …]`, cannot be used: it does not match its \
          own example `cargo testx` in `match`"
     );
     assert_eq!(
         refused(&rule(&format!(
             "{allow}match = [\"cargo test\"]\nnot_match = [\"cargo test --all\"]"
         ))),
-        "the command rule 1, `[\"cargo\", \"test\", …]`, cannot be used: it speaks of its own \
+        "the command rule 1, `[\"cargo\", \"test\", …]`, cannot be used: it matches its own \
          example `cargo test --all` in `not_match`"
     );
     assert_eq!(
         refused(&rule(&format!("{allow}match = [\"cargo test | tee x\"]"))),
         "the command rule 1, `[\"cargo\", \"test\", …]`, cannot be used: its example `cargo test | \
-         tee x`: the command is run without a shell, and the `|` at character 12 would need one; \
-         quote it where it is meant as it stands"
+         tee x` is invalid: the command is run without a shell, but the `|` at character 12 would \
+         need one; quote it to pass it literally"
     );
     let fine = rule(&format!("{allow}match = [\"cargo test\"]\nnot_match = [\"cargo test -Zx\"]"));
     let second = rule("argv = [\"rm\"]\ndecision = \"deny\"\nnot_match = [\"/bin/RM x\"]");
     assert_eq!(
         refused(&format!("{fine}\n{second}")),
-        "the command rule 2, `[\"rm\", …]`, cannot be used: it speaks of its own example `/bin/RM \
+        "the command rule 2, `[\"rm\", …]`, cannot be used: it matches its own example `/bin/RM \
          x` in `not_match`"
     );
     assert_eq!(
         refused(&rule(allow)),
-        "the command rule 1, `[\"cargo\", \"test\", …]`, cannot be used: a rule that allows has at \
-         least one example in `match`"
+        "the command rule 1, `[\"cargo\", \"test\", …]`, cannot be used: a rule that allows \
+         commands needs at least one example in `match`"
     );
 }
 
@@ -66,12 +66,12 @@ fn an_unknown_field_or_word_or_another_type_in_a_rule_is_refused() {
     );
     assert_eq!(
         of("argv = [\"a\", 1]\ndecision = \"deny\""),
-        "invalid type: integer `1`, expected an argument, or an array of arguments of which the \
-         command has one"
+        "invalid type: integer `1`, expected an argument, or an array of alternative \
+         arguments"
     );
     assert_eq!(
         of("argv = [\"a\", [\"b\", \"b\"]]\ndecision = \"deny\""),
-        "the alternative \"b\" is there twice"
+        "the alternative \"b\" is listed more than once"
     );
     assert_eq!(of("argv = [\"a\"]"), "missing field `decision`");
 }
@@ -94,26 +94,29 @@ fn rules_have_limits() {
     assert_eq!(of(deny(vec!["a".into(), many(ALTERNATIVES_MAX)])), "");
     assert_eq!(
         of(deny(vec!["a".into(), many(ALTERNATIVES_MAX + 1)])),
-        "place 1 has 101 alternatives, and a place has at least one and at most 100"
+        "argument 1 has 101 alternatives, but must have 1 to 100"
     );
     assert_eq!(
         of(deny(vec!["a".into(), many(0)])),
-        "place 1 has 0 alternatives, and a place has at least one and at most 100"
+        "argument 1 has 0 alternatives, but must have 1 to 100"
     );
     assert_eq!(of(deny(vec!["a".into(); COMMAND_ARGUMENTS_MAX])), "");
     assert_eq!(
         of(deny(vec!["a".into(); COMMAND_ARGUMENTS_MAX + 1])),
-        "the command has more than 1024 arguments: 1025"
+        "the command has 1025 arguments, but the limit is 1024"
     );
-    assert_eq!(of(deny(Vec::new())), "the command names no program");
-    assert_eq!(of(deny(vec!["".into()])), "the command names no program");
-    assert_eq!(of(deny(vec!["a".into(), "\0".into()])), "argument 1 of the command holds a NUL");
+    assert_eq!(of(deny(Vec::new())), "the command does not name a program");
+    assert_eq!(of(deny(vec!["".into()])), "the command does not name a program");
+    assert_eq!(
+        of(deny(vec!["a".into(), "\0".into()])),
+        "argument 1 of the command contains a NUL byte"
+    );
     let shown =
         |count| CommandRule { matches: vec!["a".to_owned(); count], ..allowing_all(&["a"]) };
     assert_eq!(of(shown(EXAMPLES_MAX)), "");
     assert_eq!(
         of(shown(EXAMPLES_MAX + 1)),
-        "it has 101 examples of one kind, and at most 100 are read"
+        "it has 101 examples of one kind, but the limit is 100"
     );
     let full = vec![allowing_all(&["a"]); COMMAND_RULES_MAX];
     assert!(CommandRules::new(full.clone()).is_ok());

@@ -50,27 +50,27 @@ fn what_needs_a_shell_is_refused_by_name_and_place() {
     }
     assert_eq!(
         refused("cargo test && rm -r x"),
-        "the command is run without a shell, and the `&` at character 12 would need one; quote it \
-         where it is meant as it stands"
+        "the command is run without a shell, but the `&` at character 12 would need one; quote it \
+         to pass it literally"
     );
     assert_eq!(
         refused("cargo test\nrm -r x"),
-        "the command is run without a shell, and the newline at character 11 would need one; quote \
-         it where it is meant as it stands"
+        "the command is run without a shell, but the newline at character 11 would need one; quote \
+         it to pass it literally"
     );
     assert_eq!(
         refused("RUSTFLAGS=-Dx cargo test"),
-        "the command is run without a shell, and the `=` at character 10 would set a variable; put \
-         `env` before it, or quote it where it belongs to the name of the program"
+        "the command is run without a shell, but the `=` at character 10 would set a variable; put \
+         `env` before it, or quote it if it is part of the program's name"
     );
 }
 
 /// AA-7
 #[test]
 fn a_command_that_is_cut_off_or_empty_is_refused() {
-    assert_eq!(refused(""), "the command names no program");
-    assert_eq!(refused(" \t "), "the command names no program");
-    assert_eq!(refused("'' a"), "the command names no program");
+    assert_eq!(refused(""), "the command does not name a program");
+    assert_eq!(refused(" \t "), "the command does not name a program");
+    assert_eq!(refused("'' a"), "the command does not name a program");
     assert_eq!(refused("a 'b"), "the single quote at character 3 of the command is never closed");
     assert_eq!(refused("a \"b'"), "the double quote at character 3 of the command is never closed");
     assert_eq!(
@@ -79,9 +79,9 @@ fn a_command_that_is_cut_off_or_empty_is_refused() {
     );
     assert_eq!(
         refused("a b\\"),
-        "the backslash at character 4 of the command has nothing behind it"
+        "the backslash at character 4 of the command is not followed by a character"
     );
-    assert_eq!(refused("a 'b\0'"), "argument 1 of the command holds a NUL");
+    assert_eq!(refused("a 'b\0'"), "argument 1 of the command contains a NUL byte");
 }
 
 /// AA-7: each limit, on both sides.

@@ -239,15 +239,15 @@ fn an_open_rule_is_told_what_to_write_instead() {
     assert_eq!(
         refused("/usr/bin/Python3.11 -c"),
         "the command rule 1, `[\"/usr/bin/Python3.11\", \"-c\", …]`, cannot be used: \
-         `/usr/bin/Python3.11` runs what its arguments say, and the rule leaves them open; name a \
-         script, or `-m` and a module that does not run its arguments, directly behind it, or write \
-         all its arguments and `exact = true`"
+         `/usr/bin/Python3.11` can run code from its arguments, and the rule allows any further \
+         arguments; name a script, or `-m` and a module that does not run its arguments, directly \
+         after it, or list all its arguments and set `exact = true`"
     );
     assert_eq!(
         refused("timeout 60 sudo ls"),
         "the command rule 1, `[\"timeout\", \"60\", \"sudo\", \"ls\", …]`, cannot be used: `sudo` \
-         runs what its arguments say, and the rule leaves them open; write all its arguments and \
-         `exact = true`"
+         can run code from its arguments, and the rule allows any further arguments; list all its \
+         arguments and set `exact = true`"
     );
 }
 

@@ -79,7 +79,7 @@ fn what_access_policies_say_counts_like_any_gate() {
         assert_eq!(decision.verdict, verdict);
         assert_eq!(
             said(&decision),
-            (verdict.as_str(), "forbidden by `ada, R2, 4 files` of `all.cedar`".to_owned())
+            (verdict.as_str(), "forbidden by `ada, R2, 4 files` in `all.cedar`".to_owned())
         );
         let gates: Vec<_> = decision.gates.iter().map(|gate| gate.gate.as_str()).collect();
         let all: Vec<_> = GateName::ALL.iter().map(|gate| gate.as_str()).collect();
@@ -114,7 +114,7 @@ fn nobody_is_asked_without_policies_nor_about_what_brings_back_what_was_there() 
     }
     let policy = with_texts();
     let decision = decide(&bundle(restoring(), &policy), &policy, &judge);
-    assert_eq!(said(&decision), ("allow", "it brings back what was there".to_owned()));
+    assert_eq!(said(&decision), ("allow", "the change restores the previous content".to_owned()));
     assert_eq!(judge.1.get(), 0);
     // A redo, and an undo that keeps later edits, are changes like any other.
     let redo = Case { restores: false, work: WorkKind::Redo, ..restoring() };
@@ -135,7 +135,7 @@ fn where_nobody_knows_what_they_say_nothing_is_allowed_and_no_decision_is_judged
     for decision in [allowed, denied] {
         let record = decision.record(&bytes).unwrap();
         let problem = replay(&bytes, &policy_bytes, &record, &NoAccess).unwrap_err();
-        let message = "this program does not know Cedar, in which access policies are written";
+        let message = "this program does not support Cedar, the language of access policies";
         assert_eq!(problem, ReplayProblem::EngineUnsupported { message: message.to_owned() });
         assert_eq!(problem.reason(), "REPLAY_ENGINE_UNSUPPORTED");
     }

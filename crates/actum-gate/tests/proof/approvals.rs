@@ -56,7 +56,7 @@ fn what_asks_for_a_person_goes_with_an_approval_of_exactly_this_and_not_without(
     let agreed = judged(&with_approval(&asks(CI), |_| {}));
     assert_eq!(agreed.verdict, Verdict::Allow, "{agreed:?}");
     assert_eq!(agreed.first_refusal(), None);
-    assert!(ground(&agreed).starts_with("`grace` agreed to plan r0000000000n"), "{agreed:?}");
+    assert!(ground(&agreed).starts_with("`grace` approved plan r0000000000n"), "{agreed:?}");
     // The tier is unchanged: the approval is reported beside the gate that required it.
     assert_eq!(agreed.tier, waiting.tier);
     assert_eq!(
@@ -66,7 +66,7 @@ fn what_asks_for_a_person_goes_with_an_approval_of_exactly_this_and_not_without(
     let ordinary = judged(&asks("src/lib.rs"));
     assert_eq!(
         (ordinary.verdict, ground(&ordinary)),
-        (Verdict::Allow, "no gate asks for a person".to_owned())
+        (Verdict::Allow, "no gate requires a user's approval".to_owned())
     );
 }
 
@@ -76,10 +76,10 @@ fn an_approval_of_something_else_denies_and_says_what_is_other() {
     let other = Digest::of(b"other");
     type Change<'c> = &'c dyn Fn(&mut Approved);
     let cases: [(&str, Change<'_>); 5] = [
-        ("is for another plan", &|it| it.bound.plan = other),
-        ("is for other limits", &|it| it.bound.limits = other),
-        ("is for another change", &|it| it.bound.change = other),
-        ("was given under another policy", &|it| it.bound.policy = other),
+        ("is for a different plan", &|it| it.bound.plan = other),
+        ("is for different limits", &|it| it.bound.limits = other),
+        ("is for a different change", &|it| it.bound.change = other),
+        ("was given under a different policy", &|it| it.bound.policy = other),
         ("has expired", &|it| it.expires = at(29)),
     ];
     for (what, change) in cases {
@@ -116,7 +116,7 @@ fn an_approval_of_what_is_denied_changes_nothing() {
     assert_eq!(decision.first_refusal().unwrap().gate, GateName::Protected);
     let plain = decide(&bundle(asks(".env")), &Policy::default(), &NoAccess);
     assert_eq!(plain.verdict, Verdict::Deny);
-    assert_eq!(ground(&plain), "no gate asks for a person");
+    assert_eq!(ground(&plain), "no gate requires a user's approval");
 }
 
 /// AA-5: signatures by another key.

@@ -70,30 +70,33 @@ fn the_strictest_command_is_told_with_its_rule_and_whose_it_is() {
     let own = "[[command]]\nargv = ['cargo', 'test', '--release']\ndecision = 'ask'\nreason = 'it is slow'\n\
                [[command]]\nargv = ['rm']\ndecision = 'deny'\n";
     let (policy, _) = Policy::new(Some(file(CARGO)), Some((file(own), Trust::Untrusted)));
-    let allowed = r#"the rule `["cargo", "test", …]` allows it (the operator's policy)"#;
-    let asked = "the rule `[\"cargo\", \"test\", \"--release\", …]` asks for a person's agreement: it \
-                 is slow (this workspace's policy)";
+    let allowed = r#"the rule `["cargo", "test", …]` allows the command"#;
+    let asked =
+        r#"the rule `["cargo", "test", "--release", …]` requires an approval for the command"#;
+    let (by_operator, by_workspace) = ("(the operator's policy)", "(this workspace's policy)");
     for (texts, verdict, ground) in [
         (
             &["cargo test"][..],
             "allow",
-            format!("the command `[\"cargo\", \"test\"]`: {allowed}"),
+            format!("{allowed} `[\"cargo\", \"test\"]` {by_operator}"),
         ),
         (
             &["cargo test -q", "cargo test"],
             "allow",
-            format!("the command `[\"cargo\", \"test\", \"-q\"]`: {allowed}; so it is with 1 more"),
+            format!(
+                "{allowed} `[\"cargo\", \"test\", \"-q\"]` {by_operator}; the same applies to 1 more"
+            ),
         ),
         (
             &["cargo test", "cargo test --release"],
             "needs_approval",
-            format!("the command `[\"cargo\", \"test\", \"--release\"]`: {asked}"),
+            format!("{asked} `[\"cargo\", \"test\", \"--release\"]`: it is slow {by_workspace}"),
         ),
         (
             &["rm x", "cargo test --release", "/bin/RM y", "cargo test"],
             "deny",
-            "the command `[\"rm\", \"x\"]`: the rule `[\"rm\", …]` denies it (this workspace's policy); \
-             so it is with 1 more"
+            "the rule `[\"rm\", …]` denies the command `[\"rm\", \"x\"]` (this workspace's policy); \
+             the same applies to 1 more"
                 .to_owned(),
         ),
     ] {
@@ -160,8 +163,8 @@ fn shells_and_interpreters_are_not_allowed_by_their_beginning() {
         );
         let message = told(&rule);
         let expected = format!(
-            "line 5: `command.argv` cannot be used: `{program}` runs what its arguments say, and the \
-             rule leaves them open; "
+            "line 5: `command.argv` cannot be used: `{program}` can run code from its \
+             arguments, and the rule allows any further arguments; "
         );
         assert!(message.starts_with(&expected), "{message}");
     }
@@ -170,8 +173,8 @@ fn shells_and_interpreters_are_not_allowed_by_their_beginning() {
             .split_once(';')
             .unwrap()
             .0,
-        "line 3: `command.argv` cannot be used: `bash` runs what its arguments say, and the rule \
-         leaves them open"
+        "line 3: `command.argv` cannot be used: `bash` can run code from its arguments, and the \
+         rule allows any further arguments"
     );
     let exact = "[[command]]\nargv = ['bash', '-c', 'a; b']\nexact = true\ndecision = 'allow'\n\
                  match = ['''bash -c 'a; b' ''']\n";
@@ -188,25 +191,25 @@ fn an_example_that_is_not_so_refuses_the_file_with_its_line() {
     for (examples, expected) in [
         (
             "match = [\n'cargo test',\n'cargo  testx']",
-            "line 7: item 2 of `command.match` cannot be used: it does not speak of its own example \
+            "line 7: item 2 of `command.match` cannot be used: it does not match its own example \
              `cargo \\040testx` in `match`",
         ),
         (
             "match = ['cargo test']\nnot_match = ['cargo test x']",
-            "line 6: item 1 of `command.not_match` cannot be used: it speaks of its own example `cargo \
+            "line 6: item 1 of `command.not_match` cannot be used: it matches its own example `cargo \
              test x` in `not_match`",
         ),
         (
             "match = ['cargo test']\nnot_match = ['cargo | x']",
-            "line 6: item 1 of `command.not_match` cannot be used: its example `cargo | x`: the command \
-             is run without a shell, and the `|` at character 7 would need one",
+            "line 6: item 1 of `command.not_match` cannot be used: its example `cargo | x` is invalid: \
+             the command is run without a shell, but the `|` at character 7 would need one",
         ),
         (
             "reason = 'r'",
-            "line 4: `command.decision` cannot be used: a rule that allows has at least one example in \
-             `match`",
+            "line 4: `command.decision` cannot be used: a rule that allows commands needs at least \
+             one example in `match`",
         ),
-        ("match = []", "line 4: `command.decision` cannot be used: a rule that allows"),
+        ("match = []", "line 4: `command.decision` cannot be used: a rule that allows commands"),
     ] {
         let message = rule(examples);
         assert!(message.starts_with(expected), "{message}");
@@ -224,47 +227,47 @@ fn a_rule_about_commands_that_cannot_be_meant_is_told_by_key_and_line() {
     for (text, expected) in [
         (
             "[command]\nargv = ['a']\n",
-            "line 2: `command` must be a list of tables, each under `[[command]]`, and is a table",
+            "line 2: `command` must be a list of tables (`[[command]]`), but is a table",
         ),
         (
             "[[command]]\nargs = ['a']\n",
-            "line 3: `command.args` is not known, perhaps `argv` is meant; there are `argv`, `exact`, `decision`, `reason`, \
+            "line 3: unknown key `command.args` (did you mean `argv`?); valid keys are `argv`, `exact`, `decision`, `reason`, \
              `match` and `not_match`",
         ),
         ("[[command]]\nargv = ['a']\n", "line 2: `command` has no `decision`"),
         ("[[command]]\ndecision = 'deny'\n", "line 2: `command` has no `argv`"),
         (
             "[[command]]\nargv = 'a'\n",
-            "line 3: `command.argv` must be a list of arguments, in `[` and `]`, and is a text",
+            "line 3: `command.argv` must be a list of arguments (`[…]`), but is a string",
         ),
         (
             "[[command]]\nargv = ['a', 1]\n",
-            "line 3: item 2 of `command.argv` must be an argument, which is a text, or a list of them, \
-             and is a whole number",
+            "line 3: item 2 of `command.argv` must be an argument (a string) or a list of arguments, \
+             but is a whole number",
         ),
         (
             "[[command]]\nargv = ['a', ['b', 'b']]\n",
-            "line 3: item 2 of `command.argv` cannot be used: one of its alternatives stands in it twice",
+            "line 3: item 2 of `command.argv` cannot be used: it lists the same alternative more than once",
         ),
         (
             "[[command]]\nargv = ['a']\ndecision = 'maybe'\n",
-            "line 4: `command.decision` must be `allow`, `ask` or `deny`, and is `maybe`",
+            "line 4: `command.decision` must be `allow`, `ask` or `deny`, but is `maybe`",
         ),
         (
             "[[command]]\nargv = ['a']\nexact = 'yes'\n",
-            "line 4: `command.exact` must be `true` or `false`, and is a text",
+            "line 4: `command.exact` must be `true` or `false`, but is a string",
         ),
         (
             "[[command]]\nargv = ['a']\ndecision = 'deny'\nreason = ''\n",
-            "line 5: `command.reason` must be a text of 1 to 1000 bytes, and is one of 0",
+            "line 5: `command.reason` must be a string of 1 to 1000 bytes, but is 0 bytes long",
         ),
         (
             "[[command]]\nargv = []\ndecision = 'deny'\n",
-            "line 3: `command.argv` cannot be used: the command names no program",
+            "line 3: `command.argv` cannot be used: the command does not name a program",
         ),
         (
             "[[command]]\nargv = ['a', []]\ndecision = 'deny'\n",
-            "line 3: `command.argv` cannot be used: place 1 has 0 alternatives",
+            "line 3: `command.argv` cannot be used: argument 1 has 0 alternatives",
         ),
     ] {
         let message = told(text);
@@ -281,7 +284,7 @@ fn a_rule_about_commands_that_cannot_be_meant_is_told_by_key_and_line() {
     assert_eq!(file(&rules(10_000)), file(&rules(10_000)));
     assert_eq!(
         told(&rules(10_001)),
-        "it has 10001 rules under `[[command]]`, and 10000 is the most"
+        "the policy has 10001 rules under `[[command]]`, but at most 10000 are allowed"
     );
 }
 
@@ -321,7 +324,7 @@ fn a_change_comes_with_a_thousand_commands_at_most() {
     let over = of(1001);
     assert_eq!(over.verdict, Verdict::Deny);
     let ground = over.first_refusal().unwrap().ground.to_string();
-    assert_eq!(ground, "1001 commands would be run, and 1000 is the most");
+    assert_eq!(ground, "1001 commands would be run, but at most 1000 are allowed");
 }
 
 /// AEC-11: a stored policy has the excluded options with each rule. So a replay does not depend on the

@@ -41,14 +41,14 @@ fn the_grounds_of_all_gates_are_kept_and_the_strictest_decides() {
     let all: Vec<_> = GateName::ALL.iter().map(|gate| gate.to_string()).collect();
     assert_eq!(begins(&said), all);
     for expected in [
-        "protected allow: no path is protected",
-        "scope deny: the path `docs/gone.md` is denied by the rule `docs/gone.md`; so it is with 1 more",
+        "protected allow: no protected path is changed",
+        "scope deny: the path `docs/gone.md` is denied by the rule `docs/gone.md`; the same applies to 1 more",
         "budget deny: files: 4 (limit 2); changed lines: 6 (no limit)",
         "commands allow: no command would be run",
-        "credentials allow: nothing new looks like one",
-        "tier allow: R2: all of it can be taken back",
+        "credentials allow: no new content looks like a credential",
+        "tier allow: R2: every change can be undone",
         "access allow: no access policies are in force",
-        "approval allow: no gate asks for a person",
+        "approval allow: no gate requires a user's approval",
     ] {
         assert!(said.iter().any(|one| one == expected), "{expected}: {said:?}");
     }

@@ -271,7 +271,7 @@ fn a_policy_can_require_a_lease_and_an_undo_of_own_work_needs_none() {
     assert_eq!(verdict, Verdict::Deny);
     assert_eq!(
         ground.to_string(),
-        "a request by `command line` needs a lease, and has none; so says this workspace's policy"
+        "a request from `command line` needs a lease but has none; see this workspace's policy"
     );
     for (door, expected) in [
         ("library", Verdict::Deny),

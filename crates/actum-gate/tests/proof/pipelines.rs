@@ -36,7 +36,7 @@ fn a_parameter_is_one_whole_argument() {
     }
     let long = format!("{{\"what\": \"{}\"}}", "x".repeat(201));
     assert!(steps(&pipeline, &long).unwrap_err().contains("at most 200 characters"));
-    assert!(steps(&pipeline, "{}").unwrap_err().contains("needs the parameter `what`"));
+    assert!(steps(&pipeline, "{}").unwrap_err().contains("requires the parameter `what`"));
 }
 
 /// EX-9: integers and fixed texts are compared, and a default replaces a missing value.
@@ -51,7 +51,9 @@ fn a_parameter_has_only_the_values_that_it_takes() {
     for refused in [r#"{"word": "c"}"#, r#"{"word": "b", "n": 4}"#, r#"{"word": "b", "n": 1e0}"#] {
         assert!(last(refused).is_err(), "{refused}");
     }
-    assert!(last(r#"{"word": "b", "m": 1}"#).unwrap_err().contains("it has `n`, `word`"));
+    assert!(
+        last(r#"{"word": "b", "m": 1}"#).unwrap_err().contains("valid parameters: `n`, `word`")
+    );
 }
 
 /// EX-8, EX-9: two pipelines are independent if the outputs of each overlap neither outputs nor inputs of the other.
@@ -95,15 +97,15 @@ fn a_declaration_that_cannot_be_meant_is_refused() {
         (format!("{head}outputs = []\n"), "steps"),
         (format!("{head}steps = [[\"x\"]]\n"), "outputs"),
         (format!("{head}steps = []\noutputs = []\n"), "1 to 100 steps"),
-        (format!("{head}steps = [[]]\noutputs = []\n"), "begins with its program"),
-        (format!("{head}steps = [\"make all\"]\noutputs = []\n"), "a list of texts"),
+        (format!("{head}steps = [[]]\noutputs = []\n"), "must start with a program"),
+        (format!("{head}steps = [\"make all\"]\noutputs = []\n"), "a list of strings"),
         (format!("{head}steps = [[\"x\", \"{{y}}\"]]\noutputs = []\n"), "the parameter `y`"),
         (format!("{head}steps = [[\"{{x}}\"]]\noutputs = []\n{parameter}"), "must be a program"),
         (
             format!(
                 "{head}steps = [[\"x\", \"{{n}}\"]]\noutputs = []\n[[pipeline.parameter]]\nname = \"n\"\nmin = 0\nmax = 9007199254740992\n"
             ),
-            "JSON holds exactly",
+            "JSON represents exactly",
         ),
         (format!("{head}steps = [[\"y\"]]\noutputs = []\n{parameter}"), "has no effect"),
         (format!("{head}steps = [[\"x\"]]\noutputs = [\"/etc\"]\n"), "absolute"),
@@ -114,7 +116,7 @@ fn a_declaration_that_cannot_be_meant_is_refused() {
             format!(
                 "{head}steps = [[\"x\"]]\noutputs = []\n{head}steps = [[\"x\"]]\noutputs = []\n"
             ),
-            "two pipelines have this name",
+            "another pipeline has the same name",
         ),
         (
             format!("{head}steps = [[\"y\", \"{{x}}\"]]\noutputs = []\n{parameter}min = 1\n"),
@@ -124,7 +126,7 @@ fn a_declaration_that_cannot_be_meant_is_refused() {
             format!(
                 "{head}steps = [[\"y\", \"{{x}}\"]]\noutputs = []\n{parameter}default = \"-y\"\n"
             ),
-            "without `-`",
+            "does not start with `-`",
         ),
     ] {
         let error = read(&text).unwrap_err();
@@ -173,7 +175,6 @@ fn a_plan_with_an_external_pipeline_needs_an_approval() {
     let with = judged(vec![pipeline]);
     assert_eq!((with.tier, with.verdict), (RiskTier::R4, Verdict::NeedsApproval));
     let grounds: Vec<_> = with.gates.iter().map(|gate| gate.ground.to_string()).collect();
-    let told =
-        "R4: it runs `push` outside of the workspace, and nothing takes back what is done there";
+    let told = "R4: the plan runs `push` outside the workspace, where its effects cannot be undone";
     assert!(grounds.iter().any(|ground| ground == told), "{grounds:?}");
 }

@@ -275,7 +275,10 @@ fn an_exception_of_the_operator_lifts_protection_of_one_exact_path() {
         assert_eq!(modified(&policy, name).verdict, expected, "{name}");
     }
     let (_, ground) = said(&modified(&policy, ".env.example"), "protected");
-    assert_eq!(ground, "the operator's policy excepts `.env.example`; no other path is protected");
+    assert_eq!(
+        ground,
+        "the operator's policy exempts `.env.example`; no other protected path is changed"
+    );
     // A workspace in a protected directory, and any other profile, has no exceptions.
     let change = vec![touching(".env.example", EffectKind::Modified)];
     let case = case(Scope::everything(), Budget::unlimited(), change);
@@ -391,9 +394,9 @@ fn a_file_that_is_no_policy_is_refused_with_its_place() {
         [E::NoWhy { number: 1 }, E::NoWhy { number: 1 }]
     );
     let message = tier("paths = [\"deploy/\"]\nmatch = [\"deploy.yaml\"]\n").to_string();
-    assert!(message.contains("does not speak of `deploy.yaml`"), "{message}");
+    assert!(message.contains("does not match `deploy.yaml`"), "{message}");
     let message = tier("paths = [\"deploy*\"]\nnot_match = [\"deployment.md\"]\n").to_string();
-    assert!(message.contains("speaks of `deployment.md`"), "{message}");
+    assert!(message.contains("matches `deployment.md`"), "{message}");
     let long = format!("version = 1\n#{}", "x".repeat(1 << 20));
     assert!(matches!(refused(&long), E::TooLong { .. }));
     let many = format!("version = 1\n[scope]\ndeny = [{}]\n", "\"a\",".repeat(10_001));

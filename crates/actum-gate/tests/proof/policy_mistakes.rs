@@ -12,40 +12,40 @@ fn a_value_of_another_kind_is_told_by_its_key_and_in_plain_words() {
     for (text, expected) in [
         (
             "[budget]\n\nmax_files = \"ten\"\n",
-            "line 4: `budget.max_files` must be a whole number, and is a text",
+            "line 4: `budget.max_files` must be a whole number, but is a string",
         ),
         (
             "[budget]\nmax_loc = -1\n",
-            "line 3: `budget.max_loc` must be a whole number, 0 or more, and is -1",
+            "line 3: `budget.max_loc` must be a whole number, 0 or more, but is -1",
         ),
         (
             "[budget]\nmax_loc = 2.5\n",
-            "line 3: `budget.max_loc` must be a whole number, and is a number with a fraction",
+            "line 3: `budget.max_loc` must be a whole number, but is a floating-point number",
         ),
         (
             "[scope]\nallow = 'src/'\n",
-            "line 3: `scope.allow` must be a list of patterns, in `[` and `]`, and is a text",
+            "line 3: `scope.allow` must be a list of patterns (`[…]`), but is a string",
         ),
         (
             "[scope]\ndeny = [\n'a',\n7]\n",
-            "line 5: item 2 of `scope.deny` must be a pattern, which is a text, and is a whole number",
+            "line 5: item 2 of `scope.deny` must be a pattern (a string), but is a whole number",
         ),
         (
             "protected = true\n",
-            "line 2: `protected` must be one table, under `[protected]`, and is `true`",
+            "line 2: `protected` must be a single table (`[protected]`), but is `true`",
         ),
         (
             "[protected]\nprofile = 'lax'\n",
-            "line 3: `protected.profile` must be `critical`, `interactive` or `agent-executor`, and is \
+            "line 3: `protected.profile` must be `critical`, `interactive` or `agent-executor`, but is \
              `lax`",
         ),
         (
             "[[tier]]\ntier = 'R3'\npaths = ['a']\nwhy = 1979-05-27\n",
-            "line 5: `tier.why` must be a text, and is a date or a time",
+            "line 5: `tier.why` must be a string, but is a date or time",
         ),
         (
             "[[tier]]\ntier = 'high'\npaths = ['a']\nwhy = 'w'\n",
-            "line 3: `tier.tier` must be `R0`, `R1`, `R2`, `R3` or `R4`, and is `high`",
+            "line 3: `tier.tier` must be `R0`, `R1`, `R2`, `R3` or `R4`, but is `high`",
         ),
         (
             "[scope]\nallow = ['{a}']\n",
@@ -57,7 +57,7 @@ fn a_value_of_another_kind_is_told_by_its_key_and_in_plain_words() {
         assert_eq!(message.lines().count(), 1, "{message}");
     }
     let version = PolicyFile::read(b"version = '1'\n").unwrap_err().to_string();
-    assert_eq!(version, "line 1: `version` must be a whole number, and is a text");
+    assert_eq!(version, "line 1: `version` must be a whole number, but is a string");
 }
 
 /// D-4
@@ -65,13 +65,13 @@ fn a_value_of_another_kind_is_told_by_its_key_and_in_plain_words() {
 fn a_table_in_the_place_of_a_list_of_them_is_told_and_the_other_way_round() {
     assert_eq!(
         told("[tier]\ntier = 'R3'\n"),
-        "line 2: `tier` must be a list of tables, each under `[[tier]]`, and is a table"
+        "line 2: `tier` must be a list of tables (`[[tier]]`), but is a table"
     );
     assert_eq!(
         told("[[budget]]\nmax_files = 1\n"),
-        "line 2: `budget` must be one table, under `[budget]`, and is a list"
+        "line 2: `budget` must be a single table (`[budget]`), but is a list"
     );
-    assert_eq!(told("tier = ['a']\n"), "line 2: item 1 of `tier` must be a table, and is a text");
+    assert_eq!(told("tier = ['a']\n"), "line 2: item 1 of `tier` must be a table, but is a string");
 }
 
 /// D-5, D-4: paths that decide about changes have no exceptions, and an exception without effect is an error.
@@ -81,33 +81,36 @@ fn an_exception_that_cannot_be_one_is_rejected_when_the_policy_is_loaded() {
     for (path, why) in [
         (
             ".git/hooks/x",
-            "the path `.git/hooks/x` cannot be used: it lies in `.git` or `.actum`, which no change may touch",
+            "the path `.git/hooks/x` cannot be used: it is part of `.git` or `.actum`, which must not be changed",
         ),
         (
             ".actum",
-            "the path `.actum` cannot be used: it lies in `.git` or `.actum`, which no change may touch",
+            "the path `.actum` cannot be used: it is part of `.git` or `.actum`, which must not be changed",
         ),
         (
             "/p/.env",
-            "the path `/p/.env` cannot be used: it is absolute; give it relative to the workspace root",
+            "the path `/p/.env` cannot be used: it is absolute; make it relative to the workspace root",
         ),
         (
             "GIT~1/config",
-            "`GIT~1/config`: `**/git~*`, the state of git and actum, and their policy, has no exceptions: a \
+            "`GIT~1/config`: `**/git~*` (state of git and actum, and policy files) allows no exceptions, as a \
           change there could let any other change pass",
         ),
         (
             "a/Actum.toml",
-            "`a/Actum.toml`: `**/actum.toml`, the state of git and actum, and their policy, has no \
-          exceptions: a change there could let any other change pass",
+            "`a/Actum.toml`: `**/actum.toml` (state of git and actum, and policy files) allows no \
+          exceptions, as a change there could let any other change pass",
         ),
         (
             "agent/agent_outputs/reports/x/.env",
-            "`agent/agent_outputs/reports/x/.env`: `**/agent/agent_outputs/reports`, reports of \
-          task plans, what takes them back, and active plans, has no exceptions: a change there could let any other change pass",
+            "`agent/agent_outputs/reports/x/.env`: `**/agent/agent_outputs/reports` (task \
+          reports, rollback data and active plans) allows no exceptions, as a change there could let any other change pass",
         ),
-        ("**/.env", "`**/.env`: it is a pattern; an exception is the exact path of one file"),
-        ("README.md", "`README.md`: no built-in rule of the profile `interactive` protects it"),
+        ("**/.env", "`**/.env`: an exception must be the exact path of one file, not a pattern"),
+        (
+            "README.md",
+            "`README.md`: no built-in rule of the profile `interactive` protects this path",
+        ),
     ] {
         assert_eq!(
             told(&format!("[protected]\nexcept = ['{path}']\n")),
@@ -118,12 +121,12 @@ fn an_exception_that_cannot_be_one_is_rejected_when_the_policy_is_loaded() {
     assert_eq!(
         told("[protected]\nexcept = ['a/.env']\npaths = ['a/']\n"),
         format!(
-            "{except}`a/.env`: `a/` under `protected.paths` protects it as well; narrow that rule instead"
+            "{except}`a/.env`: `a/` under `protected.paths` also protects this path; narrow that rule instead"
         )
     );
     assert_eq!(
         told("[protected]\nexcept = ['.env']\nprofile = 'critical'\n"),
-        "line 3: `protected.except` cannot be used: the profile `critical` has no exceptions; they are for `interactive` alone"
+        "line 3: `protected.except` cannot be used: the profile `critical` does not allow exceptions; only `interactive` does"
     );
 }
 
@@ -132,21 +135,21 @@ fn an_exception_that_cannot_be_one_is_rejected_when_the_policy_is_loaded() {
 fn a_key_that_is_not_known_is_told_with_those_that_are() {
     assert_eq!(
         told("[protected]\npahts = ['a']\n"),
-        "line 3: `protected.pahts` is not known, perhaps `paths` is meant; there are `profile`, `paths` and `except`"
+        "line 3: unknown key `protected.pahts` (did you mean `paths`?); valid keys are `profile`, `paths` and `except`"
     );
     assert_eq!(
         told("[protected]\npattern = ['a']\n"),
-        "line 3: `protected.pattern` is not known; there are `profile`, `paths` and `except`"
+        "line 3: unknown key `protected.pattern`; valid keys are `profile`, `paths` and `except`"
     );
     assert_eq!(
         told("[scpoe]\n"),
-        "line 2: `scpoe` is not known, perhaps `scope` is meant; there are `version`, `protected`, `scope`, `budget`, `tier`, \
+        "line 2: unknown key `scpoe` (did you mean `scope`?); valid keys are `version`, `protected`, `scope`, `budget`, `tier`, \
          `command`, `credentials`, `approvals`, `sandbox`, `plugins`, `workspaces`, `retention`, `ledger`, \
          `tasks`, `lease`, `file`, `pipeline` and `sql`"
     );
     assert_eq!(
         told("[[tier]]\ntier = 'R3'\npahts = ['a']\n"),
-        "line 4: `tier.pahts` is not known, perhaps `paths` is meant; there are `tier`, `paths`, `effects`, `why`, `match` and \
+        "line 4: unknown key `tier.pahts` (did you mean `paths`?); valid keys are `tier`, `paths`, `effects`, `why`, `match` and \
          `not_match`"
     );
     assert_eq!(told("\n[[tier]]\ntier = 'R3'\npaths = ['a']\n"), "line 3: `tier` has no `why`");
@@ -155,29 +158,33 @@ fn a_key_that_is_not_known_is_told_with_those_that_are() {
 /// D-4: each common mistake in TOML itself, with its position.
 #[test]
 fn what_is_no_toml_is_told_in_plain_words() {
-    let escape = "`\\` begins an escape in double quotes, and this is none; in single quotes ('…') \
-                  nothing is an escape";
-    let no_end = "a text does not end; a quote is missing";
-    let no_end_of_list = "a list does not end; `]` is missing, or a quote";
-    let quotes = "a text stands in quotes, as 'src/' does";
+    let escape =
+        "invalid escape after `\\`; use single quotes ('…'), in which a backslash is literal";
+    let no_end = "unterminated string; the closing quote is missing";
+    let no_end_of_list = "unterminated list; a `]` or a quote is missing";
+    let quotes = "a string must be quoted, as in 'src/'";
     for (text, place, words) in [
         ("a = \"app/\\[id\\]/\"\n", "line 2, column 11", escape),
         ("a = \"C:\\Users\"\n", "line 2, column 10", escape),
         ("a = \"x\n", "line 2, column 7", no_end),
         ("a = 'x\n", "line 2, column 7", no_end),
         ("\na = ['x]\n", "line 3, column 9", no_end_of_list),
-        ("a = '''x\n", "line 3, column 1", "a text does not end; three quotes are missing"),
+        (
+            "a = '''x\n",
+            "line 3, column 1",
+            "unterminated string; the three closing quotes are missing",
+        ),
         ("a = src/\n", "line 2, column 5", quotes),
-        ("ä = “src”\n", "line 2, column 1", "it is no TOML"),
+        ("ä = “src”\n", "line 2, column 1", "invalid TOML"),
         ("a = \n", "line 2, column 5", "a value is missing"),
-        ("a\n", "line 2, column 2", "a key has `=` and a value behind it"),
-        ("a = 1 b = 2\n", "line 2, column 9", "what follows belongs on a line of its own"),
+        ("a\n", "line 2, column 2", "a key must be followed by `=` and a value"),
+        ("a = 1 b = 2\n", "line 2, column 9", "unexpected text; each key must be on its own line"),
         ("a = ['x'\n", "line 2, column 9", no_end_of_list),
-        ("a = ['x' 'y']\n", "line 2, column 10", "`,` is missing between two items of a list"),
-        ("[a\n", "line 2, column 3", "the head of a table does not end; `]` is missing"),
-        ("[[a]\n", "line 2, column 5", "the head of a table does not end; `]]` is missing"),
+        ("a = ['x' 'y']\n", "line 2, column 10", "`,` is missing between two list items"),
+        ("[a\n", "line 2, column 3", "unterminated table header; `]` is missing"),
+        ("[[a]\n", "line 2, column 5", "unterminated table header; `]]` is missing"),
         ("a = True\n", "line 2, column 5", "write `true` or `false`"),
-        ("[a]\n[a]\n", "line 3, column 2", "this key stands in its table already"),
+        ("[a]\n[a]\n", "line 3, column 2", "this key is already defined in its table"),
     ] {
         let message = told(text);
         assert!(message.starts_with(&format!("{place}: {words}")), "{text}\n{message}");
@@ -210,8 +217,8 @@ fn nothing_that_stands_under_credentials_is_told() {
     }
     assert_eq!(
         told("[credentials]\nallow = ['SECRET']\n"),
-        "line 3: item 1 of `credentials.allow` must be a digest of 64 hexadecimal characters, and is \
-         another text, which is not shown as it could be a secret"
+        "line 3: item 1 of `credentials.allow` must be a digest of 64 hexadecimal characters, but is \
+         another string (not shown because it could be a secret)"
     );
 }
 

@@ -88,8 +88,8 @@ fn a_case_can_be_a_command() {
     assert_eq!(test.cases()[0].telling(&decision).unwrap().gate, GateName::Commands);
     assert_eq!(
         refused("[[case]]\nname = 'n'\ncommand = 'cargo test; ls'\nexpect = 'deny'\n"),
-        "line 3: `case.command` cannot be used: the command is run without a shell, and the `;` at \
-         character 11 would need one; quote it where it is meant as it stands"
+        "line 3: `case.command` cannot be used: the command is run without a shell, but the `;` at \
+         character 11 would need one; quote it to pass it literally"
     );
 }
 
@@ -146,26 +146,30 @@ fn a_case_tells_the_gate_that_refuses_or_should_have() {
 #[test]
 fn a_file_of_cases_that_cannot_be_meant_is_refused_with_its_line() {
     for text in ["", "# nothing\n", "case = []\n"] {
-        assert_eq!(refused(text), "it has no `[[case]]`, so it could not fail", "{text}");
+        assert_eq!(
+            refused(text),
+            "the file has no `[[case]]`, so the test could never fail",
+            "{text}"
+        );
     }
     let case = |rest: &str| refused(&format!("[[case]]\nname = 'n'\n{rest}\n"));
     let change = |change: &str| case(&format!("change = {change}\nexpect = 'allow'"));
     for (message, expected) in [
-        (refused("[case]\n"), "line 1: `case` must be a list of tables, each under `[[case]]`"),
-        (refused("version = 1\n"), "line 1: `version` is not known; there is `case`"),
+        (refused("[case]\n"), "line 1: `case` must be a list of tables (`[[case]]`)"),
+        (refused("version = 1\n"), "line 1: unknown key `version`; the only valid key is `case`"),
         (
             refused("[[case]]\nname = ''\n"),
-            "line 2: `case.name` must be a text of 1 to 200 bytes, and is",
+            "line 2: `case.name` must be a string of 1 to 200 bytes, but is",
         ),
         (
             case("expects = 'ask'"),
-            "line 3: `case.expects` is not known, perhaps `expect` is meant; there are `name`, `agent`, `change`",
+            "line 3: unknown key `case.expects` (did you mean `expect`?); valid keys are `name`, `agent`, `change`",
         ),
         (case("change = ['mode a']"), "line 1: `case` has no `expect`"),
         (case("expect = 'ask'"), "line 1: `case` has no `change`"),
         (
             case("change = ['mode a']\nexpect = 'denied'"),
-            "line 4: `case.expect` must be `allow`, `ask` or `deny`, and is `denied`",
+            "line 4: `case.expect` must be `allow`, `ask` or `deny`, but is `denied`",
         ),
         (
             case("change = ['mode a']\nexpect = 'deny'\ngate = 'paths'"),
@@ -173,28 +177,28 @@ fn a_file_of_cases_that_cannot_be_meant_is_refused_with_its_line() {
         ),
         (
             case("change = ['mode a']\nexpect = 'allow'\ngate = 'tier'"),
-            "line 5: `case.gate` cannot be used: a gate refuses, and `expect` is `allow`",
+            "line 5: `case.gate` cannot be used: no gate refuses the change if `expect` is `allow`",
         ),
         (change("[]"), "line 3: `case.change` cannot be used: it is empty"),
         (
             change("['mode a', 'deleted a']"),
-            "line 3: `case.change` cannot be used: a path stands in it twice",
+            "line 3: `case.change` cannot be used: it lists a path more than once",
         ),
         (
             change("['mode a', 'renamed a -> b']"),
-            "line 3: `case.change` cannot be used: a path stands",
+            "line 3: `case.change` cannot be used: it lists a path",
         ),
         (
             change("['src/a.rs']"),
-            "line 3: item 1 of `case.change` cannot be used: it is `created`, `modified`",
+            "line 3: item 1 of `case.change` cannot be used: expected `created`, `modified`",
         ),
         (
             change("['created']"),
-            "line 3: item 1 of `case.change` cannot be used: it is `created`, `modified`",
+            "line 3: item 1 of `case.change` cannot be used: expected `created`, `modified`",
         ),
         (
             change("['renamed a']"),
-            "line 3: item 1 of `case.change` cannot be used: it is `renamed OLD -> NEW`",
+            "line 3: item 1 of `case.change` cannot be used: expected `renamed OLD -> NEW`",
         ),
         (
             change("['created ../a']"),
@@ -204,7 +208,7 @@ fn a_file_of_cases_that_cannot_be_meant_is_refused_with_its_line() {
         (change("[{ path = 'a', effect = 'renamed' }]"), "line 3: `case.change` has no `from`"),
         (
             change("[{ path = 'a', effect = 'mode', from = 'b' }]"),
-            "line 3: `case.change.from` cannot be used: only what is renamed comes from another path",
+            "line 3: `case.change.from` cannot be used: `from` is only valid if `effect` is `renamed`",
         ),
     ] {
         assert!(message.starts_with(expected), "{expected}\n{message}");

@@ -71,7 +71,7 @@ fn a_plan_that_changes_more_rows_than_a_limit_is_r3() {
     }
     assert_eq!(
         judged(Some(1204), "ask_over_rows = 1000", "").1,
-        "R3: its SQL steps change 1204 rows, and `[sql] ask_over_rows` allows 1000 without an approval (the operator's policy)"
+        "R3: the SQL steps change 1204 rows, but `[sql] ask_over_rows` only allows 1000 without an approval (the operator's policy)"
     );
     assert!(judged(Some(6), ten, five).1.ends_with("(this workspace's policy)"));
 }
@@ -113,30 +113,30 @@ fn an_sql_section_that_cannot_hold_is_refused_by_its_key() {
         (format!("sha256 = '{DIGEST}'"), "line 2: `sql` has no `library`"),
         (
             pinned("lib/duckdb.so", DIGEST),
-            "line 3: `sql.library` must be an absolute path, and is `lib/duckdb.so`",
+            "line 3: `sql.library` must be an absolute path, but is `lib/duckdb.so`",
         ),
         (
             pinned("/opt/duckdb.so", "39609"),
-            "line 4: `sql.sha256` must be a digest of 64 hexadecimal characters, and is `39609`",
+            "line 4: `sql.sha256` must be a digest of 64 hexadecimal characters, but is `39609`",
         ),
         (
             "memory_bytes = 201326591".to_owned(),
-            "line 3: `sql.memory_bytes` must be a whole number from 201326592 to 70368744177664, and is 201326591",
+            "line 3: `sql.memory_bytes` must be a whole number from 201326592 to 70368744177664, but is 201326591",
         ),
         (
             "threads = 5".to_owned(),
-            "line 3: `sql.threads` must be a whole number from 1 to 4, and is 5",
+            "line 3: `sql.threads` must be a whole number from 1 to 4, but is 5",
         ),
         ("threads = 0".to_owned(), "line 3: `sql.threads` must be"),
         ("max_bytes = 0".to_owned(), "line 3: `sql.max_bytes` must be"),
         (
             "max_bytes = '2 GiB'".to_owned(),
-            "line 3: `sql.max_bytes` must be a whole number, and is a text",
+            "line 3: `sql.max_bytes` must be a whole number, but is a string",
         ),
         ("ask_over_rows = -1".to_owned(), "line 3: `sql.ask_over_rows` must be"),
         (
             "ask_over_row = 1".to_owned(),
-            "line 3: `sql.ask_over_row` is not known, perhaps `ask_over_rows` is meant",
+            "line 3: unknown key `sql.ask_over_row` (did you mean `ask_over_rows`?)",
         ),
     ] {
         let error = read(&text).unwrap_err();

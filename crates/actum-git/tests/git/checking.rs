@@ -54,7 +54,7 @@ fn a_file_with_uncommitted_changes_is_named() {
         assert_eq!(dirt(repo.check(&[path]).unwrap_err()), (path.to_owned(), expected));
     }
     let first = repo.check(&["fine", "mode", "content"]).unwrap_err();
-    assert!(first.to_string().ends_with("commit or stash it"), "{first}");
+    assert!(first.to_string().ends_with("commit or stash them first"), "{first}");
     assert_eq!(dirt(first).0, "mode");
     assert_eq!(repo.git_directory(), before);
 }

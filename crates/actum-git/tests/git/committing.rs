@@ -99,7 +99,7 @@ fn what_a_run_did_not_take_away_is_never_left_out_of_the_tree() {
         let before = repo.head();
         let checked = repo.check(&paths).unwrap();
         let refused = repo.commit(&checked, &steps).unwrap_err();
-        assert!(refused.to_string().contains("would stand where"), "{refused}");
+        assert!(refused.to_string().contains("cannot create"), "{refused}");
         assert_eq!(repo.head(), before);
         assert_eq!(repo.status(), "");
     }

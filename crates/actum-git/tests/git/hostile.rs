@@ -216,6 +216,6 @@ fn a_tree_that_is_too_large_is_rejected_before_it_is_read() {
     let branch = repo.git(&["symbolic-ref", "HEAD"]);
     repo.write(&format!(".git/{}", branch.trim()), format!("{commit}\n"));
     let error = repo.check(&["a.txt"]).unwrap_err().to_string();
-    let why = format!("the object {tree} has {size} bytes, and at most 67108864 are read");
+    let why = format!("{tree} is too large to read ({size} bytes, but the limit is 67108864)");
     assert!(error.contains(&why), "{error}");
 }

@@ -146,7 +146,7 @@ fn a_commit_that_is_not_the_runs_is_refused() {
     assert!(refused(id, RunId::from_random(9)).contains("trailer"));
     assert!(refused(orphan, run()).contains("parent"));
     assert!(refused(merge, run()).contains("merge"));
-    assert!(refused(none, run()).contains("no such"));
+    assert!(refused(none, run()).contains("does not exist"));
     repo.git(&["switch", "-q", "-c", "other", &root.to_string()]);
     assert!(refused(id, run()).contains("history"));
 }

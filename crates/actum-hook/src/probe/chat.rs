@@ -1,4 +1,4 @@
-//! Chat completions API of OpenAI, as Qwen Code uses it.
+//! Chat Completions API of OpenAI, as used by Qwen Code.
 
 use serde_json::{Value, json};
 
@@ -62,7 +62,7 @@ mod tests {
     use super::super::tests::{ask, ask_stream, exchange, result};
     use super::*;
 
-    /// Issue 27
+    /// Issue 27: each request is answered with the next call, and tool results are recorded.
     #[test]
     fn chat_completions_get_the_next_call_and_their_results_are_read() {
         let exchange = exchange(Wire::Chat);
@@ -86,7 +86,7 @@ mod tests {
         assert_eq!((result(&exchange, 0), result(&exchange, 1)), (Some(refused), None));
     }
 
-    /// Issue 27
+    /// Issue 27: a request without tools ends the conversation.
     #[test]
     fn chat_completions_without_tools_end_the_conversation() {
         let exchange = exchange(Wire::Chat);

@@ -1,4 +1,4 @@
-//! Gemini API, as Gemini CLI uses it.
+//! Gemini API, as used by Gemini CLI.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ pub(super) fn read(path: &str, body: &Value) -> Option<Conversation> {
         return None;
     }
     let parts = || list(body, "contents").iter().flat_map(|content| list(content, "parts"));
-    // Calls have no ids of the model; their results come in their order.
+    // The model assigns no ids to calls, so results are matched to calls by their order.
     let results = parts().filter_map(|part| part.get("functionResponse")?.get("response"));
     let result = |response: &Value| {
         let error = response.get("error");
@@ -51,7 +51,7 @@ mod tests {
     use super::super::tests::{ask, ask_stream, exchange, result};
     use super::*;
 
-    /// Issue 27
+    /// Issue 27: each request is answered with the next call, and tool results are recorded.
     #[test]
     fn gemini_gets_the_next_call_and_its_results_are_read() {
         let exchange = exchange(Wire::Gemini);
@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(result(&exchange, 1), Some(done));
     }
 
-    /// Issue 27
+    /// Issue 27: a request without function declarations ends the conversation.
     #[test]
     fn gemini_without_tools_ends_the_conversation() {
         let exchange = exchange(Wire::Gemini);

@@ -1,4 +1,4 @@
-//! Messages API of Anthropic, as Claude Code uses it.
+//! Messages API of Anthropic, as used by Claude Code.
 
 use serde_json::{Value, json};
 
@@ -32,7 +32,7 @@ pub(super) fn read(path: &str, body: &Value) -> Option<Conversation> {
 
 pub(super) fn write(answer: &Answer<'_>) -> String {
     let index = answer.index;
-    // A block starts empty, and one delta has all of it.
+    // In a stream, a block starts empty, and a single delta contains its complete content.
     let (block, opened, delta, stop) = match answer.call {
         Some(call) => (
             json!({ "type": "tool_use", "id": call_id(index), "name": call.tool, "input": call.input }),
@@ -74,7 +74,7 @@ mod tests {
     use super::super::tests::{ask, ask_stream, exchange, result};
     use super::*;
 
-    /// Issue 27
+    /// Issue 27: each request is answered with the next call, and tool results are recorded.
     #[test]
     fn messages_get_the_next_call_and_their_results_are_read() {
         let exchange = exchange(Wire::Messages);
@@ -96,7 +96,7 @@ mod tests {
         assert_eq!((result(&exchange, 0), result(&exchange, 1)), (Some(refused), None));
     }
 
-    /// Issue 27
+    /// Issue 27: a request without tools ends the conversation.
     #[test]
     fn messages_without_tools_end_the_conversation() {
         let exchange = exchange(Wire::Messages);

@@ -1,4 +1,4 @@
-//! Responses API of OpenAI, as Codex uses it.
+//! Responses API of OpenAI, as used by Codex.
 
 use serde_json::{Value, json};
 
@@ -80,7 +80,7 @@ mod tests {
     use super::super::{Call, Exchange, Wire};
     use super::*;
 
-    /// Issue 27
+    /// Issue 27: each request is answered with the next call, and tool results are recorded.
     #[test]
     fn responses_get_the_next_call_and_their_results_are_read() {
         let exchange = exchange(Wire::Responses);
@@ -100,7 +100,7 @@ mod tests {
         assert_eq!((result(&exchange, 0), result(&exchange, 1)), (Some(refused), None));
     }
 
-    /// Issue 27
+    /// Issue 27: a call whose input is a string is sent as a call of a free-form tool.
     #[test]
     fn responses_call_a_free_form_tool_with_a_text() {
         let input = json!("*** Begin Patch\n");
@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(result(&exchange, 0).unwrap().text, "done it");
     }
 
-    /// Issue 27
+    /// Issue 27: a request without tools ends the conversation.
     #[test]
     fn responses_without_tools_end_the_conversation() {
         let exchange = exchange(Wire::Responses);

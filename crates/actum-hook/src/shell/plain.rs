@@ -1,14 +1,14 @@
-//! Texts of a shell that are one command and nothing else.
+//! Recognizes shell texts that consist of a single simple command.
 
-/// Characters that no shell treats as special in a word, besides letters and digits of ASCII.
+/// Punctuation that no shell treats as special inside a word.
 const PLAIN: &str = "-_./,:+@%";
 
-/// The words of a text that is one command and nothing else: no variable, pattern, redirection,
-/// assignment, second command or line outside of quotes. `None` for any other text, and for one
-/// that a shell could read in another way.
+/// Splits a shell text into words if it is a single command without variables, patterns, redirections,
+/// assignments or line breaks outside of quotes. Returns `None` for any other text, and for a text that
+/// shells could interpret differently.
 ///
-/// This holds for sh, bash and zsh. The rule for quotes is that of POSIX.1-2024 XCU 2.2.2 and
-/// 2.2.3, without the characters that are special in double quotes.
+/// The result is valid for sh, bash and zsh. Quotes follow POSIX.1-2024 XCU 2.2.2 and 2.2.3, except that
+/// characters with a special meaning inside double quotes are rejected.
 pub fn plain_words(text: &str) -> Option<Vec<String>> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -30,8 +30,7 @@ pub fn plain_words(text: &str) -> Option<Vec<String>> {
             _ if next.is_ascii_alphanumeric() || PLAIN.contains(next) => {
                 word.get_or_insert_default().push(next);
             }
-            // An assignment comes before the program, and zsh expands a word that begins with the
-            // sign.
+            // A `=` in the first word would be an assignment, and zsh expands words that start with `=`.
             '=' if !words.is_empty() && word.is_some() => {
                 word.get_or_insert_default().push(next);
             }
@@ -43,7 +42,10 @@ pub fn plain_words(text: &str) -> Option<Vec<String>> {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "the test compares with a shell")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the test compares the result with that of a real shell"
+)]
 mod tests {
     use std::process::Command;
 
@@ -51,7 +53,7 @@ mod tests {
 
     use super::*;
 
-    /// Issue 27
+    /// Issue 27: a single command is split into its words.
     #[test]
     fn a_single_command_is_cut_into_its_words() {
         let words = |text: &str| plain_words(text).map(|words| words.join("|"));
@@ -63,7 +65,7 @@ mod tests {
         assert_eq!(words("a '' \"\"").as_deref(), Some("a||"));
     }
 
-    /// Issue 27
+    /// Issue 27: texts with shell syntax other than plain and quoted words are rejected.
     #[test]
     fn any_other_text_is_none() {
         for text in [
@@ -103,7 +105,7 @@ mod tests {
     }
 
     proptest! {
-        /// Issue 27: a shell gives a program the same words.
+        /// Issue 27: a real shell passes the same words to the program.
         #[test]
         fn a_shell_reads_the_same_words(text in "[-a c='\"$;&|<>\n\\\\!#~*{},(`]{0,12}") {
             let text = format!("printf '%s\\n' {text}");

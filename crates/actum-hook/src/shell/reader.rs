@@ -1,25 +1,26 @@
-//! Cuts a text of a shell into words and commands (Shell Command Language, POSIX.1-2024 XCU chapter
-//! 2, as far as it is certain).
+//! Splits a shell text into words and commands (Shell Command Language, POSIX.1-2024 XCU chapter 2). Only
+//! results that are certain are reported.
 
 use super::{ShellCommand, collect, is_assignment};
 
-/// Quotes and substitutions inside each other that are read at most.
+/// Maximum nesting depth of quotes and substitutions.
 const NESTING_MAX: usize = 64;
 
-/// Role of a word.
+/// Role of a word in a command.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Role {
+    /// The program or one of its arguments.
     #[default]
     Word,
-    /// The file that output goes to.
+    /// File to which output is redirected.
     Output,
-    /// The file or text that input comes from.
+    /// File or string that is the source of input.
     Input,
-    /// The end of a text that follows; whether tabs before it do not count.
+    /// Delimiter of a here-document. The flag is true for `<<-`, which ignores tabs at the start of lines.
     EndOfText(bool),
 }
 
-/// Reads a text of a shell.
+/// Parser of a shell text, with the state of the current command.
 #[derive(Default)]
 pub(super) struct Reader {
     found: Vec<ShellCommand>,
@@ -27,14 +28,15 @@ pub(super) struct Reader {
     word: Option<Word>,
     role: Role,
     shells: Vec<usize>,
-    /// Subshells that were begun.
+    /// Number of subshells that have been started so far.
     begun: usize,
-    /// Texts within texts that are still read.
+    /// Number of further levels of nested shell texts to analyze.
     depth: usize,
-    /// Ends of texts that begin on the next line.
+    /// Delimiters of the here-documents that start on the next line, each with its `<<-` flag.
     texts: Vec<(String, bool)>,
 }
 
+/// Word that is being read, with the text known so far.
 #[derive(Default)]
 struct Word {
     text: String,
@@ -47,7 +49,7 @@ impl Reader {
         Self { shells, depth, ..Self::default() }
     }
 
-    /// The number of a subshell that is begun.
+    /// Starts a subshell and returns its number.
     fn begin_shell(&mut self) -> usize {
         self.begun += 1;
         self.begun
@@ -58,7 +60,7 @@ impl Reader {
         while let Some(next) = rest.chars().next() {
             match self.step(next, rest) {
                 Some(after) => rest = after,
-                // From here on nothing is certain, nor is the command that was begun.
+                // The rest of the text cannot be interpreted with certainty, and neither can the current command.
                 None => return self.found,
             }
         }
@@ -66,8 +68,8 @@ impl Reader {
         self.found
     }
 
-    /// Reads one character or more; returns the text after it. `None` if the text cannot be read
-    /// further.
+    /// Consumes one or more characters, and returns the remaining text. Returns `None` if the text cannot be
+    /// interpreted any further.
     fn step<'t>(&mut self, next: char, rest: &'t str) -> Option<&'t str> {
         let after = rest.get(next.len_utf8()..)?;
         match next {
@@ -83,15 +85,16 @@ impl Reader {
                 self.end_word();
                 Some(after)
             }
-            // Arithmetic, or the values of an array.
+            // Arithmetic evaluation `((…))`.
             '(' if self.word.is_none() && after.starts_with('(') => {
                 Some(substituted(after, ')', NESTING_MAX)?.1)
             }
+            // Array assignment `name=(…)`.
             '(' if self.word.as_ref().is_some_and(|word| word.text.ends_with('=')) => {
                 self.word().is_unknown = true;
                 Some(substituted(after, ')', NESTING_MAX)?.1)
             }
-            // A function: whether it is called is not known.
+            // Stop at a function definition, because it is unknown whether the function is called.
             '(' if self.word.is_some() && after.starts_with(')') => None,
             '\'' => {
                 let (quoted, after) = after.split_once('\'')?;
@@ -177,7 +180,7 @@ impl Reader {
         }
     }
 
-    /// Returns true if the words are those of a `[[ … ]]`.
+    /// Returns true if the current position is inside `[[ … ]]`.
     fn is_in_test(&self) -> bool {
         let words = self.command.words.iter().rev().flatten();
         words.map(String::as_str).find(|word| matches!(*word, "[[" | "]]")) == Some("[[")
@@ -193,7 +196,7 @@ impl Reader {
         word
     }
 
-    /// Reads a text whose output becomes a part of the word.
+    /// Reads a command substitution, whose output becomes part of the current word.
     fn substitution<'t>(&mut self, text: &'t str, end: char) -> Option<&'t str> {
         let (inner, after) = substituted(text, end, NESTING_MAX)?;
         self.word().is_unknown = true;
@@ -256,7 +259,7 @@ impl Reader {
         Some(after)
     }
 
-    /// A number before it is that of the stream, and no word.
+    /// Starts an output redirection. A number directly before it is a file descriptor, not a word.
     fn begin_output(&mut self) {
         let is_number = self.word.as_ref().is_some_and(|word| {
             !word.is_quoted && !word.is_unknown && word.text.bytes().all(|it| it.is_ascii_digit())
@@ -272,7 +275,7 @@ impl Reader {
         let Some(word) = self.word.take() else { return };
         let Word { text, is_unknown, is_quoted } = word;
         let is_stream = text == "-" || text.bytes().all(|byte| byte.is_ascii_digit());
-        // Only the name of an assignment matters, and a bracket alone is a program.
+        // An assignment is known even if its value is not, and a single bracket is a program, not a pattern.
         let end = text.clone();
         let is_known = !is_unknown || is_assignment(&text) || matches!(text.as_str(), "[" | "[[");
         let known = is_known.then_some(text);
@@ -281,7 +284,7 @@ impl Reader {
             Role::Output if is_stream && !is_quoted => {}
             Role::Output => self.command.outputs.push(known.filter(|_| !is_unknown)),
             Role::Input => {}
-            // An unknown end is not found, and reading stops there.
+            // A delimiter of unknown value is never found, so reading stops there.
             Role::EndOfText(without_tabs) => self.texts.push((end, without_tabs)),
         }
     }
@@ -296,7 +299,7 @@ impl Reader {
         }
     }
 
-    /// Skips the texts that begin on this line.
+    /// Skips the here-documents that start on this line.
     fn skip_texts<'t>(&mut self, mut rest: &'t str) -> Option<&'t str> {
         for (end, without_tabs) in std::mem::take(&mut self.texts) {
             loop {
@@ -315,7 +318,7 @@ impl Reader {
     }
 }
 
-/// The text after a text in `$'…'`.
+/// Skips a text in `$'…'`, and returns the text after it.
 fn skip_ansi_quoted(text: &str) -> Option<&str> {
     let mut chars = text.char_indices();
     loop {
@@ -327,8 +330,8 @@ fn skip_ansi_quoted(text: &str) -> Option<&str> {
     }
 }
 
-/// Returns the text up to the end of a substitution, and the text after it; `None` if it does not
-/// end.
+/// Splits a text at the end of a substitution into the inner text and the remaining text. Returns `None` if
+/// the substitution is not closed.
 fn substituted(text: &str, end: char, nesting: usize) -> Option<(&str, &str)> {
     let (mut open, mut at) = (0usize, 0usize);
     loop {
@@ -353,7 +356,7 @@ fn substituted(text: &str, end: char, nesting: usize) -> Option<(&str, &str)> {
     }
 }
 
-/// Length of a text in double quotes in bytes, with its end.
+/// Returns the length in bytes of a text in double quotes, including the closing quote.
 fn quoted_length(text: &str, nesting: usize) -> Option<usize> {
     let mut at = 0usize;
     loop {

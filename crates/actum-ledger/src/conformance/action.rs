@@ -1,4 +1,4 @@
-//! Requirements on a store for actions and their catalog.
+//! Conformance rules about actions and their catalog.
 
 use actum_core::{Digest, RunId, Status};
 use actum_record::ledger::{Answer, EntryKind};
@@ -15,23 +15,35 @@ pub(super) fn at(appended: &[Appended]) -> (u64, Digest) {
     appended.first().map_or((0, Digest::of(b"nothing")), |entry| (entry.index, entry.leaf))
 }
 
-/// An approved action uses the approval up, and what ended changes nothing.
+/// Checks that an action needs an approval and uses it up, and that the end of an action does not affect runs.
 pub(super) fn once(store: &mut dyn Store) -> Outcome {
     let plan = SampleRun::numbered(1, 0);
     let (id, nowhere) = (plan.run, (1, Digest::of(b"nothing")));
     let early = append(store, vec![plan.action_started(nowhere)?])?;
-    same("no action of what was not queued", early, Err(Refusal::NoPlan { plan: id }))?;
+    same(
+        "an action must not start without a queued plan",
+        early,
+        Err(Refusal::NoPlan { plan: id }),
+    )?;
     let queued = at(&put(store, vec![plan.queued()?])?);
     let early = append(store, vec![plan.action_started(queued)?])?;
     let before = None;
-    same("nor of what nobody approved", early, Err(Refusal::PlanNotApproved { plan: id, before }))?;
+    same(
+        "an action must not start without an approval",
+        early,
+        Err(Refusal::PlanNotApproved { plan: id, before }),
+    )?;
     let approved = at(&put(store, vec![plan.answered(Answer::Approved, queued)?])?);
     let other = append(store, vec![plan.action_started(queued)?])?;
     let refusal = Refusal::OtherEntryOfPlan { plan: id, index: queued.0, leaf: queued.1 };
-    same("it names the entry that approved it", other, Err(refusal))?;
+    same("an action must refer to the entry that approved it", other, Err(refusal))?;
     let another = SampleRun { change: Digest::of(b"another"), ..plan.clone() };
     let other = append(store, vec![another.action_started(approved)?])?;
-    same("and is what was approved", other, Err(Refusal::OtherThanPlan { plan: id }))?;
+    same(
+        "an action must have the approved change",
+        other,
+        Err(Refusal::OtherThanPlan { plan: id }),
+    )?;
     put(store, vec![plan.action_started(approved)?])?;
     let row = PlanRow {
         plan: id,
@@ -40,50 +52,62 @@ pub(super) fn once(store: &mut dyn Store) -> Outcome {
         answered: Some((Answer::Approved, 2)),
         started: Some(3),
     };
-    same("the approval is used up", store.plan(id)?, Some(row))?;
+    same("starting an action must use up the approval", store.plan(id)?, Some(row))?;
     let started = Refusal::PlanStarted { plan: id, started: 3 };
     let twice = append(store, vec![plan.action_started(approved)?])?;
-    same("it counts once", twice, Err(started.clone()))?;
+    same("an approval must not start a second action", twice, Err(started.clone()))?;
     let twice = append(store, vec![plan.approved(RunId::from_random(9), approved).started()?])?;
-    same("for a run no more than for an action", twice, Err(started))?;
-    same("an action is no run", store.run(id)?, None)?;
+    same("a used approval must not start a run", twice, Err(started))?;
+    same("an action must not be listed as a run", store.run(id)?, None)?;
     put(store, vec![plan.started()?])?;
     let open = store.run(id)?;
     put(store, vec![plan.action_ended(Status::Failed)?, plan.action_ended(Status::Reverted)?])?;
-    same("that an action ended ends no run", store.run(id)?, open)?;
+    same("the end of an action must not end a run", store.run(id)?, open)?;
     put(store, vec![SampleRun::numbered(2, 0).action_ended(Status::Rejected)?])?;
-    same("nor begins one", store.run(SampleRun::numbered(2, 0).run)?, None::<RunRow>)?;
-    same("nothing came of what was refused", store.size()?, 8)
+    same(
+        "the end of an action must not create a run",
+        store.run(SampleRun::numbered(2, 0).run)?,
+        None::<RunRow>,
+    )?;
+    same("a refused request must not add an entry", store.size()?, 8)
 }
 
-/// A change of the catalog follows the last one.
+/// Checks that each catalog change refers to the previous one.
 pub(super) fn catalog(store: &mut dyn Store) -> Outcome {
     let first = (0, store.node(Node { level: 0, index: 0 })?);
     let refusal =
         |index, newest| Refusal::OtherCatalog { index: Some(index), newest: Some(newest) };
     let nowhere = (0, Digest::of(b"nothing"));
     let other = append(store, vec![catalog_changed(nowhere, b"{}")?])?;
-    same("the first follows the beginning", other, Err(refusal(0, 0)))?;
+    same("the first change must follow the first entry", other, Err(refusal(0, 0)))?;
     let one = catalog_changed(first, b"{\"number\":1}")?;
     put(store, vec![SampleRun::numbered(1, 0).started()?])?;
     let changed = at(&put(store, vec![one.clone()])?);
-    same("it is kept", changed, (2, leaf_hash(&one.body)))?;
+    same("a catalog change must be stored unchanged", changed, (2, leaf_hash(&one.body)))?;
     let again = append(store, vec![one])?;
-    same("what was signed once is not brought back", again, Err(refusal(0, 2)))?;
+    same("an old catalog change must not be appended again", again, Err(refusal(0, 2)))?;
     let two = catalog_changed(changed, b"{\"number\":2}")?;
     let next = (3, leaf_hash(&two.body));
     let wrong = append(store, vec![two.clone(), catalog_changed(changed, b"{}")?])?;
-    same("nor within one request", wrong, Err(refusal(2, 3)))?;
+    same("changes in one request must follow each other", wrong, Err(refusal(2, 3)))?;
     put(store, vec![two, catalog_changed(next, b"{}")?])?;
-    same("its document is kept", store.blob(&Digest::of(b"{}"))?, Some(b"{}".to_vec()))?;
-    same("nothing came of what was refused", store.size()?, 5)
+    same(
+        "the document of a catalog must be stored",
+        store.blob(&Digest::of(b"{}"))?,
+        Some(b"{}".to_vec()),
+    )?;
+    same("a refused request must not add an entry", store.size()?, 5)
 }
 
-/// The newest entries of a kind.
+/// Checks that the newest entries of a kind are returned, newest first.
 pub(super) fn newest(store: &mut dyn Store) -> Outcome {
     let (ended, changed) = (EntryKind::ActionEnded, EntryKind::CatalogChanged);
     for kind in [ended, changed] {
-        same("there is none", store.newest_of_kind(kind, None, 9)?, Vec::new())?;
+        same(
+            "a new log must have no such entry",
+            store.newest_of_kind(kind, None, 9)?,
+            Vec::new(),
+        )?;
     }
     let mut last = (0, store.node(Node { level: 0, index: 0 })?);
     for number in 0..4 {
@@ -93,13 +117,33 @@ pub(super) fn newest(store: &mut dyn Store) -> Outcome {
         last = at(&put(store, vec![catalog_changed(last, snapshot.as_bytes())?])?);
     }
     let all = store.newest_of_kind(ended, None, 9)?;
-    same("those that ended, the newest first", all, vec![11, 8, 5, 2])?;
-    same("changes", store.newest_of_kind(changed, None, 9)?, vec![12, 9, 6, 3])?;
-    same("as many as are asked for", store.newest_of_kind(ended, None, 2)?, vec![11, 8])?;
-    same("before another", store.newest_of_kind(ended, Some(8), 9)?, vec![5, 2])?;
-    same("the last of them", store.newest_of_kind(changed, Some(4), 1)?, vec![3])?;
-    same("none is before all", store.newest_of_kind(changed, Some(3), 1)?, Vec::new())?;
-    same("nor is any, where none is asked for", store.newest_of_kind(ended, None, 0)?, Vec::new())?;
+    same("entries must be listed with the newest first", all, vec![11, 8, 5, 2])?;
+    same(
+        "catalog changes must be listed with the newest first",
+        store.newest_of_kind(changed, None, 9)?,
+        vec![12, 9, 6, 3],
+    )?;
+    same(
+        "the number of entries must be limited",
+        store.newest_of_kind(ended, None, 2)?,
+        vec![11, 8],
+    )?;
+    same(
+        "only entries before the given index may be listed",
+        store.newest_of_kind(ended, Some(8), 9)?,
+        vec![5, 2],
+    )?;
+    same(
+        "the newest entry before the index must be listed",
+        store.newest_of_kind(changed, Some(4), 1)?,
+        vec![3],
+    )?;
+    same(
+        "no entry may be listed before the oldest one",
+        store.newest_of_kind(changed, Some(3), 1)?,
+        Vec::new(),
+    )?;
+    same("a limit of 0 must list no entries", store.newest_of_kind(ended, None, 0)?, Vec::new())?;
     let started = store.newest_of_kind(EntryKind::EffectStarted, None, 2)?;
-    same("of another kind, too", started, vec![10, 7])
+    same("entries of any other kind must be listed too", started, vec![10, 7])
 }

@@ -1,4 +1,4 @@
-//! Requirements on a store for plans.
+//! Conformance rules about plans.
 
 use actum_core::{Digest, RunId};
 use actum_record::ledger::{Answer, WorkspaceId};
@@ -10,37 +10,46 @@ use crate::log::PlanRow;
 use crate::new_entry::Appended;
 use crate::store::Store;
 
+/// Checks that a plan is queued once, answered in order and executed once.
 pub(super) fn once(store: &mut dyn Store) -> Outcome {
     let plan = SampleRun::numbered(1, 0);
     let (id, workspace) = (plan.run, plan.workspace);
     let nowhere = (1, Digest::of(b"nothing"));
     let early = append(store, vec![plan.answered(Answer::Approved, nowhere)?])?;
-    same("no answer to what was not queued", early, Err(Refusal::NoPlan { plan: id }))?;
+    same("an answer needs a queued plan", early, Err(Refusal::NoPlan { plan: id }))?;
     let early = append(store, vec![plan.approved(RunId::from_random(9), nowhere).started()?])?;
-    same("nor a run of it", early, Err(Refusal::NoPlan { plan: id }))?;
+    same("an approved run needs a queued plan", early, Err(Refusal::NoPlan { plan: id }))?;
     let at = |appended: Vec<Appended>| {
         let entry = appended.first().copied().unwrap_or(Appended { index: 0, leaf: nowhere.1 });
         (entry.index, entry.leaf)
     };
     let queued = at(put(store, vec![plan.queued()?])?);
     let row = PlanRow { plan: id, workspace, queued: 1, answered: None, started: None };
-    same("it is known", store.plan(id)?, Some(row.clone()))?;
-    same("it waits", store.open_plans()?, vec![row.clone()])?;
-    same("it is no run", store.run(id)?, None)?;
+    same("a queued plan must be found", store.plan(id)?, Some(row.clone()))?;
+    same("a queued plan must be open", store.open_plans()?, vec![row.clone()])?;
+    same("a queued plan must not be listed as a run", store.run(id)?, None)?;
     let again = append(store, vec![plan.queued()?])?;
-    same("it is queued once", again, Err(Refusal::PlanQueued { plan: id, queued: 1 }))?;
+    same(
+        "a plan must not be queued twice",
+        again,
+        Err(Refusal::PlanQueued { plan: id, queued: 1 }),
+    )?;
     let revoked = append(store, vec![plan.answered(Answer::Revoked, queued)?])?;
     let (before, answer) = (None, Answer::Revoked);
     same(
-        "only what was approved is revoked",
+        "only an approved plan can be revoked",
         revoked,
         Err(Refusal::PlanAnswered { plan: id, before, answer }),
     )?;
     let started = append(store, vec![plan.approved(RunId::from_random(9), queued).started()?])?;
-    same("nobody approved it", started, Err(Refusal::PlanNotApproved { plan: id, before }))?;
+    same(
+        "a plan must not start without an approval",
+        started,
+        Err(Refusal::PlanNotApproved { plan: id, before }),
+    )?;
     let other = append(store, vec![plan.answered(Answer::Approved, nowhere)?])?;
     let refusal = Refusal::OtherEntryOfPlan { plan: id, index: nowhere.0, leaf: nowhere.1 };
-    same("an answer is about the entry that queued it", other, Err(refusal.clone()))?;
+    same("an answer must refer to the entry that queued the plan", other, Err(refusal.clone()))?;
     let elsewhere = SampleRun { workspace: WorkspaceId::from_random(9), ..plan.clone() };
     let moved = append(store, vec![elsewhere.answered(Answer::Approved, queued)?])?;
     let refused = Refusal::OtherWorkspaceOfPlan {
@@ -48,28 +57,44 @@ pub(super) fn once(store: &mut dyn Store) -> Outcome {
         queued_in: workspace,
         workspace: elsewhere.workspace,
     };
-    same("and about its workspace", moved, Err(refused))?;
+    same("an answer must be in the workspace of the plan", moved, Err(refused))?;
     let another = SampleRun { change: Digest::of(b"another"), ..plan.clone() };
     let other = append(store, vec![another.answered(Answer::Approved, queued)?])?;
-    same("and about what was queued", other, Err(Refusal::OtherThanPlan { plan: id }))?;
+    same(
+        "an answer must be about the queued change",
+        other,
+        Err(Refusal::OtherThanPlan { plan: id }),
+    )?;
     let approved = at(put(store, vec![plan.answered(Answer::Approved, queued)?])?);
     let row = PlanRow { answered: Some((Answer::Approved, 2)), ..row };
-    same("it is approved", store.open_plans()?, vec![row.clone()])?;
+    same("an approved plan must be open until it starts", store.open_plans()?, vec![row.clone()])?;
     let denied = append(store, vec![plan.answered(Answer::Denied, queued)?])?;
     let (before, answer) = (Some(Answer::Approved), Answer::Denied);
-    same("once", denied, Err(Refusal::PlanAnswered { plan: id, before, answer }))?;
+    same(
+        "a plan must not be answered twice",
+        denied,
+        Err(Refusal::PlanAnswered { plan: id, before, answer }),
+    )?;
     let other = append(store, vec![plan.approved(RunId::from_random(9), nowhere).started()?])?;
-    same("a run names the entry that approved it", other, Err(refusal))?;
+    same("a run must refer to the entry that approved it", other, Err(refusal))?;
     let other = append(store, vec![another.approved(RunId::from_random(9), approved).started()?])?;
-    same("and is what was approved", other, Err(Refusal::OtherThanPlan { plan: id }))?;
+    same("a run must have the approved change", other, Err(Refusal::OtherThanPlan { plan: id }))?;
     put(store, vec![plan.approved(RunId::from_random(9), approved).started()?])?;
-    same("it was carried out", store.open_plans()?, Vec::new())?;
-    same("as it is told", store.plan(id)?, Some(PlanRow { started: Some(3), ..row }))?;
+    same("a started plan must not be open", store.open_plans()?, Vec::new())?;
+    same(
+        "a started plan must list its start",
+        store.plan(id)?,
+        Some(PlanRow { started: Some(3), ..row }),
+    )?;
     let twice = append(store, vec![plan.approved(RunId::from_random(8), approved).started()?])?;
-    same("an approval counts once", twice, Err(Refusal::PlanStarted { plan: id, started: 3 }))?;
+    same(
+        "an approval must not start a second run",
+        twice,
+        Err(Refusal::PlanStarted { plan: id, started: 3 }),
+    )?;
     let revoked = append(store, vec![plan.answered(Answer::Revoked, queued)?])?;
     same(
-        "what is done is not revoked",
+        "a started plan must not be revoked",
         revoked,
         Err(Refusal::PlanStarted { plan: id, started: 3 }),
     )?;
@@ -80,16 +105,16 @@ pub(super) fn once(store: &mut dyn Store) -> Outcome {
     let late = append(store, vec![second.approved(RunId::from_random(7), approved).started()?])?;
     let before = Some(Answer::Revoked);
     same(
-        "what was revoked is not carried out",
+        "a revoked plan must not start",
         late,
         Err(Refusal::PlanNotApproved { plan: second.run, before }),
     )?;
     let newest = store.newest_plans(workspace, 9)?;
     let ids: Vec<RunId> = newest.iter().map(|row| row.plan).collect();
-    same("plans, the newest first", ids, vec![second.run, id])?;
-    same("as many as are asked for", store.newest_plans(workspace, 1)?.len(), 1)?;
+    same("plans must be listed with the newest first", ids, vec![second.run, id])?;
+    same("the number of listed plans must be limited", store.newest_plans(workspace, 1)?.len(), 1)?;
     let nobody = store.newest_plans(WorkspaceId::from_random(1), 9)?;
-    same("none of another workspace", nobody, Vec::new())?;
-    same("nothing waits any more", store.open_plans()?, Vec::new())?;
-    same("nothing came of what was refused", store.size()?, 8)
+    same("a workspace must not list plans of others", nobody, Vec::new())?;
+    same("answered and started plans must not be open", store.open_plans()?, Vec::new())?;
+    same("a refused request must not add an entry", store.size()?, 8)
 }

@@ -1,5 +1,5 @@
-//! Entries as the engine makes them, for the suite, the tests and the benchmarks. Nothing in them is
-//! signed: a store looks at no signature.
+//! Sample entries in the form that the engine writes them, for the conformance suite, tests and benchmarks. They have
+//! no valid signatures, because a store does not verify signatures.
 
 mod action;
 mod agent;
@@ -28,44 +28,44 @@ pub use alert::{alert_raised, alert_seen};
 pub use file_task::{file_task_ended, file_task_started};
 pub use lease::SampleLease;
 
-/// The name of the log in samples.
+/// Name of the log in all samples.
 pub const ORIGIN: &str = "actum/sample/default";
 
-/// The policy that every sample is decided under.
+/// Policy under which all sample decisions are made.
 const POLICY: &[u8] =
     b"{\"credentials\":[],\"format\":\"actum.policy/3\",\"layers\":[],\"profiles\":[\"interactive\"]}";
 
-/// One run as a caller asks for it.
+/// Sample run, from which the entries about it are generated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SampleRun {
-    /// The run.
+    /// Id of the run, which is also the id of its plan.
     pub run: RunId,
-    /// The workspace.
+    /// Workspace that the run changes.
     pub workspace: WorkspaceId,
-    /// The key of the request, and the attempt.
+    /// Key of the request with the number of the attempt, if the request has a key.
     pub request: Option<(RequestKey, u32)>,
-    /// Time at which it began; it ends a millisecond later.
+    /// Time at which the run starts. It ends one millisecond later.
     pub time: Timestamp,
-    /// The document that its decision was made from.
+    /// Decision bundle, which is the document that the decision was made from.
     pub bundle: Vec<u8>,
-    /// Length of its label in bytes.
+    /// Length of the run's label in bytes.
     pub label_bytes: usize,
-    /// Digest of its change.
+    /// Digest of the change that the run makes.
     pub change: Digest,
-    /// Approval that it is started by.
+    /// Approval under which the run starts, if any.
     pub approval: Option<Approval>,
-    /// The run that it undoes.
+    /// Earlier run that this run undoes, if any.
     pub undoes: Option<RunId>,
-    /// Lease that it is made under.
+    /// Lease under which the run starts, if any.
     pub lease: Option<SampleLease>,
     /// Entry point that received the request.
     pub door: &'static str,
 }
 
 impl SampleRun {
-    /// A run with the number `number` in the workspace with the number `workspace`.
+    /// Returns the sample run with a number, in the workspace with a number. The ids are derived from the numbers.
     pub fn numbered(number: u64, workspace: u64) -> Self {
-        // As random as the real ones, so that databases find their places alike.
+        // Distribute the ids like random ones, so that a database accesses them in the same way.
         let scattered = |number: u64| {
             number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_right(17)
         };
@@ -84,16 +84,16 @@ impl SampleRun {
         }
     }
 
-    /// The documents that its entries name.
+    /// Returns the documents that the run's entries refer to.
     fn documents(&self) -> Vec<Vec<u8>> {
         let lease = self.lease.as_ref().map(SampleLease::document);
         [self.bundle.clone(), POLICY.to_vec()].into_iter().chain(lease).collect()
     }
 
-    /// Its `EFFECT_STARTED`, with the document.
+    /// Returns the run's `EFFECT_STARTED` entry, with the documents that it refers to.
     ///
     /// # Errors
-    /// Those of canonical JSON, which do not occur here.
+    /// Returns the errors of canonical JSON, which cannot occur here.
     pub fn started(&self) -> Result<NewEntry, CanonicalError> {
         let (request, attempt) = self.request.clone().unzip();
         let body = canonical::to_vec(&EffectStarted {
@@ -127,10 +127,10 @@ impl SampleRun {
         Ok(NewEntry { kind: EntryKind::EffectStarted, body, blobs: self.documents() })
     }
 
-    /// Its `EFFECT_DONE`, for a run that began with the entry `started`.
+    /// Returns the run's `EFFECT_DONE` entry. `started` is the index of the entry that started the run.
     ///
     /// # Errors
-    /// See [`SampleRun::started`].
+    /// Returns the errors of [`SampleRun::started`].
     pub fn done(&self, status: Status, started: u64) -> Result<NewEntry, CanonicalError> {
         let (request, attempt) = self.request.clone().unzip();
         let later = Timestamp::from_micros(self.time.micros().saturating_add(1000));
@@ -172,10 +172,10 @@ impl SampleRun {
         enveloped(EntryKind::EffectDone, PAYLOAD_TYPE, canonical::to_vec(&statement)?)
     }
 
-    /// The `PLAN_QUEUED` of the same change as a plan that waits for an approver.
+    /// Returns a `PLAN_QUEUED` entry for a plan with the same change, which waits for approval.
     ///
     /// # Errors
-    /// See [`SampleRun::started`].
+    /// Returns the errors of [`SampleRun::started`].
     pub fn queued(&self) -> Result<NewEntry, CanonicalError> {
         let body = canonical::to_vec(&PlanQueued {
             format: PlanQueued::FORMAT.to_owned(),
@@ -189,10 +189,10 @@ impl SampleRun {
         Ok(NewEntry { kind: EntryKind::PlanQueued, body, blobs })
     }
 
-    /// The `PLAN_REFUSED` of the same as a plan that gates refuse.
+    /// Returns a `PLAN_REFUSED` entry for a plan with the same change, which the gates refuse.
     ///
     /// # Errors
-    /// See [`SampleRun::started`].
+    /// Returns the errors of [`SampleRun::started`].
     pub fn refused(&self) -> Result<NewEntry, CanonicalError> {
         let body = canonical::to_vec(&PlanRefused {
             format: PlanRefused::FORMAT.to_owned(),
@@ -203,10 +203,10 @@ impl SampleRun {
         Ok(NewEntry { kind: EntryKind::PlanRefused, body, blobs })
     }
 
-    /// A `PLAN_ANSWERED` about it; the entry `queued` with that hash queued it.
+    /// Returns a `PLAN_ANSWERED` entry for the plan. The arguments are the index and hash of the entry that queued it.
     ///
     /// # Errors
-    /// See [`SampleRun::started`].
+    /// Returns the errors of [`SampleRun::started`].
     pub fn answered(
         &self,
         answer: Answer,
@@ -229,7 +229,8 @@ impl SampleRun {
         enveloped(EntryKind::PlanAnswered, PlanAnswered::PAYLOAD_TYPE, payload)
     }
 
-    /// The run `run` that the approval in the entry `answered` with that hash lets go.
+    /// Returns a copy with the id `run` that starts under an approval. `answered` is the index and hash of the entry with
+    /// the approval.
     #[must_use]
     pub fn approved(&self, run: RunId, answered: (u64, Digest)) -> Self {
         Self { run, approval: Some(self.approval(answered)), ..self.clone() }
@@ -284,10 +285,10 @@ impl SampleRun {
     }
 }
 
-/// The first entry of a log.
+/// Returns a `LOG_STARTED` entry, which is the first entry of a log.
 ///
 /// # Errors
-/// See [`SampleRun::started`].
+/// Returns the errors of [`SampleRun::started`].
 pub fn log_started() -> Result<NewEntry, CanonicalError> {
     let body = canonical::to_vec(&LogStarted {
         format: LogStarted::FORMAT.to_owned(),
@@ -299,10 +300,10 @@ pub fn log_started() -> Result<NewEntry, CanonicalError> {
     Ok(NewEntry { kind: EntryKind::LogStarted, body, blobs: Vec::new() })
 }
 
-/// A change of keys.
+/// Returns a `KEY_ROTATED` entry.
 ///
 /// # Errors
-/// See [`SampleRun::started`].
+/// Returns the errors of [`SampleRun::started`].
 pub fn key_rotated() -> Result<NewEntry, CanonicalError> {
     let id = |byte| KeyId::new(KeyRole::Result, &PublicKey([byte; 32]));
     let payload = canonical::to_vec(&KeyRotated {

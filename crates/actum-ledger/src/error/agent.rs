@@ -1,183 +1,195 @@
-//! Refusals of entries of the Agent Execution Core (AEC-7, AEC-8).
+//! Rules that entries of the Agent Execution Core must follow (AEC-7, AEC-8).
 
 use actum_core::Digest;
 use actum_record::agent::{AgentPlanId, CorrelationId, StepId};
 use actum_record::ledger::{AgentEventKind, AgentState, TenantId};
 
-/// Reason why an entry of the agent core cannot be appended.
+/// Rule that prevents an entry of the Agent Execution Core from being appended.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum AgentRefusal {
-    /// The entry names another tenant.
-    #[error("the entry is of the tenant {named}, and the ledger is of the tenant {tenant}")]
+    /// The entry names a different tenant from the one of the log.
+    #[error("the entry belongs to tenant {named}, but the ledger belongs to tenant {tenant}")]
     OtherTenant {
-        /// Tenant that the entry names.
+        /// Tenant named by the entry.
         named: TenantId,
-        /// Tenant of the log.
+        /// Tenant to which the log belongs.
         tenant: TenantId,
     },
-    /// The effect of the step was claimed before.
-    #[error("the effect of the step {step} of {correlation} was started before, in entry {claim}{}", other_key(*has_other_key))]
+    /// The effect of the step has already been claimed, and only a retry may start it again.
+    #[error(
+        "the effect of step `{step}` of goal `{correlation}` was already started in entry {claim}{}",
+        other_key(*has_other_key)
+    )]
     StepClaimed {
-        /// Goal.
+        /// Goal that the entry belongs to.
         correlation: CorrelationId,
-        /// Step.
+        /// Step that the entry belongs to.
         step: StepId,
-        /// Index of the earlier `DISPATCH_STARTED`.
+        /// Index of the `DISPATCH_STARTED` event that claimed the effect.
         claim: u64,
-        /// True for another key than the claimed one: an idempotency violation.
+        /// Whether the idempotency key differs from that of the claim, which is an idempotency violation.
         has_other_key: bool,
     },
-    /// The key of the request is bound to another goal.
+    /// The request key is already bound to a different goal.
     #[error(
-        "the key of the request stands for the goal {goal}, so nothing of {correlation} starts: idempotency violation"
+        "idempotency violation: the request key is bound to goal `{goal}`, so no step of goal `{correlation}` can start"
     )]
     RequestOfOtherGoal {
-        /// Goal of the entry.
+        /// Goal named by the entry.
         correlation: CorrelationId,
-        /// Goal that the key is bound to.
+        /// Goal to which the request key is bound.
         goal: CorrelationId,
     },
-    /// The effect of the step was never claimed.
-    #[error("the effect of the step {step} of {correlation} was never started, so there is no {}", event.as_str())]
+    /// The event requires that the effect of the step has been claimed, but it was not.
+    #[error(
+        "the effect of step `{step}` of goal `{correlation}` was never started, so {} is not possible",
+        event.as_str()
+    )]
     StepNotClaimed {
-        /// Goal.
+        /// Goal that the entry belongs to.
         correlation: CorrelationId,
-        /// Step.
+        /// Step that the entry belongs to.
         step: StepId,
-        /// Event.
+        /// Kind of the event in the entry.
         event: AgentEventKind,
     },
-    /// The event has another key than the claim of its step.
+    /// The idempotency key of the event differs from that of the claim of its step.
     #[error(
-        "the step {step} of {correlation} was started under another idempotency key, in entry {claim}"
+        "step `{step}` of goal `{correlation}` was started with a different idempotency key in entry {claim}"
     )]
     OtherKeyOfStep {
-        /// Goal.
+        /// Goal that the entry belongs to.
         correlation: CorrelationId,
-        /// Step.
+        /// Step that the entry belongs to.
         step: StepId,
-        /// Index of the `DISPATCH_STARTED`.
+        /// Index of the `DISPATCH_STARTED` event that claimed the step.
         claim: u64,
     },
-    /// The outcome names another plan than the start.
-    #[error("the step {step} of {correlation} was started for another plan, in entry {started}")]
+    /// The outcome names a different plan from the one for which the step was started.
+    #[error(
+        "step `{step}` of goal `{correlation}` was started for a different plan in entry {started}"
+    )]
     OtherPlanOfStep {
-        /// Goal.
+        /// Goal that the entry belongs to.
         correlation: CorrelationId,
-        /// Step.
+        /// Step that the entry belongs to.
         step: StepId,
-        /// Index of the last start.
+        /// Index of the entry that last started the step.
         started: u64,
     },
-    /// The plan belongs to another goal.
-    #[error("the plan {plan} belongs to {correlation}, by entry {index}")]
+    /// The plan belongs to a different goal.
+    #[error("plan `{plan}` belongs to goal `{correlation}` according to entry {index}")]
     PlanOfOtherGoal {
-        /// Plan.
+        /// Plan named by the entry.
         plan: AgentPlanId,
-        /// Goal that it belongs to.
+        /// Goal to which the plan belongs.
         correlation: CorrelationId,
-        /// Index of its newest event.
+        /// Index of the newest event of the plan.
         index: u64,
     },
-    /// The event cannot lead from the state of the step to the state that it names.
-    #[error("{} cannot bring the step {step} of {correlation} from {} to {}", event.as_str(), state_of(*before), after.as_str())]
+    /// The event does not allow the step to change from its current state to the one named by the entry.
+    #[error(
+        "{} cannot move step `{step}` of goal `{correlation}` from {} to {}",
+        event.as_str(), state_of(*before), after.as_str()
+    )]
     Transition {
-        /// Goal.
+        /// Goal that the entry belongs to.
         correlation: CorrelationId,
-        /// Step.
+        /// Step that the entry belongs to.
         step: StepId,
-        /// Event.
+        /// Kind of the event in the entry.
         event: AgentEventKind,
-        /// State of the step; `None` for a step without an event.
+        /// Current state of the step, or `None` if it has no events yet.
         before: Option<AgentState>,
-        /// State that the entry names.
+        /// State named by the entry.
         after: AgentState,
     },
-    /// The decision does not rest on the newest change of the catalog.
+    /// The decision is based on an outdated catalog.
     #[error(
-        "the decision on the step {step} of {correlation} does not rest on the newest catalog, so nothing starts"
+        "step `{step}` of goal `{correlation}` cannot start because the decision about it is not based on the latest catalog"
     )]
     OtherCatalog {
-        /// Goal.
+        /// Goal that the entry belongs to.
         correlation: CorrelationId,
-        /// Step.
+        /// Step that the entry belongs to.
         step: StepId,
-        /// Index of the newest `CATALOG_CHANGED`; none before the first.
+        /// Index of the latest `CATALOG_CHANGED` entry, or `None` if the catalog was never changed.
         newest: Option<u64>,
     },
-    /// The access decision that the entry names is not one of its step.
-    #[error("{named} is no access decision on the step {step} of {correlation}")]
+    /// The entry refers to something that is not an access decision about its step.
+    #[error("{named} is not an access decision about step `{step}` of goal `{correlation}`")]
     NoAccessDecision {
-        /// Goal.
+        /// Goal that the entry belongs to.
         correlation: CorrelationId,
-        /// Step.
+        /// Step that the entry belongs to.
         step: StepId,
-        /// Hash that the entry names.
+        /// Hash by which the entry refers to the earlier entry.
         named: Digest,
     },
-    /// The access decision denies.
+    /// The access decision denies the step, so the step cannot start.
     #[error(
-        "the access decision {named} denies the step {step} of {correlation}, so nothing starts"
+        "step `{step}` of goal `{correlation}` cannot start because access decision {named} denies it"
     )]
     AccessDenied {
-        /// Goal.
+        /// Goal that the entry belongs to.
         correlation: CorrelationId,
-        /// Step.
+        /// Step that the entry belongs to.
         step: StepId,
-        /// Hash that the entry names.
+        /// Hash by which the entry refers to the earlier entry.
         named: Digest,
     },
-    /// The confirmation that the entry names is not one of its step.
-    #[error("{named} is no answer to a prompt of the step {step} of {correlation}")]
+    /// The entry refers to something that is not an answer to a confirmation prompt of its step.
+    #[error("{named} is not an answer to a prompt of step `{step}` of goal `{correlation}`")]
     NoConfirmation {
-        /// Goal.
+        /// Goal that the entry belongs to.
         correlation: CorrelationId,
-        /// Step.
+        /// Step that the entry belongs to.
         step: StepId,
-        /// Hash that the entry names.
+        /// Hash by which the entry refers to the earlier entry.
         named: Digest,
     },
-    /// The answer confirms nothing, has another proof than the entry names, or another answer rejected its plan.
+    /// The answer does not confirm the step, its proof differs from the one in the entry, or another answer rejected the
+    /// plan.
     #[error(
-        "the answer {named} does not confirm the step {step} of {correlation}, so nothing starts"
+        "step `{step}` of goal `{correlation}` cannot start because answer {named} does not confirm it"
     )]
     NotConfirmed {
-        /// Goal.
+        /// Goal that the entry belongs to.
         correlation: CorrelationId,
-        /// Step.
+        /// Step that the entry belongs to.
         step: StepId,
-        /// Hash that the entry names.
+        /// Hash by which the entry refers to the earlier entry.
         named: Digest,
     },
-    /// The resolved entry did not escalate this goal.
-    #[error("{named} did not escalate {correlation}, so it cannot be resolved")]
+    /// The entry refers to something that is not an escalation of its goal.
+    #[error("{named} is not an escalation of goal `{correlation}`, so it cannot be resolved")]
     NotEscalated {
-        /// Goal.
+        /// Goal that the entry belongs to.
         correlation: CorrelationId,
-        /// Hash that the entry names.
+        /// Hash by which the entry refers to the earlier entry.
         named: Digest,
     },
-    /// The escalation was resolved before.
-    #[error("the escalation {named} of {correlation} was resolved before, in entry {resolved}")]
+    /// The escalation has already been resolved.
+    #[error("escalation {named} of goal `{correlation}` was already resolved in entry {resolved}")]
     IntakeResolved {
-        /// Goal.
+        /// Goal that the entry belongs to.
         correlation: CorrelationId,
-        /// Hash that the entry names.
+        /// Hash by which the entry refers to the earlier entry.
         named: Digest,
-        /// Index of the earlier `INTAKE_RESOLVED`.
+        /// Index of the `INTAKE_RESOLVED` entry that resolved the escalation.
         resolved: u64,
     },
 }
 
-/// End of the message of a second start.
+/// Returns the end of the error message for an effect that was already started.
 fn other_key(has_other_key: bool) -> &'static str {
     match has_other_key {
-        true => ", under another idempotency key: idempotency violation",
-        false => ", under the same idempotency key",
+        true => " with a different idempotency key, which is an idempotency violation",
+        false => " with the same idempotency key",
     }
 }
 
-/// Name of a state, or of a step without one.
+/// Returns the name of a step's state for error messages, or "no state" for a step without events.
 fn state_of(state: Option<AgentState>) -> &'static str {
     state.map_or("no state", AgentState::as_str)
 }

@@ -1,4 +1,4 @@
-//! An export, read and verified line by line.
+//! Reads an export of a log line by line, and verifies it.
 
 use std::collections::{HashSet, VecDeque};
 use std::io::{BufRead, Read};
@@ -17,18 +17,19 @@ use crate::verify::{
     Checkpoints, Checks, Fold, Receipts, SignatureKind, Subject, Verification, compared,
 };
 
-/// The longest line, in bytes: each byte of a body may need six characters.
+/// Maximum length of a line in bytes. Escaped JSON may need six characters for each byte of a body.
 const LINE_BYTES_MAX: u64 = BODY_BYTES_MAX as u64 * 6 + 4096;
-/// The longest first line that [`whole`] reads, in bytes.
+/// Maximum length in bytes of the first line that [`whole`] accepts.
 const HEADER_BYTES_MAX: u64 = 4096;
-/// Limit of the receipts that are kept until a checkpoint covers them.
+/// Maximum number of receipts to buffer until a checkpoint covers them. If more are pending, their own signatures are
+/// checked instead.
 const WAITING_MAX: usize = 256;
 
-/// Verifies an export as [`verify`](crate::verify::verify) does, except for what only a database
-/// has. The first wrong line ends it, since the lines behind rest on it.
+/// Verifies an export like [`verify`](crate::verify::verify) verifies a ledger, but without the checks that require a
+/// database. Stops at the first invalid line, because all later lines depend on it.
 ///
 /// # Errors
-/// `Read` if the file cannot be read.
+/// Returns `Read` if reading the export fails. Invalid content is reported as a finding instead.
 pub fn verify(
     from: &mut dyn BufRead,
     checks: &mut Checks<'_>,
@@ -39,15 +40,13 @@ pub fn verify(
     let mut lines = Lines { from, line: 0 };
     let header = match lines.next().map_err(ExportError::Read)? {
         NextLine::Line(line) => parsed::<Header>(&line),
-        NextLine::End => Err("it is empty".to_owned()),
-        NextLine::Cut => Err("it has no end".to_owned()),
+        NextLine::End => Err("the export is empty".to_owned()),
+        NextLine::Cut => Err("the line was cut off".to_owned()),
         NextLine::Wrong(message) => Err(message),
     };
     let header = header.and_then(|header| match header.format == FORMAT {
         true => Ok(header),
-        false => {
-            Err(format!("its format is `{}`, and this program reads `{FORMAT}`", header.format))
-        }
+        false => Err(format!("expected the format `{FORMAT}`, found `{}`", header.format)),
     });
     let header = match header {
         Ok(header) => header,
@@ -95,19 +94,20 @@ pub fn verify(
         fold.tell(
             Subject::Log,
             match log.frontier.size().checked_sub(1) {
-                Some(last) => format!("it was cut off after entry {last}"),
-                None => "it was cut off before its first entry".to_owned(),
+                Some(last) => format!("the export was cut off after entry {last}"),
+                None => "the export was cut off before its first entry".to_owned(),
             },
         );
     } else if let Err(message) = log.check_nothing_is_due() {
         fold.tell(Subject::Log, message);
     }
-    // Entries behind an unreadable line may be present all the same.
+    // If reading stopped at an invalid line before the saved checkpoint, skip the comparison, because the entries after
+    // that line may still be in the file.
     let is_read = |kept: &&Checkpoint| !is_broken || kept.size <= log.frontier.size();
     if let Some(kept) = kept.filter(is_read)
         && let Err(message) = compared(kept, &header.origin, log.frontier.size(), log.kept)
     {
-        fold.tell(Subject::Log, format!("compared with the checkpoint that was kept: {message}"));
+        fold.tell(Subject::Log, format!("mismatch with the saved checkpoint: {message}"));
     }
     log.checkpoints.check_end(&mut fold, log.frontier.size());
     let Progress { checkpoints: Checkpoints { count, covered, .. }, frontier, documents, .. } = log;
@@ -115,7 +115,7 @@ pub fn verify(
     let entries = frontier.size();
     if !is_cut && (entries, count, root) != (header.entries, header.checkpoints, header.root) {
         let message = format!(
-            "the first line tells of {} entries, {} checkpoints and the root {}, and there are \
+            "the first line declares {} entries, {} checkpoints and the root {}, but the export contains \
              {entries}, {count} and {root}",
             header.entries, header.checkpoints, header.root
         );
@@ -124,20 +124,21 @@ pub fn verify(
     Ok(fold.finish(Some(header.origin), root, documents, (count, covered)))
 }
 
-/// Log that a file exports as a whole.
+/// Log that is completely contained in an export.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WholeExport {
     /// Name of the log.
     pub origin: String,
-    /// Number of entries in the header.
+    /// Number of entries in the export.
     pub entries: u64,
 }
 
-/// Reads a file that is an export as a whole, by the form of each line; `None` for any other file.
-/// Proves nothing.
+/// Reads a file and checks that it is a complete export, by the form of each line. Returns `None` for any other file.
+///
+/// This only recognizes the file format. It verifies neither hashes nor signatures.
 ///
 /// # Errors
-/// Those of the system.
+/// Returns an error if reading the file fails.
 pub fn whole(from: &mut dyn BufRead) -> std::io::Result<Option<WholeExport>> {
     let mut header = Vec::new();
     (&mut *from).take(HEADER_BYTES_MAX).read_until(b'\n', &mut header)?;
@@ -166,25 +167,25 @@ pub fn whole(from: &mut dyn BufRead) -> std::io::Result<Option<WholeExport>> {
     }
 }
 
-/// Content read so far.
+/// State of a verification after the lines that have been read so far.
 struct Progress<'a> {
     checkpoints: Checkpoints<'a>,
     frontier: Frontier,
     documents: u64,
-    /// Number of entries that the newest checkpoint covers.
+    /// Number of entries covered by the latest checkpoint in the file.
     largest: u64,
-    /// The root when there were as many entries as the checkpoint that was kept covers.
+    /// Root of the Merkle tree after as many entries as the saved checkpoint covers, once they have been read.
     kept: Option<Digest>,
-    /// The documents that entries named.
+    /// Documents that entries have referred to so far.
     known: HashSet<Digest>,
-    /// Documents that come next.
+    /// Documents that have to follow in the next lines, in this order.
     due: VecDeque<Digest>,
-    /// Receipts that no checkpoint covers so far.
+    /// Receipts that are not covered by a verified checkpoint yet.
     waiting: Vec<(u64, EntryKind, Vec<u8>)>,
 }
 
 impl Progress<'_> {
-    /// Reads one line; returns the error if the lines behind cannot be understood without it.
+    /// Applies the next line. Returns an error if the line is invalid and the lines after it cannot be interpreted.
     fn take(
         &mut self,
         fold: &mut Fold,
@@ -196,9 +197,11 @@ impl Progress<'_> {
             Line::Entry(line) => self.entry(fold, line, header, checks),
             Line::Document(DocumentLine { document, text, base64 }) => {
                 let bytes =
-                    bytes_of(text, base64).ok_or("it is written in another way than it must be")?;
+                    bytes_of(text, base64).ok_or("the content is not in its canonical form")?;
                 if self.due.pop_front() != Some(document) || Digest::of(&bytes) != document {
-                    return Err(format!("the document {document} is not the one that comes here"));
+                    return Err(format!(
+                        "document {document} is not expected here or does not match its digest"
+                    ));
                 }
                 self.documents += 1;
                 Ok(())
@@ -207,9 +210,7 @@ impl Progress<'_> {
                 let size = self.frontier.size();
                 self.check_nothing_is_due()?;
                 if checkpoint != size || size == self.largest {
-                    return Err(format!(
-                        "a checkpoint of {checkpoint} entries is not in its place"
-                    ));
+                    return Err(format!("a checkpoint of {checkpoint} entries is out of place"));
                 }
                 self.largest = size;
                 let (root, signed) = (self.frontier.root(), SignedCheckpoint { size, note });
@@ -233,16 +234,16 @@ impl Progress<'_> {
         let EntryLine { entry, kind, text, base64 } = line;
         let index = self.frontier.size();
         if entry != index {
-            return Err(format!("entry {entry} stands where entry {index} should"));
+            return Err(format!("expected entry {index}, found entry {entry}"));
         }
-        let body = bytes_of(text, base64).ok_or("it is written in another way than it must be")?;
-        let kind = EntryKind::of_name(&kind).ok_or("it is of no kind that there is")?;
+        let body = bytes_of(text, base64).ok_or("the content is not in its canonical form")?;
+        let kind = EntryKind::of_name(&kind).ok_or("the entry has an unknown kind")?;
         let facts = EntryFacts::parse(kind, &body).map_err(|error| error.to_string())?;
         if index == 0 {
             let origin = serde_json::from_slice::<LogStarted>(&body).map(|first| first.origin);
             if origin.ok().as_ref() != Some(&header.origin) {
                 return Err(
-                    "the first entry does not begin the log that the first line names".into()
+                    "the first entry does not start the log that the first line names".into()
                 );
             }
         }
@@ -275,20 +276,16 @@ impl Progress<'_> {
     fn check_nothing_is_due(&self) -> Result<(), String> {
         match self.due.front() {
             None => Ok(()),
-            Some(document) => Err(format!("the document {document} does not follow its entry")),
+            Some(document) => Err(format!("document {document} does not follow its entry")),
         }
     }
 }
 
-/// Reads a line, which must be in its only written form.
+/// Parses a line, and checks that it is canonical JSON without unknown fields.
 fn parsed<T: DeserializeOwned + Serialize>(line: &[u8]) -> Result<T, String> {
     let read: T = serde_json::from_slice(line).map_err(|error| error.to_string())?;
     let written = canonical::to_vec(&read).map_err(|error| error.to_string())?;
-    if written == line {
-        Ok(read)
-    } else {
-        Err("it is written in another way than it must be".into())
-    }
+    if written == line { Ok(read) } else { Err("the line is not in its canonical form".into()) }
 }
 
 struct Lines<'r> {
@@ -300,7 +297,7 @@ struct Lines<'r> {
 enum NextLine {
     Line(Vec<u8>),
     Wrong(String),
-    /// The file ends within it.
+    /// The file ends before the end of the line.
     Cut,
     End,
 }
@@ -316,7 +313,7 @@ impl Lines<'_> {
             Some(_) | None if u64::try_from(read).is_ok_and(|read| read < LINE_BYTES_MAX) => {
                 NextLine::Cut
             }
-            Some(_) | None => NextLine::Wrong("it is too long".to_owned()),
+            Some(_) | None => NextLine::Wrong("the line is too long".to_owned()),
         })
     }
 }

@@ -1,12 +1,13 @@
-//! Actions and tasks that are under way: `HOME/tenants/TENANT/acting/WORKSPACE.ID` and
-//! `…/tasks/WORKSPACE.ID`, a file that is locked by the process that carries it out. An unlocked
-//! one is left from a process that ended before. `WORKSPACE.ID.json` beside it has all that another
-//! process needs to end it.
+//! Marks of actions and tasks that are in progress.
 //!
-//! Those of actions are made and removed under the lock of the workspace, those of tasks under the
-//! turn. Those of file tasks (`…/file-tasks/`) are named by the task id alone and removed under
-//! their own lock. `actum status` locks each of the others for a moment, to look at it. Marks and
-//! notes outlive the process; notes that are synced outlive a stop of the machine, too.
+//! A mark is a file `HOME/tenants/TENANT/acting/WORKSPACE.ID` (actions) or `…/tasks/WORKSPACE.ID` (tasks), which is
+//! locked by the process that carries out the action or task. If the file is not locked, its process has ended without
+//! finishing the work. The file `WORKSPACE.ID.json` next to it contains notes for the process that finishes it.
+//!
+//! Marks of actions are created and removed while the workspace lock is held, and marks of tasks while the task turn is
+//! held. Marks of file tasks (`…/file-tasks/`) have names that depend only on the task id, and are removed under their
+//! own lock. `actum status` briefly locks marks of actions and tasks to inspect them. Marks and notes survive the end of
+//! their process, and synced notes also survive a crash of the machine.
 
 use actum_core::RunId;
 use actum_record::ledger::{TenantId, WorkspaceId};
@@ -14,23 +15,23 @@ use actum_record::ledger::{TenantId, WorkspaceId};
 use super::disk::{Directory, Lock, Sharing};
 use super::{HomeError, LedgerHome};
 
-/// The longest notes, in bytes: 64 MiB.
+/// Maximum size of the notes of one activity, 64 MiB.
 const NOTES_BYTES_MAX: usize = 64 << 20;
 
-/// Kind of an activity.
+/// Kind of work that is marked while it is in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Activity {
-    /// An action.
+    /// Action of an agent.
     Action,
-    /// A task plan.
+    /// Execution of a task plan.
     Task,
-    /// A file task.
+    /// File task, such as moving a file.
     FileTask,
 }
 
-/// An activity that is under way, or was left so.
+/// Locked mark of an activity, which is either carried out by this process or was abandoned by another one.
 #[derive(Debug)]
-#[must_use = "it is told for left as soon as this is gone"]
+#[must_use = "the activity is considered abandoned once this mark is dropped"]
 pub struct UnderWay {
     id: RunId,
     name: String,
@@ -38,7 +39,7 @@ pub struct UnderWay {
     _lock: Lock,
 }
 
-/// Marks of the actions and tasks of one tenant that are under way on this machine.
+/// Marks of the actions and tasks of one tenant that are in progress on this machine.
 #[derive(Debug, Clone)]
 pub struct Marks {
     home: LedgerHome,
@@ -46,15 +47,15 @@ pub struct Marks {
 }
 
 impl Marks {
-    /// The marks of a tenant. Nothing is opened before it is needed.
+    /// Creates a handle on the marks of a tenant. No file is opened until it is needed.
     pub fn new(home: LedgerHome, tenant: TenantId) -> Self {
         Self { home, tenant }
     }
 
-    /// Marks an action or task as under way, as long as this process lives and the mark is held.
+    /// Marks an activity as in progress, until the mark is dropped or this process ends.
     ///
     /// # Errors
-    /// [`HomeError`]
+    /// Returns [`HomeError`] if the mark cannot be created or locked.
     pub fn begin(
         &self,
         doing: Activity,
@@ -67,10 +68,10 @@ impl Marks {
         Ok(UnderWay { id, name, directory, _lock: lock })
     }
 
-    /// Takes the mark of an activity, made if it is missing. `None` if another process holds it.
+    /// Takes the mark of an activity, and creates it if it does not exist. Returns `None` if another process holds it.
     ///
     /// # Errors
-    /// [`HomeError`]
+    /// Returns [`HomeError`] if the mark cannot be created or locked.
     pub fn take(
         &self,
         doing: Activity,
@@ -83,22 +84,22 @@ impl Marks {
         Ok(lock.map(|lock| UnderWay { id, name, directory, _lock: lock }))
     }
 
-    /// Keeps other processes from carrying out tasks in a workspace, as long as the turn is held. `None` if another
-    /// process has it.
+    /// Prevents other processes from carrying out tasks in a workspace while the returned turn is held. Returns `None` if
+    /// another process holds the turn.
     ///
     /// # Errors
-    /// [`HomeError`]
+    /// Returns [`HomeError`] if the lock file cannot be created or locked.
     pub fn begin_tasks(&self, workspace: WorkspaceId) -> Result<Option<TaskTurn>, HomeError> {
         let directory = self.directory_made(Activity::Task)?;
         let lock = directory.lock_if_free_made(&format!("{workspace}"))?;
         Ok(lock.map(|lock| TaskTurn { _lock: lock }))
     }
 
-    /// Takes the abandoned activities of a workspace, one after the other. Locks each; skips those
-    /// that another process has locked.
+    /// Takes the marks of abandoned activities in a workspace one by one. Marks that are locked by another process are
+    /// skipped, because their activities are still in progress.
     ///
     /// # Errors
-    /// [`HomeError`]
+    /// Returns [`HomeError`] if the marks cannot be listed or locked.
     pub fn abandoned(
         &self,
         doing: Activity,
@@ -107,12 +108,12 @@ impl Marks {
         self.taken(doing, workspace, Directory::lock_if_free)
     }
 
-    /// Takes all tasks in a workspace that are marked, one after the other. None is being carried
-    /// out, since the turn is held. A process that only looks at one holds it for a moment, which
-    /// is waited for, two seconds at most.
+    /// Takes the marks of all tasks in a workspace one by one. All of them are abandoned, because the caller holds the turn.
+    ///
+    /// If another process briefly holds a mark to inspect it, waits for up to two seconds.
     ///
     /// # Errors
-    /// [`HomeError`]
+    /// Returns [`HomeError`] if the marks cannot be listed or locked, or if another process does not release a mark.
     pub fn abandoned_tasks(
         &self,
         _turn: &TaskTurn,
@@ -148,7 +149,7 @@ impl Marks {
     }
 }
 
-/// Name of the file of a mark.
+/// Returns the file name of a mark.
 fn name(workspace: WorkspaceId, id: RunId) -> String {
     format!("{workspace}.{id}")
 }
@@ -159,9 +160,9 @@ fn marked(directory: &Directory, workspace: WorkspaceId) -> Result<Vec<RunId>, H
     Ok(directory.names()?.iter().filter_map(id).collect())
 }
 
-/// The turn of one process to carry out tasks in a workspace.
+/// Exclusive right of a process to carry out tasks in a workspace.
 #[derive(Debug)]
-#[must_use = "another may take it as soon as this is gone"]
+#[must_use = "another process may take the turn once this guard is dropped"]
 pub struct TaskTurn {
     _lock: Lock,
 }
@@ -177,57 +178,59 @@ impl Activity {
 }
 
 impl UnderWay {
-    /// Its name.
+    /// Returns the id of the activity.
     pub fn id(&self) -> RunId {
         self.id
     }
 
-    /// Stores the notes that another process needs to end it, and replaces the notes before. Until
-    /// they are made durable, a stop of the machine can leave any bytes in their place.
+    /// Stores the notes that another process needs to finish the activity, replacing any earlier notes.
+    ///
+    /// Until the notes are synced, a crash of the machine may leave arbitrary bytes in their place.
     ///
     /// # Errors
-    /// [`HomeError`]; the notes before are still stored.
+    /// Returns [`HomeError`] if the notes cannot be written. The earlier notes are kept in this case.
     pub fn note(&self, notes: &[u8]) -> Result<(), HomeError> {
         self.directory.replace_for_now(&self.notes(), notes)
     }
 
-    /// Stores the notes durably: at any time either these are there or the notes before.
+    /// Stores the notes atomically and durably. After a crash, either the new notes or the earlier ones are present.
     ///
     /// # Errors
-    /// [`HomeError`]
+    /// Returns [`HomeError`] if the notes cannot be written or synced.
     pub fn note_durably(&self, notes: &[u8]) -> Result<(), HomeError> {
         self.directory.replace(&self.notes(), notes)
     }
 
-    /// Makes the last notes durable.
+    /// Makes the latest notes durable.
     ///
     /// # Errors
-    /// [`HomeError`]
+    /// Returns [`HomeError`] if the notes cannot be synced.
     pub fn sync(&self) -> Result<(), HomeError> {
         self.directory.sync_file(&self.notes())
     }
 
-    /// The device of the file system that it is on: a sync of that makes it durable as well.
+    /// Returns the device number of the file system that contains the mark. Syncing that file system also makes the notes
+    /// durable.
     ///
     /// # Errors
-    /// [`HomeError`]
+    /// Returns [`HomeError`] if the system call fails.
     pub fn device(&self) -> Result<u64, HomeError> {
         self.directory.device()
     }
 
-    /// Returns the last notes.
+    /// Returns the latest notes, or `None` if there are none.
     ///
     /// # Errors
-    /// [`HomeError`]
+    /// Returns [`HomeError`] if the notes cannot be read.
     pub fn noted(&self) -> Result<Option<Vec<u8>>, HomeError> {
         let noted = self.directory.read(&self.notes(), NOTES_BYTES_MAX)?;
         Ok(noted.map(|mut bytes| std::mem::take(&mut *bytes)))
     }
 
-    /// Takes the mark away.
+    /// Removes the mark and its notes, because the activity has ended.
     ///
     /// # Errors
-    /// [`HomeError`]
+    /// Returns [`HomeError`] if a file cannot be removed.
     pub fn end(self) -> Result<(), HomeError> {
         self.directory.remove(&self.notes())?;
         self.directory.remove(&self.name)
@@ -244,7 +247,7 @@ mod tests {
 
     use super::*;
 
-    /// AA-13: an abandoned action is distinguished from one that is under way.
+    /// AA-13: an action is reported as abandoned only once no process holds its mark.
     #[test]
     fn an_action_is_left_once_nobody_holds_it() {
         let directory = tempfile::tempdir().unwrap();
@@ -264,13 +267,13 @@ mod tests {
         assert_eq!((left(here), left(elsewhere)), (vec![one], vec![]));
         second.end().unwrap();
         let settled = marks.abandoned(Activity::Action, here).unwrap().next().unwrap().unwrap();
-        assert_eq!((settled.id(), left(here)), (one, vec![]), "somebody settles it");
+        assert_eq!((settled.id(), left(here)), (one, vec![]), "a held mark is not abandoned");
         settled.end().unwrap();
         let files = std::fs::read_dir(directory.path().join("home/tenants/default/acting"));
         assert_eq!((left(here), files.unwrap().count()), (vec![], 0));
     }
 
-    /// FE-11: a mark has one holder, also where marks are removed while others take them.
+    /// FE-11: a mark has at most one holder, even if marks are removed while other threads take them.
     #[test]
     fn a_mark_is_taken_by_one_at_a_time() {
         let directory = tempfile::tempdir().unwrap();
@@ -285,7 +288,7 @@ mod tests {
                         let Some(mark) = marks.take(Activity::FileTask, id, here).unwrap() else {
                             continue;
                         };
-                        assert!(!held.swap(true, Ordering::SeqCst), "two hold it");
+                        assert!(!held.swap(true, Ordering::SeqCst), "two threads hold the mark");
                         std::thread::yield_now();
                         taken.fetch_add(1, Ordering::SeqCst);
                         held.store(false, Ordering::SeqCst);
@@ -297,7 +300,7 @@ mod tests {
         assert!(taken.into_inner() > 0);
     }
 
-    /// EX-13: an abandoned task can be ended by another process.
+    /// EX-13: another process can read the notes of an abandoned task and end it.
     #[test]
     fn what_is_noted_of_a_task_is_there_for_whoever_ends_it() {
         let directory = tempfile::tempdir().unwrap();
@@ -309,7 +312,7 @@ mod tests {
         begun.note(b"one").unwrap();
         begun.note(b"another").unwrap();
         begun.sync().unwrap();
-        assert!(marks.abandoned(Activity::Task, here).unwrap().next().is_none(), "it is held");
+        assert!(marks.abandoned(Activity::Task, here).unwrap().next().is_none(), "mark is held");
         drop(begun);
         assert!(marks.abandoned(Activity::Action, here).unwrap().next().is_none());
         let turn = marks.begin_tasks(here).unwrap().unwrap();
@@ -320,7 +323,7 @@ mod tests {
                 taken.next().is_some()
             });
             drop(looked_at);
-            assert!(taken.join().unwrap(), "it is waited for");
+            assert!(taken.join().unwrap(), "waits for the held mark");
         });
         let left = marks.abandoned(Activity::Task, here).unwrap().next().unwrap().unwrap();
         assert_eq!(left.noted().unwrap().unwrap(), b"another");

@@ -1,4 +1,4 @@
-//! Entries by which a directory without keys is known as a home that was begun.
+//! Recognizes a directory as a home whose creation was interrupted before it had keys.
 
 use std::ffi::OsStr;
 use std::io;
@@ -9,23 +9,24 @@ use super::trust::TRUSTED;
 use super::waiting::CONFIGURATION;
 use super::{KEYS, KEYS_NEW, LOCK, LedgerHome, NEW, TENANTS};
 
-/// Largest size of the lock: empty, or one byte if all names are durable.
+/// Maximum size of the lock file, which is empty or, if all names in the home are durable, has one byte.
 const LOCK_BYTES_MAX: u64 = 1;
-/// Permission bits of the lock.
+/// Permission bits of the lock file.
 const LOCK_MODE: u32 = 0o600;
 
 impl LedgerHome {
-    /// Names of the directories in a home.
+    /// Names of the directories that actum creates in a home, except for [`LedgerHome::SQL`].
     pub const DIRECTORIES: [&str; 4] = [KEYS, KEYS_NEW, TENANTS, TRUSTED];
-    /// Name of the directory of the DuckDB library, which is no part of a ledger and may be older.
+    /// Name of the directory for the DuckDB library, which is not part of a ledger and may exist before the home does.
     pub const SQL: &str = "sql";
 
-    /// Finds an entry that is no part of a home. [`LedgerHome::SQL`] is a part, and so is every
-    /// entry that is made before the keys. Those count only beside the lock, which is made first
-    /// and must have its form. An empty or missing directory has no such entry.
+    /// Returns an entry of the directory that does not belong to a home, or `None` if there is no such entry.
+    ///
+    /// [`LedgerHome::SQL`] belongs to a home. The other entries that are created before the keys belong to one only if the
+    /// lock file, which is created first, exists and looks as expected. An empty or missing directory has no foreign entry.
     ///
     /// # Errors
-    /// Those of the system.
+    /// Returns an error if the directory cannot be read.
     pub fn foreign_entry(directory: &Path) -> io::Result<Option<PathBuf>> {
         let entries = match std::fs::read_dir(directory) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -34,7 +35,7 @@ impl LedgerHome {
         let has_lock = is_lock(&directory.join(LOCK))?;
         for entry in entries {
             let entry = entry?;
-            // It may exist before anything is recorded.
+            // The library may be installed before anything is recorded.
             if entry.file_name() == LedgerHome::SQL {
                 continue;
             }
@@ -46,7 +47,7 @@ impl LedgerHome {
     }
 }
 
-/// Returns true if an entry of that name is made before the keys of a home, or with them.
+/// Returns whether an entry with this name is created together with the keys of a home, or before them.
 fn is_begun_with(name: &OsStr) -> bool {
     let files = [CONFIGURATION, LedgerHome::WAITING];
     let is_new_file = |name: &str| name.strip_suffix(NEW).is_some_and(|it| files.contains(&it));

@@ -1,7 +1,7 @@
-//! System calls in the home of the ledger: its directories and files, reached from handles.
+//! System calls on the directories and files in the home of the ledger, which are accessed relative to open handles.
 //!
-//! An opened entry is checked by its handle (fstat(2)) and never by its path, which could lead
-//! elsewhere a moment later.
+//! An entry is opened first and then checked through its handle (fstat(2)). It is never checked by its path, because the
+//! path could refer to a different entry a moment later.
 
 use std::ffi::OsStr;
 use std::io;
@@ -21,50 +21,51 @@ use zeroize::Zeroizing;
 use super::NEW;
 use super::problem::{HomeError, Thing};
 
-/// Limit of tries for a lock that another process holds for a moment, and the pause between two
-/// tries: two seconds in all.
+/// Maximum number of attempts to take a lock that another process holds briefly. With [`LOCK_PAUSE`] between the
+/// attempts, they take two seconds in total.
 const LOCK_TRIES: u32 = 100;
+/// Pause between two attempts to take a lock.
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
-/// A directory that belongs to this user alone.
+/// Open directory that belongs to the current user and is not accessible to other users.
 #[derive(Debug)]
 pub(crate) struct Directory {
     handle: OwnedFd,
     path: PathBuf,
 }
 
-/// A held lock; it is released when its process ends.
+/// Held file lock (flock(2)), which is released when it is dropped or when the process ends.
 #[derive(Debug)]
 pub(crate) struct Lock {
     handle: OwnedFd,
     path: PathBuf,
 }
 
-/// Sharing of a lock.
+/// Mode in which a lock is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sharing {
-    /// Shared with all processes that want to share it.
+    /// Any number of processes may hold the lock in shared mode at the same time.
     Shared,
-    /// Shared with no other process.
+    /// No other process may hold the lock at the same time.
     Exclusive,
 }
 
 const DIRECTORY: OFlags =
     OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC).union(OFlags::RDONLY);
-/// Opens a file without waiting for the other end of a FIFO in its place.
+/// Flags for opening a file. If there is a FIFO in its place, opening it does not block.
 const FILE: OFlags =
     OFlags::NOFOLLOW.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
-/// Permission bits of the group and of all others.
+/// Permission bits of the group and of other users.
 const OTHERS: u32 = 0o077;
 
 impl Directory {
-    /// Opens the directory, if it exists.
+    /// Opens the directory at a path. Returns `None` if it does not exist.
     pub(crate) fn open(path: &Path) -> Result<Option<Self>, HomeError> {
         Self::open_at(CWD, path.as_os_str(), path.to_owned())
     }
 
-    /// Makes the directory, and those above it that are missing (XDG Base Directory Specification:
-    /// for the user alone).
+    /// Creates the directory at a path, together with its missing parent directories. Only the user has access to them, as
+    /// required by the XDG Base Directory Specification.
     pub(crate) fn make(path: &Path) -> Result<(), HomeError> {
         let make = |path: &Path| fs::mkdirat(CWD, path, mode_of(Thing::Directory));
         let mut missing = Vec::new();
@@ -72,39 +73,39 @@ impl Directory {
             match make(ancestor) {
                 Ok(()) | Err(Errno::EXIST) => break,
                 Err(Errno::NOENT) => missing.push(ancestor),
-                Err(error) => return Err(refused("make", ancestor.to_owned(), error)),
+                Err(error) => return Err(refused("create", ancestor.to_owned(), error)),
             }
         }
         for path in missing.into_iter().rev() {
             match make(path) {
                 Ok(()) | Err(Errno::EXIST) => {}
-                Err(error) => return Err(refused("make", path.to_owned(), error)),
+                Err(error) => return Err(refused("create", path.to_owned(), error)),
             }
         }
         Ok(())
     }
 
-    /// Path of the directory.
+    /// Returns the path of the directory.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Opens the directory of that name in it, if it exists.
+    /// Opens the subdirectory with this name. Returns `None` if it does not exist.
     pub(crate) fn directory(&self, name: &str) -> Result<Option<Self>, HomeError> {
         Self::open_at(&self.handle, OsStr::new(name), self.path.join(name))
     }
 
-    /// Opens a directory in it, and makes it if missing.
+    /// Opens the subdirectory with this name, and creates it if it does not exist.
     pub(crate) fn directory_made(&self, name: &str) -> Result<Self, HomeError> {
         match fs::mkdirat(&self.handle, name, mode_of(Thing::Directory)) {
             Ok(()) | Err(Errno::EXIST) => {}
-            Err(error) => return Err(refused("make", self.path.join(name), error)),
+            Err(error) => return Err(refused("create", self.path.join(name), error)),
         }
         let gone = || refused("open", self.path.join(name), Errno::NOENT);
         self.directory(name)?.ok_or_else(gone)
     }
 
-    /// Reads the file of that name, if it exists.
+    /// Reads the file with this name, which may have at most `max` bytes. Returns `None` if it does not exist.
     pub(crate) fn read(
         &self,
         name: &str,
@@ -123,7 +124,7 @@ impl Directory {
         if size > max {
             return Err(HomeError::TooLarge { path, max });
         }
-        // All of it at once: a buffer that grew would leave copies behind.
+        // Allocate the entire buffer first, because a growing one would leave copies of private keys in memory.
         let mut bytes = Zeroizing::new(vec![0; size]);
         let mut filled = 0;
         while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
@@ -137,10 +138,10 @@ impl Directory {
         Ok(Some(bytes))
     }
 
-    /// Makes a file of that name, which must not exist. Its bytes are durable, its name is not yet.
+    /// Creates a file with this name, which must not exist. Its content is durable afterwards, but its name is not.
     pub(crate) fn create(&self, name: &str, bytes: &[u8]) -> Result<(), HomeError> {
         let created = self.written(name, bytes).and_then(|file| {
-            // Not tried again after EIO: the kernel would then report success.
+            // Do not retry after EIO, because a second call would report success although the data is lost.
             retry(|| fs::fsync(&file))
         });
         created.map_err(|error| refused("write", self.path.join(name), error))
@@ -157,8 +158,10 @@ impl Directory {
         Ok(file)
     }
 
-    /// Replaces the bytes of the file of that name at once and durably. No other process may do so
-    /// at the same time. After an error the file is as before, though a power cut may show either.
+    /// Replaces the content of a file atomically and durably, or creates the file.
+    ///
+    /// The caller must ensure that no other process replaces the file at the same time. If an error occurs, the file keeps
+    /// its old content, but after a power cut it may have either content.
     pub(crate) fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), HomeError> {
         let new = format!("{name}{NEW}");
         self.remove(&new)?;
@@ -169,7 +172,7 @@ impl Directory {
                 self.rename(&new, name)?;
                 false
             }
-            // A file system that exchanges nothing.
+            // The file system does not support `RENAME_EXCHANGE`.
             Err(Errno::INVAL | Errno::NOSYS) => {
                 self.rename(&new, name)?;
                 return self.sync();
@@ -183,12 +186,12 @@ impl Directory {
             }
             return Err(error);
         }
-        drop(self.remove(&new)); // what stays is removed the next time
+        drop(self.remove(&new)); // a leftover is removed by the next call
         Ok(())
     }
 
-    /// Replaces a file as [`Self::replace`] does, but not durably: after a stop of the machine it
-    /// may have any bytes.
+    /// Replaces a file like [`Self::replace`], but not durably. After a crash of the machine, the file may contain
+    /// arbitrary bytes.
     pub(crate) fn replace_for_now(&self, name: &str, bytes: &[u8]) -> Result<(), HomeError> {
         let new = format!("{name}{NEW}");
         self.remove(&new)?;
@@ -197,7 +200,7 @@ impl Directory {
         self.rename(&new, name)
     }
 
-    /// Makes the bytes of a file durable, and its name.
+    /// Makes the content and the name of a file durable.
     pub(crate) fn sync_file(&self, name: &str) -> Result<(), HomeError> {
         let synced = retry(|| fs::openat(&self.handle, name, FILE | OFlags::RDONLY, Mode::empty()))
             .and_then(|file| retry(|| fs::fsync(&file)));
@@ -205,13 +208,13 @@ impl Directory {
         self.sync()
     }
 
-    /// The device of the file system that it is on.
+    /// Returns the device number of the file system that contains the directory.
     pub(crate) fn device(&self) -> Result<u64, HomeError> {
         let stat = fs::fstat(&self.handle);
-        stat.map(|stat| stat.st_dev).map_err(|error| refused("examine", self.path.clone(), error))
+        stat.map(|stat| stat.st_dev).map_err(|error| refused("inspect", self.path.clone(), error))
     }
 
-    /// Renames an entry of the directory.
+    /// Renames an entry within the directory. An existing entry with the new name is replaced.
     pub(crate) fn rename(&self, from: &str, to: &str) -> Result<(), HomeError> {
         self.rename_with(from, to, RenameFlags::empty())
             .map_err(|error| refused("rename", self.path.join(from), error))
@@ -221,12 +224,12 @@ impl Directory {
         fs::renameat_with(&self.handle, from, &self.handle, to, flags)
     }
 
-    /// Removes a file, if it exists.
+    /// Removes the file with this name if it exists.
     pub(crate) fn remove(&self, name: &str) -> Result<(), HomeError> {
         self.unlink(name, AtFlags::empty())
     }
 
-    /// Removes an empty directory, if it exists.
+    /// Removes the empty subdirectory with this name if it exists.
     pub(crate) fn remove_directory(&self, name: &str) -> Result<(), HomeError> {
         self.unlink(name, AtFlags::REMOVEDIR)
     }
@@ -238,7 +241,8 @@ impl Directory {
         }
     }
 
-    /// Names in it that are text, as all of ours are, in their order.
+    /// Lists the names in the directory in ascending order. Names that are not UTF-8 are omitted, because actum creates
+    /// none.
     pub(crate) fn names(&self) -> Result<Vec<String>, HomeError> {
         let list = || {
             let mut names = Vec::new();
@@ -252,14 +256,14 @@ impl Directory {
         list().map_err(|error| refused("list", self.path.clone(), error))
     }
 
-    /// Removes files whose writing was cut off: those with a temporary name that are more than
-    /// `seconds` older than the file `written`.
+    /// Removes leftovers of interrupted writes, which are files with a temporary name that were modified more than `seconds`
+    /// before the file `written`.
     pub(crate) fn remove_cut_off(&self, written: &str, seconds: i64) -> Result<(), HomeError> {
         let modified = |name: &str| match fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW)
         {
             Ok(found) => Ok(Some(found.st_mtime)),
             Err(Errno::NOENT) => Ok(None),
-            Err(error) => Err(refused("look at", self.path.join(name), error)),
+            Err(error) => Err(refused("inspect", self.path.join(name), error)),
         };
         let Some(now) = modified(written)? else { return Ok(()) };
         for name in self.names()?.iter().filter(|name| name.ends_with(NEW)) {
@@ -270,13 +274,15 @@ impl Directory {
         Ok(())
     }
 
-    /// Makes the names in it durable.
+    /// Makes the names in the directory durable.
     pub(crate) fn sync(&self) -> Result<(), HomeError> {
         retry(|| fs::fsync(&self.handle)).map_err(|error| refused("sync", self.path.clone(), error))
     }
 
-    /// Makes the names that lead to it durable. A directory that we may not open has no entry of
-    /// ours.
+    /// Makes the names on the path to the directory durable.
+    ///
+    /// Parent directories that cannot be opened for lack of permission are skipped, because actum cannot have created
+    /// anything in them.
     pub(crate) fn sync_way(&self) -> Result<(), HomeError> {
         let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY;
         for above in self.path.ancestors().skip(1) {
@@ -290,11 +296,11 @@ impl Directory {
         Ok(())
     }
 
-    /// Refuses a directory that may not be written to.
+    /// Returns an error if the process has no permission to write to the directory.
     pub(crate) fn check_writable(&self) -> Result<(), HomeError> {
         let access = Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK;
         match fs::accessat(&self.handle, ".", access, AtFlags::EACCESS) {
-            // Linux before 5.8 cannot be asked; the attempt itself will show.
+            // Before Linux 5.8, the kernel cannot check this. A missing permission is then detected by the first write.
             Ok(()) | Err(Errno::NOSYS | Errno::INVAL) => Ok(()),
             Err(error) => {
                 Err(HomeError::Unwritable { path: self.path.clone(), source: error.into() })
@@ -302,7 +308,7 @@ impl Directory {
         }
     }
 
-    /// Waits for the lock of that name, and takes it.
+    /// Takes the lock with this name, and waits until it is available. Creates the lock file if it does not exist.
     pub(crate) fn lock(&self, name: &str, sharing: Sharing) -> Result<Lock, HomeError> {
         let operation = match sharing {
             Sharing::Shared => FlockOperation::LockShared,
@@ -313,13 +319,14 @@ impl Directory {
         taken.ok_or_else(|| refused("lock", path, Errno::AGAIN))
     }
 
-    /// Takes the lock of that name exclusively, if it exists and is free.
+    /// Takes the lock with this name exclusively. Returns `None` if it does not exist or another process holds it.
     pub(crate) fn lock_if_free(&self, name: &str) -> Result<Option<Lock>, HomeError> {
         found(self.take_lock(name, OFlags::empty(), FlockOperation::NonBlockingLockExclusive))
     }
 
-    /// Takes the lock of that name exclusively, if it exists. Waits for a process that has it for a
-    /// moment; one that keeps it is an error.
+    /// Takes the lock with this name exclusively. Returns `None` if it does not exist.
+    ///
+    /// Waits for a process that holds the lock briefly, and returns an error if it is not released within two seconds.
     pub(crate) fn lock_soon(&self, name: &str) -> Result<Option<Lock>, HomeError> {
         let operation = FlockOperation::NonBlockingLockExclusive;
         for _ in 0..LOCK_TRIES {
@@ -328,23 +335,24 @@ impl Directory {
                 taken => return found(taken),
             }
         }
-        let held =
-            "another process keeps it, such as a stopped `actum status`; end that, and try again";
+        let held = "another process holds the lock, such as a suspended `actum status`; end that process \
+                    and try again";
         let source = io::Error::new(io::ErrorKind::WouldBlock, held);
         Err(HomeError::System { doing: "lock", path: self.path.join(name), source })
     }
 
-    /// Takes the lock of that name exclusively if it is free; makes it if missing.
+    /// Takes the lock with this name exclusively, and creates it if it does not exist. Returns `None` if another process
+    /// holds it.
     pub(crate) fn lock_if_free_made(&self, name: &str) -> Result<Option<Lock>, HomeError> {
         loop {
             let operation = FlockOperation::NonBlockingLockExclusive;
             let Some(lock) = self.take_lock(name, OFlags::CREATE, operation)? else {
                 return Ok(None);
             };
-            // The last holder may have removed the file before it was locked here; the next one
-            // would lock a new file.
+            // The previous holder may have removed the file between opening and locking it here. A lock on a removed file
+            // has no effect, because the next process would lock a new file.
             let stat = fs::fstat(&lock.handle);
-            let stat = stat.map_err(|error| refused("look at", lock.path.clone(), error))?;
+            let stat = stat.map_err(|error| refused("inspect", lock.path.clone(), error))?;
             if stat.st_nlink != 0 {
                 return Ok(Some(lock));
             }
@@ -378,8 +386,8 @@ impl Directory {
         path: PathBuf,
     ) -> Result<Option<Self>, HomeError> {
         let name = name.as_bytes();
-        // Another process could put a link in the place of a directory, which would lead each look
-        // elsewhere.
+        // Reject symbolic links in the entire path. Otherwise, another process could replace a parent directory with a
+        // link, so that each access would reach a different directory.
         let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
         let handle = match retry(|| fs::openat2(&parent, name, DIRECTORY, Mode::empty(), resolve)) {
             Err(Errno::NOSYS | Errno::PERM) => {
@@ -390,7 +398,7 @@ impl Directory {
         let handle = match handle {
             Ok(handle) => handle,
             Err(Errno::NOENT) => return Ok(None),
-            // Only the message depends on which of the two it is.
+            // The kernel may report a symbolic link as either of these errors. The distinction only affects the message.
             Err(Errno::LOOP) => return Err(HomeError::Symlink { path, what: Thing::Directory }),
             Err(Errno::NOTDIR) => {
                 let what = Thing::Directory;
@@ -410,49 +418,51 @@ impl Directory {
 }
 
 impl Lock {
-    /// Returns true if the guarded names were recorded as durable, and nothing was changed since.
+    /// Returns whether all names guarded by the lock were recorded as durable and have not been changed since.
     pub(crate) fn is_settled(&self) -> Result<bool, HomeError> {
         match fs::fstat(&self.handle) {
             Ok(stat) => Ok(stat.st_size > 0),
-            Err(error) => Err(refused("look at", self.path.clone(), error)),
+            Err(error) => Err(refused("inspect", self.path.clone(), error)),
         }
     }
 
-    /// Records or revokes that all names are durable. It need not be durable itself: after a power
-    /// cut all remaining names are durable.
+    /// Records whether all names guarded by the lock are durable.
+    ///
+    /// The record itself does not need to be durable, because every name that is left after a power cut is durable.
     pub(crate) fn settle(&self, is_settled: bool) -> Result<(), HomeError> {
         retry(|| fs::ftruncate(&self.handle, u64::from(is_settled)))
             .map_err(|error| refused("write", self.path.clone(), error))
     }
 }
 
-/// A file system, and the number of a file in it.
+/// Identity of a file, made up of the device of its file system and its inode number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FileId((u32, u32), u64);
 
 impl FileId {
-    /// Returns the id of the entry at `path`, also of a link. Asks for nothing else. Since Linux 6.13
-    /// a query of the times makes the kernel give the next write a time of its own, which the next
-    /// sync waits for.
+    /// Returns the id of the entry at `path` without following a symbolic link.
+    ///
+    /// Requests only the inode number. Since Linux 6.13, querying timestamps forces the kernel to give the next write a
+    /// distinct timestamp, which makes the next sync slower.
     pub(crate) fn read(path: &Path) -> io::Result<Self> {
         let found = fs::statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, StatxFlags::INO)?;
         Ok(Self((found.stx_dev_major, found.stx_dev_minor), found.stx_ino))
     }
 }
 
-/// Random bytes from the kernel.
+/// Returns 32 random bytes from the kernel.
 pub(crate) fn random() -> io::Result<Zeroizing<[u8; 32]>> {
     let mut bytes = Zeroizing::new([0; 32]);
-    // Up to 256 bytes come whole (getrandom(2)).
+    // Requests of up to 256 bytes are never served partially (getrandom(2)).
     match retry(|| getrandom(&mut *bytes, GetRandomFlags::empty()))? {
         32 => Ok(bytes),
         _ => Err(io::ErrorKind::UnexpectedEof.into()),
     }
 }
 
-/// Refuses an entry of another kind, of another user, or open to others.
+/// Checks that an open entry has the expected kind, belongs to the current user and is not accessible to other users.
 fn check(handle: &OwnedFd, path: &Path, what: Thing) -> Result<fs::Stat, HomeError> {
-    let stat = fs::fstat(handle).map_err(|error| refused("look at", path.to_owned(), error))?;
+    let stat = fs::fstat(handle).map_err(|error| refused("inspect", path.to_owned(), error))?;
     let path = || path.to_owned();
     let wanted = match what {
         Thing::Directory => FileType::Directory,
@@ -475,7 +485,7 @@ fn mode_of(what: Thing) -> Mode {
     Mode::from_raw_mode(what.mode())
 }
 
-/// Returns the taken lock; `None` if it is missing.
+/// Converts the error for a missing lock file to `None`.
 fn found(taken: Result<Option<Lock>, HomeError>) -> Result<Option<Lock>, HomeError> {
     match taken {
         Err(HomeError::System { source, .. }) if source.kind() == io::ErrorKind::NotFound => {

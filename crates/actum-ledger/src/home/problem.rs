@@ -1,4 +1,4 @@
-//! Reasons why the home of the ledger cannot be used, with remedies.
+//! Errors for a home of the ledger that cannot be used, with suggestions on how to fix it.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -10,114 +10,115 @@ use actum_core::{ShellWord, path::Quoted};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HomeError {
-    /// A relative path names another directory wherever the program is started.
+    /// The path is relative, so it would refer to a different directory each time the current directory changes.
     #[error("cannot use `{}` as the home of the ledger: the path is not absolute", Shown(path))]
     Relative {
-        /// The path.
+        /// Relative path that was given.
         path: PathBuf,
     },
-    /// A user who can change the link could lead to other keys.
+    /// The entry is a symbolic link, which is not followed because a user who can change it could redirect actum to
+    /// different keys.
     #[error(
-        "cannot use `{}`: it is a symbolic link, which is not followed here; give the path that it \
-         leads to, or put {what} in its place",
+        "cannot use `{}`: it is a symbolic link, which is not followed here; use the path of its target, or \
+         replace the link with {what}",
         Shown(path)
     )]
     Symlink {
-        /// The path.
+        /// Path of the symbolic link.
         path: PathBuf,
         /// Expected kind of the entry.
         what: Thing,
     },
-    /// Another entry is at the path.
+    /// The entry at the path has the wrong kind.
     #[error("cannot use `{}`: it is not {what}", Shown(path))]
     Other {
-        /// The path.
+        /// Path of the entry.
         path: PathBuf,
         /// Expected kind of the entry.
         what: Thing,
     },
-    /// An entry that another user can write is not trusted.
+    /// The entry belongs to a different user, who could write to it, so it is not trusted.
     #[error(
-        "cannot use `{}`: it belongs to the user {owner}, and this process runs as {user}; run it as \
-         that user, or with a home of its own",
+        "cannot use `{}`: it belongs to user {owner}, but this process runs as user {user}; run actum as \
+         the owner, or use a different `ACTUM_HOME`",
         Shown(path)
     )]
     Owner {
-        /// The path.
+        /// Path of the entry.
         path: PathBuf,
-        /// Owner of the entry.
+        /// User id of the owner of the entry.
         owner: u32,
-        /// User of this process.
+        /// Effective user id of this process.
         user: u32,
     },
-    /// Other users may read or write it.
+    /// The permission bits of the entry give other users access to it.
     #[error(
-        "cannot use `{}`: other users may reach it: its mode is {mode:04o} and must be {:04o}; if \
-         nobody did, run `chmod {:o} {}`",
+        "cannot use `{}`: other users can access it, because its mode is {mode:04o} instead of {:04o}; if \
+         none of them did, run `chmod {:o} {}`",
         Shown(path),
         what.mode(),
         what.mode(),
         ShellWord::path(path.as_os_str().as_bytes())
     )]
     TooOpen {
-        /// The path.
+        /// Path of the entry.
         path: PathBuf,
         /// Kind of the entry.
         what: Thing,
-        /// The permission bits it has.
+        /// Permission bits of the entry.
         mode: u32,
     },
-    /// The directory cannot be written to.
-    #[error("cannot write in `{}`: {source}", Shown(path))]
+    /// The process cannot write to the directory.
+    #[error("cannot write to `{}`: {source}", Shown(path))]
     Unwritable {
-        /// The directory.
+        /// Path of the directory.
         path: PathBuf,
-        /// Error of the system.
+        /// Error returned by the operating system.
         source: io::Error,
     },
-    /// The file is longer than any that this program writes.
+    /// The file is larger than any file of this kind that actum writes.
     #[error("cannot read `{}`: it has more than {max} bytes", Shown(path))]
     TooLarge {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Limit in bytes.
+        /// Maximum size of the file in bytes.
         max: usize,
     },
-    /// The change was made, and may be lost in a power cut.
+    /// The change has taken effect, but could not be synced, so it may be lost in a power cut.
     #[error(
-        "cannot sync `{}`: {source}; the change is made and counts, and whether it survives a power cut is not known; \
-         the next command that changes something there syncs it",
+        "cannot sync `{}`: {source}; the change has taken effect, but may be lost in a power cut until the next command \
+         that changes something there syncs it",
         Shown(path)
     )]
     Unsynced {
-        /// The directory.
+        /// Directory that could not be synced.
         path: PathBuf,
-        /// Error of the system.
+        /// Error returned by the operating system.
         source: io::Error,
     },
-    /// The system refused something.
+    /// A system call failed.
     #[error("cannot {doing} `{}`: {source}", Shown(path))]
     System {
-        /// Attempted operation.
+        /// Operation that failed, as a verb for the message.
         doing: &'static str,
-        /// Path of the operation.
+        /// Path on which the operation failed.
         path: PathBuf,
-        /// Error of the system.
+        /// Error returned by the operating system.
         source: io::Error,
     },
 }
 
-/// Expected kind of an entry.
+/// Kind that an entry in the home is expected to have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Thing {
-    /// A directory.
+    /// Directory.
     Directory,
-    /// A regular file.
+    /// Regular file.
     File,
 }
 
 impl HomeError {
-    /// Turns the error of a sync into one that states that the change was made.
+    /// Converts the error of a failed sync to one that reports that the change itself has taken effect.
     pub(super) fn unsynced(self) -> Self {
         if let Self::System { path, source, .. } = self {
             return Self::Unsynced { path, source };
@@ -127,7 +128,7 @@ impl HomeError {
 }
 
 impl Thing {
-    /// The permission bits it is made with; it may have fewer.
+    /// Returns the permission bits with which such an entry is created. An existing entry may have fewer.
     pub(super) fn mode(self) -> u32 {
         match self {
             Self::Directory => 0o700,
@@ -145,7 +146,7 @@ impl fmt::Display for Thing {
     }
 }
 
-/// A path in human-readable form.
+/// Wrapper that displays a path with special characters escaped.
 pub(crate) struct Shown<'p>(pub(crate) &'p Path);
 
 impl fmt::Display for Shown<'_> {

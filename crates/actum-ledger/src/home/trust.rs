@@ -1,6 +1,6 @@
-//! Workspaces whose policies the operator trusts, with the digest of each policy at that time.
+//! Records which workspace policies the operator trusts, with the digest of each policy when it was trusted.
 //!
-//! The record is beside the keys and not in the workspace, where a change could forge it.
+//! The records are stored next to the keys, because a change to the workspace could forge a record that is stored there.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -12,18 +12,18 @@ use serde::{Deserialize, Serialize};
 use super::{Directory, HomeError, LedgerHome};
 
 pub(super) const TRUSTED: &str = "trusted";
-/// Limit of a record in bytes: a path, escaped, and the text around it.
+/// Maximum size of a record in bytes, which has to hold an escaped path and the JSON around it.
 const RECORD_BYTES_MAX: usize = 64 << 10;
 const FORMAT: &str = "actum.trusted-policy/1";
 
-/// Policy of a workspace that the operator trusts.
+/// Policy of a workspace that is trusted by the operator.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustedPolicy {
-    /// Digest of the file when it was trusted.
+    /// Digest of the policy file when it was trusted.
     pub policy: Digest,
-    /// Time at which the trust takes effect.
+    /// Time from which the policy is trusted.
     pub from: Timestamp,
-    /// Root of the workspace, escaped.
+    /// Path of the workspace root, with special characters escaped.
     pub root: String,
 }
 
@@ -31,29 +31,30 @@ pub struct TrustedPolicy {
 #[serde(deny_unknown_fields)]
 struct Record {
     format: String,
-    /// Path of the workspace, for the reader; the name of the file is the digest of the path.
+    /// Path of the workspace root, for human readers only. The record is found by its file name, a digest of the path.
     root: String,
     policy: Digest,
-    /// Time at which it takes effect; left out if that was at once.
+    /// Time from which the policy is trusted. Omitted if it was trusted immediately.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     from: Option<Timestamp>,
 }
 
 impl LedgerHome {
-    /// Reads which policy is trusted in the workspace at `root`, which is a path without links, and from when on.
-    /// A record that cannot be read counts as none.
+    /// Returns the policy that is trusted in the workspace at `root`, which must be a path without symbolic links.
+    ///
+    /// Returns `None` if no policy is trusted or if the record is malformed.
     ///
     /// # Errors
-    /// [`HomeError`].
+    /// Returns [`HomeError`] if the record exists but cannot be read.
     pub fn trusted(&self, root: &Path) -> Result<Option<TrustedPolicy>, HomeError> {
         let Some(directory) = self.root().directory(TRUSTED)? else { return Ok(None) };
         read(&directory, &name(root))
     }
 
-    /// Lists the trusted policies of all workspaces that take effect after `now`.
+    /// Lists the trusted policies of all workspaces whose trust takes effect only after `now`.
     ///
     /// # Errors
-    /// [`HomeError`].
+    /// Returns [`HomeError`] if the records cannot be read.
     pub fn waiting_trust(&self, now: Timestamp) -> Result<Vec<TrustedPolicy>, HomeError> {
         let Some(directory) = self.root().directory(TRUSTED)? else { return Ok(Vec::new()) };
         let mut waiting = Vec::new();
@@ -63,10 +64,12 @@ impl LedgerHome {
         Ok(waiting)
     }
 
-    /// Trusts the policy of that digest in the workspace at `root` from a moment on, durably; `None` is at once.
+    /// Durably records that the policy with this digest is trusted in the workspace at `root`.
+    ///
+    /// The trust takes effect at the time `from`, or immediately if it is `None`.
     ///
     /// # Errors
-    /// [`HomeError`]; nothing is trusted that was not before.
+    /// Returns [`HomeError`] if the record cannot be written. No additional policy is trusted in this case.
     pub fn trust(
         &self,
         root: &Path,
@@ -82,10 +85,10 @@ impl LedgerHome {
         self.change(|home| home.directory_made(TRUSTED)?.replace(&name(root), &bytes))
     }
 
-    /// Removes the trust in the policy of the workspace at `root`.
+    /// Stops trusting the policy of the workspace at `root`.
     ///
     /// # Errors
-    /// [`HomeError`].
+    /// Returns [`HomeError`] if the record cannot be removed.
     pub fn distrust(&self, root: &Path) -> Result<(), HomeError> {
         let Some(directory) = self.root().directory(TRUSTED)? else { return Ok(()) };
         self.change(|_| {
@@ -112,7 +115,7 @@ fn name(root: &Path) -> String {
 mod tests {
     use super::*;
 
-    /// D-5: trust is of one policy in one place.
+    /// D-5: trust applies to a single policy in a single workspace.
     #[test]
     fn a_policy_is_trusted_in_its_workspace_until_it_is_not() {
         let directory = tempfile::tempdir().unwrap();

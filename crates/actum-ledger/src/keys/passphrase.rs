@@ -1,18 +1,18 @@
-//! A passphrase that protects a private key.
+//! Passphrases that protect private keys.
 
 use std::fmt;
 
 use zeroize::Zeroizing;
 
-/// The longest passphrase, in bytes.
+/// Maximum length of a passphrase in bytes.
 pub const PASSPHRASE_BYTES_MAX: usize = 1024;
-/// The shortest passphrase that a key is made with, in characters.
+/// Minimum length in characters of a passphrase for a new key.
 pub const PASSPHRASE_CHARACTERS_MIN: usize = 8;
 
-/// A passphrase, wiped when it goes. It is used byte for byte.
+/// Passphrase that is wiped from memory when it is dropped. Its bytes are used without any normalization.
 pub struct Passphrase(Zeroizing<Vec<u8>>);
 
-/// Bytes that are no passphrase. No message shows any of them.
+/// Reason why some bytes cannot be used as a passphrase. The messages never contain any of the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PassphraseError {
     /// The passphrase is empty.
@@ -21,16 +21,17 @@ pub enum PassphraseError {
     /// The passphrase has more than [`PASSPHRASE_BYTES_MAX`] bytes.
     #[error("it has more than {PASSPHRASE_BYTES_MAX} bytes")]
     TooLong,
-    /// The passphrase cannot be typed, and programs would not agree where it ends.
-    #[error("it is not one line: it has a line break or a zero byte in it")]
+    /// The passphrase contains a line break or a zero byte, so it cannot be typed, and programs could disagree about where
+    /// it ends.
+    #[error("it is not one line, because it contains a line break or a zero byte")]
     NotALine,
 }
 
 impl Passphrase {
-    /// A passphrase of these bytes.
+    /// Creates a passphrase from its bytes.
     ///
     /// # Errors
-    /// [`PassphraseError`].
+    /// Returns [`PassphraseError`] if the bytes are empty, too long or not a single line.
     pub fn new(bytes: Zeroizing<Vec<u8>>) -> Result<Self, PassphraseError> {
         if bytes.is_empty() {
             Err(PassphraseError::Empty)
@@ -43,12 +44,13 @@ impl Passphrase {
         }
     }
 
-    /// Returns true if both passphrases are equal.
+    /// Returns whether both passphrases are equal.
     pub fn is(&self, other: &Self) -> bool {
         self.0 == other.0
     }
 
-    /// Returns true if a key may be made with it. Bytes that are not UTF-8 are counted one by one.
+    /// Returns whether the passphrase is long enough for a new key. If it is not UTF-8, its bytes are counted instead of its
+    /// characters.
     pub(super) fn is_long_enough(&self) -> bool {
         let characters = std::str::from_utf8(&self.0).map(|text| text.chars().count());
         characters.unwrap_or(self.0.len()) >= PASSPHRASE_CHARACTERS_MIN
@@ -60,7 +62,7 @@ impl Passphrase {
 }
 
 impl fmt::Debug for Passphrase {
-    /// Prints nothing of it.
+    /// Prints only the type name, so that the passphrase cannot leak into logs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Passphrase")
     }

@@ -1,5 +1,5 @@
-//! Keys as text: PKCS#8 (RFC 5958) of an Ed25519 key (RFC 8410) in PEM (RFC 7468), as other
-//! programs write and read it. Every buffer that held a private key is wiped.
+//! Reads and writes Ed25519 keys (RFC 8410) as PKCS#8 (RFC 5958) in PEM format (RFC 7468), which other programs can use,
+//! too. Every buffer that held a private key is wiped.
 
 use actum_record::signer::PublicKey;
 use base64::Engine;
@@ -13,21 +13,22 @@ use zeroize::Zeroizing;
 use super::sealed::{self, Sealed};
 
 const LABEL: &str = "PRIVATE KEY";
-/// Length of a key without its public half, in bytes.
+/// Length in bytes of an encoded private key without its public key.
 pub(super) const DER_BYTES: usize = 48;
-/// Version 1, Ed25519, and an octet string of an octet string of 32 bytes, which follow.
+/// DER prefix of a private key: version 1, the algorithm Ed25519, and the headers of two nested octet strings. The 32
+/// bytes of the seed follow.
 const HEAD: [u8; 16] = *b"\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20";
 
-/// Ed25519, and a bit string of 32 bytes, which follow.
+/// DER prefix of a public key: the algorithm Ed25519 and the header of a bit string. The 32 bytes of the key follow.
 const PUBLIC_HEAD: [u8; 12] = *b"\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00";
 
-/// A public key as other programs read it: `SubjectPublicKeyInfo` (RFC 8410) in PEM.
+/// Formats a public key as `SubjectPublicKeyInfo` (RFC 8410) in PEM format, which other programs can read.
 pub fn public(key: &PublicKey) -> String {
     let der = STANDARD.encode([&PUBLIC_HEAD[..], &key.0].concat());
     format!("-----BEGIN PUBLIC KEY-----\n{der}\n-----END PUBLIC KEY-----\n")
 }
 
-/// Returns true if a file is a public key as [`public`] writes it, and nothing else.
+/// Returns whether a file contains exactly a public key in the form that [`public`] produces.
 pub fn is_public(bytes: &[u8]) -> bool {
     let key = || {
         let text = std::str::from_utf8(bytes).ok()?;
@@ -38,24 +39,24 @@ pub fn is_public(bytes: &[u8]) -> bool {
     key().is_some_and(|key| public(&key).as_bytes() == bytes)
 }
 
-/// Content of a private key file.
+/// Content of a private key file, which may be protected by a passphrase.
 pub(super) enum Content {
-    /// A key without a passphrase, usable by any reader of the file.
+    /// Key without a passphrase, which any process that can read the file can use.
     Open(SigningKey),
-    /// A key under a passphrase.
+    /// Key that is encrypted with a passphrase.
     Sealed(Sealed),
 }
 
-/// Reason why a text holds no readable key.
+/// Reason why no private key can be read from a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unreadable {
-    /// The text is no key, or is damaged.
+    /// The text is not a private key, or is damaged.
     Malformed,
-    /// The key is protected by another scheme than ours, or at a cost beyond our limit.
+    /// The key is encrypted with an unsupported scheme, or decrypting it would exceed the cost limit.
     Scheme,
 }
 
-/// The text of a key. Without its public half, which old programs do not expect there.
+/// Formats a private key as PEM. The public key is omitted, because older programs do not expect it.
 pub(super) fn write(seed: &[u8; 32]) -> Option<Zeroizing<String>> {
     SecretDocument::try_from(&der(seed)?[..]).ok()?.to_pem(LABEL, LineEnding::LF).ok()
 }
@@ -68,7 +69,7 @@ pub(super) fn der(seed: &[u8; 32]) -> Option<Zeroizing<[u8; DER_BYTES]>> {
     Some(der)
 }
 
-/// The key of a text, with or without the public half.
+/// Parses a private key from PEM, with or without its public key.
 pub(super) fn read(text: &[u8]) -> Result<Content, Unreadable> {
     let text = std::str::from_utf8(text).map_err(|_| Unreadable::Malformed)?;
     let (label, document) = SecretDocument::from_pem(text).map_err(|_| Unreadable::Malformed)?;
@@ -93,19 +94,19 @@ pub(super) fn read_der(der: &[u8]) -> Option<SigningKey> {
 mod tests {
     use super::*;
 
-    /// The first private key of RFC 8410, section 10.3, and the seed that is in it.
+    /// First private key in RFC 8410, section 10.3. Its seed is [`SEED`].
     const PUBLISHED: &str = "-----BEGIN PRIVATE KEY-----\n\
         MC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC\n\
         -----END PRIVATE KEY-----\n";
     const SEED: &str = "d4ee72dbf913584ad5b6d8f1f769f8ad3afe7c28cbf1d4fbe097a88f44755842";
-    /// The second version, which has the public half as well.
+    /// Second private key in RFC 8410, section 10.3, which also contains the public key.
     const WITH_PUBLIC: &str = "-----BEGIN PRIVATE KEY-----\n\
         MHICAQEwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC\n\
         oB8wHQYKKoZIhvcNAQkJFDEPDA1DdXJkbGUgQ2hhaXJzgSEAGb9ECWmEzf6FQbrB\n\
         Z9w7lshQhqowtrbLDFw4rXAxZuE=\n\
         -----END PRIVATE KEY-----\n";
 
-    /// The public key of RFC 8410, section 10.1.
+    /// Public key in RFC 8410, section 10.1.
     const PUBLIC: &str = "-----BEGIN PUBLIC KEY-----\n\
         MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=\n\
         -----END PUBLIC KEY-----\n";
@@ -116,7 +117,7 @@ mod tests {
         assert_eq!(public(&PublicKey(key)), PUBLIC);
     }
 
-    /// The key of a text that is in the open.
+    /// Parses a private key that has no passphrase.
     fn read(text: &[u8]) -> Option<SigningKey> {
         match super::read(text) {
             Ok(Content::Open(key)) => Some(key),

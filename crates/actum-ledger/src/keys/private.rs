@@ -1,4 +1,4 @@
-//! The files of the private keys.
+//! Files that contain private keys.
 
 use actum_core::Timestamp;
 use actum_record::keyring::KeyEntry;
@@ -11,27 +11,27 @@ use super::pem::{self, Content, Unreadable};
 use super::{Admission, KeyError, SigningKey, sealed};
 use crate::home::{Directory, random};
 
-/// Limit of the file of a private key, in bytes; ours have 119, and under a passphrase 290.
+/// Maximum size of a private key file in bytes. Files written by actum have 119 bytes, or 290 with a passphrase.
 const PEM_BYTES_MAX: usize = 4096;
 
-/// Protection of a private key against other users.
+/// Protection of a private key against use by others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Protection {
-    /// A passphrase, which each use takes.
+    /// A passphrase, which has to be entered for every use.
     Passphrase,
-    /// Only the permissions of the file keep other users from reading it.
+    /// Only the permissions of the key file.
     FilePermissions,
 }
 
-/// A private key that is in no file yet.
+/// New private key that has not been written to a file yet.
 pub(super) struct NewKey {
     key: SigningKey,
     text: Zeroizing<String>,
 }
 
 impl NewKey {
-    /// Makes a private key. With a passphrase that takes a while, so nothing should wait for it.
+    /// Generates a private key. With a passphrase this takes about 100 ms, so no lock should be held in the meantime.
     pub(super) fn generate(
         role: KeyRole,
         passphrase: Option<&Passphrase>,
@@ -53,7 +53,7 @@ impl NewKey {
         Ok(Self { key: SigningKey::new(role, key), text })
     }
 
-    /// Writes its file; it is durable, and no keyring names it yet.
+    /// Writes the key durably to its file, and returns its entry for the keyring.
     pub(super) fn store(
         self,
         directory: &Directory,
@@ -77,8 +77,8 @@ impl NewKey {
     }
 }
 
-/// Returns true if a key of the role belongs to the operator, who unlocks it: the others sign
-/// unattended.
+/// Returns whether a key of the role may have a passphrase, because the operator is present whenever it signs. Keys of
+/// the other roles sign without user interaction.
 pub(super) fn may_wait(role: KeyRole) -> bool {
     match role {
         KeyRole::Approval | KeyRole::Lease | KeyRole::Host => true,
@@ -86,8 +86,7 @@ pub(super) fn may_wait(role: KeyRole) -> bool {
     }
 }
 
-/// Reads the private half of a key: with a passphrase one that is protected so, and without one that is
-/// not.
+/// Reads a private key. A passphrase must be given if the key has one, and must not be given otherwise.
 pub(super) fn read(
     directory: &Directory,
     entry: &KeyEntry,
@@ -112,7 +111,8 @@ pub(super) fn read(
     Ok(key)
 }
 
-/// Reads the private half of the retired key, if it is available. A given passphrase must be right.
+/// Reads a private key like [`read`], but returns `None` if the key is missing, damaged or locked. A wrong passphrase is
+/// still an error.
 pub(super) fn read_last(
     directory: &Directory,
     entry: &KeyEntry,
@@ -131,7 +131,7 @@ pub(super) fn read_last(
     }
 }
 
-/// Returns the protection of a key file.
+/// Returns how a key file is protected.
 pub(super) fn protection(directory: &Directory, entry: &KeyEntry) -> Result<Protection, KeyError> {
     content(directory, entry).map(|content| match content {
         Content::Open(_) => Protection::FilePermissions,

@@ -1,4 +1,4 @@
-//! Reasons why no key can sign, with remedies.
+//! Errors of signing keys, with suggestions on how to fix them.
 
 use std::io;
 use std::path::PathBuf;
@@ -10,240 +10,242 @@ use actum_record::signer::{KeyId, KeyRole};
 use super::passphrase::PASSPHRASE_CHARACTERS_MIN;
 use crate::home::{HomeError, Shown};
 
-/// Reason why no key can sign.
+/// Reason why a signing key cannot be used, made or replaced.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum KeyError {
-    /// The home, or a file in it, is not as it should be.
+    /// The home, or a file in it, cannot be used.
     #[error(transparent)]
     Home(#[from] HomeError),
-    /// The keys went away while they were in use.
-    #[error("the keys in `{}` are gone; put them back from a backup", Shown(home))]
+    /// The keys were removed while they were in use.
+    #[error("the keys in `{}` no longer exist; restore them from a backup", Shown(home))]
     Gone {
-        /// The home.
+        /// Path of the home.
         home: PathBuf,
     },
     /// Keys exist, but the keyring that lists them is missing.
     #[error(
-        "the keyring `{}` is missing, and the keys beside it cannot be distinguished from others without it; \
-         put it back from a backup or from what `actum key export` wrote",
+        "the keyring `{}` is missing, so the keys next to it cannot be identified; restore it from a backup or \
+         from the output of `actum key export`",
         Shown(path)
     )]
     NoKeyring {
         /// Expected path of the keyring.
         path: PathBuf,
     },
-    /// The keyring cannot be believed.
+    /// The keyring is invalid, so it cannot be trusted.
     #[error(
-        "cannot use the keyring `{}`: {source}; put it back from a backup or from what `actum key \
-         export` wrote",
+        "cannot use the keyring `{}`: {source}; restore it from a backup or from the output of `actum key \
+         export`",
         Shown(path)
     )]
     Keyring {
-        /// The keyring.
+        /// Path of the keyring.
         path: PathBuf,
-        /// Error in the keyring.
+        /// Error found while reading the keyring.
         source: KeyringError,
     },
-    /// The keyring has no key of the role.
+    /// The keyring has no key for the role.
     #[error(
-        "no key of the keyring `{}` signs for the role `{role}`; make one with `actum key make {role}`",
+        "the keyring `{}` has no key for the role `{role}`; make one with `actum key make {role}`",
         Shown(path)
     )]
     NoKey {
-        /// The role.
+        /// Role for which a key is required.
         role: KeyRole,
-        /// The keyring.
+        /// Path of the keyring.
         path: PathBuf,
     },
-    /// A key that no longer signs is present.
-    #[error(
-        "the {role} key `{id}` is there already; `actum key rotate {role}` makes one that takes its \
-         place"
-    )]
+    /// A first key cannot be made, because the role already has one.
+    #[error("the {role} key `{id}` already exists; use `actum key rotate {role}` to replace it")]
     Exists {
-        /// Its role.
+        /// Role of the key.
         role: KeyRole,
-        /// Its name.
+        /// Id of the key.
         id: KeyId,
     },
-    /// A new key of the role waits to be admitted.
+    /// A new key for the role is still waiting to be admitted.
     #[error(
-        "the new {role} key `{id}` counts from {from} on, because no passphrase of an earlier one vouched for it; \
-         `actum key deny {role}` rejects it"
+        "the new {role} key `{id}` is not valid before {from}, because it was made without the passphrase of an \
+         earlier key; `actum key deny {role}` rejects it"
     )]
     Waiting {
-        /// Its role.
+        /// Role of the key.
         role: KeyRole,
-        /// Its name.
+        /// Id of the key.
         id: KeyId,
-        /// Time at which it begins to count.
+        /// Time from which the key is valid.
         from: Timestamp,
     },
-    /// No key of the role waits to be admitted.
-    #[error("no {role} key waits to be admitted")]
+    /// No key for the role is waiting to be admitted.
+    #[error("no {role} key is waiting to be admitted")]
     NoneWaiting {
-        /// The role.
+        /// Role of the key to be denied.
         role: KeyRole,
     },
-    /// The keyring is full.
-    #[error("the keyring `{}` has {KEYS_MAX} keys, and takes no more", Shown(path))]
+    /// The keyring already has the maximum number of keys.
+    #[error("the keyring `{}` already has the maximum of {KEYS_MAX} keys", Shown(path))]
     TooMany {
-        /// The keyring.
+        /// Path of the keyring.
         path: PathBuf,
     },
-    /// The private key is gone.
+    /// The private key file is missing.
     #[error(
-        "the {role} key `{id}` is missing: there is no `{}`; put it back from a backup, or make a new \
+        "the {role} key `{id}` is missing: `{}` does not exist; restore it from a backup, or make a new \
          one with `actum key rotate {role}`",
         Shown(path)
     )]
     NoFile {
-        /// Its role.
+        /// Role of the key.
         role: KeyRole,
-        /// Its name.
+        /// Id of the key.
         id: KeyId,
-        /// Expected path of the key.
+        /// Expected path of the key file.
         path: PathBuf,
     },
-    /// The file is no private key.
+    /// The file does not contain a valid private key.
     #[error(
-        "cannot read the {role} key `{}`: it is no Ed25519 key in PEM (PKCS#8), or is damaged; put it \
-         back from a backup, or make a new one with `actum key rotate {role}`",
-        Shown(path)
-    )]
-    Malformed {
-        /// Its role.
-        role: KeyRole,
-        /// The file.
-        path: PathBuf,
-    },
-    /// The file is another key than the keyring says.
-    #[error(
-        "cannot use `{}`: it is not the {role} key `{id}` that the keyring names; put that back \
+        "cannot read the {role} key `{}`: it is not a valid Ed25519 key in PEM format (PKCS#8); restore it \
          from a backup, or make a new one with `actum key rotate {role}`",
         Shown(path)
     )]
-    OtherKey {
-        /// Its role.
+    Malformed {
+        /// Role of the key.
         role: KeyRole,
-        /// The name in the keyring.
-        id: KeyId,
-        /// The file.
+        /// Path of the key file.
         path: PathBuf,
     },
-    /// The file is protected by another scheme than ours.
+    /// The file contains a different key from the one that the keyring lists.
     #[error(
-        "cannot use the {role} key `{}`: what protects it is not scrypt with AES-256-CBC, or costs more \
-         than 256 MiB; protect it so, or put it back from a backup",
+        "cannot use `{}`: it is not the {role} key `{id}` that the keyring lists; restore that key from a \
+         backup, or make a new one with `actum key rotate {role}`",
+        Shown(path)
+    )]
+    OtherKey {
+        /// Role of the key.
+        role: KeyRole,
+        /// Id of the key in the keyring.
+        id: KeyId,
+        /// Path of the key file.
+        path: PathBuf,
+    },
+    /// The key file is encrypted with an unsupported scheme or at too high a cost.
+    #[error(
+        "cannot use the {role} key `{}`: it must be encrypted with scrypt and AES-256-CBC, at a cost of at \
+         most 256 MiB; encrypt it again, or restore it from a backup",
         Shown(path)
     )]
     OtherProtection {
-        /// Its role.
+        /// Role of the key.
         role: KeyRole,
-        /// The file.
+        /// Path of the key file.
         path: PathBuf,
     },
-    /// A passphrase protects the key, and none was given.
+    /// The key is protected by a passphrase, but none was given.
     #[error(
-        "cannot use the {role} key `{id}`: `{}` is protected by a passphrase, and none was given",
+        "cannot use the {role} key `{id}`: `{}` is protected by a passphrase, but none was given",
         Shown(path)
     )]
     Locked {
-        /// Its role.
+        /// Role of the key.
         role: KeyRole,
-        /// Its name.
+        /// Id of the key.
         id: KeyId,
-        /// Its file.
+        /// Path of the key file.
         path: PathBuf,
     },
-    /// The passphrase is another one, or the file is damaged.
+    /// The passphrase is wrong, or the key file is damaged. The two cases cannot be distinguished.
     #[error(
-        "cannot open the {role} key `{id}`: the passphrase is wrong, or `{}` is damaged; if the passphrase is lost, \
-         `actum key rotate {role} --old-passphrase-lost` makes a new key",
+        "cannot unlock the {role} key `{id}`: the passphrase is wrong, or `{}` is damaged; if the passphrase is lost, \
+         make a new key with `actum key rotate {role} --old-passphrase-lost`",
         Shown(path)
     )]
     WrongPassphrase {
-        /// Its role.
+        /// Role of the key.
         role: KeyRole,
-        /// Its name.
+        /// Id of the key.
         id: KeyId,
-        /// Its file.
+        /// Path of the key file.
         path: PathBuf,
     },
-    /// No passphrase protects the key, and one was given.
-    #[error("cannot use the {role} key `{id}` with a passphrase: none protects `{}`", Shown(path))]
+    /// A passphrase was given, but the key is not protected by one.
+    #[error(
+        "cannot use the {role} key `{id}` with a passphrase: `{}` is not protected by one",
+        Shown(path)
+    )]
     Unprotected {
-        /// Its role.
+        /// Role of the key.
         role: KeyRole,
-        /// Its name.
+        /// Id of the key.
         id: KeyId,
-        /// Its file.
+        /// Path of the key file.
         path: PathBuf,
     },
-    /// The key must sign unattended, so no user can give a passphrase.
-    #[error("cannot protect a {role} key by a passphrase: it signs while nobody is there")]
+    /// A key for this role must not have a passphrase, because it has to sign without user interaction.
+    #[error(
+        "cannot protect a {role} key with a passphrase: it has to sign without user interaction"
+    )]
     Unattended {
-        /// Its role.
+        /// Role of the key.
         role: KeyRole,
     },
-    /// The passphrase could be guessed.
+    /// The passphrase for a new key is too short.
     #[error(
         "cannot make a key: the passphrase has fewer than {PASSPHRASE_CHARACTERS_MIN} characters"
     )]
     ShortPassphrase,
-    /// The clock is before the time at which the key was made.
+    /// According to the clock, the key is not valid yet, which means that the clock was set back.
     #[error(
-        "the {role} key `{id}` counts from {from} on, and the clock says that it is {now}: set the \
-         clock right"
+        "the {role} key `{id}` is not valid before {from}, but the clock says that it is {now}; correct the \
+         clock"
     )]
     TooEarly {
-        /// Its role.
+        /// Role of the key.
         role: KeyRole,
-        /// Its name.
+        /// Id of the key.
         id: KeyId,
-        /// Its beginning.
+        /// Time from which the key is valid.
         from: Timestamp,
-        /// Time of the clock.
+        /// Current time according to the clock.
         now: Timestamp,
     },
-    /// The key counts no longer.
+    /// The validity period of the key has ended.
     #[error(
-        "the {role} key `{id}` counted until {until}, and it is {now}: make a new one with `actum key \
+        "the {role} key `{id}` was valid until {until}, and it is now {now}; make a new one with `actum key \
          rotate {role}`"
     )]
     Expired {
-        /// Its role.
+        /// Role of the key.
         role: KeyRole,
-        /// Its name.
+        /// Id of the key.
         id: KeyId,
-        /// Its end.
+        /// Time until which the key was valid.
         until: Timestamp,
-        /// Time of the clock.
+        /// Current time according to the clock.
         now: Timestamp,
     },
-    /// The key is in other hands.
+    /// The key was revoked, so none of its signatures is valid any longer.
     #[error(
-        "the {role} key `{id}` was revoked at {since}: make a new one with `actum key rotate {role}`"
+        "the {role} key `{id}` was revoked at {since}; make a new one with `actum key rotate {role}`"
     )]
     Revoked {
-        /// Its role.
+        /// Role of the key.
         role: KeyRole,
-        /// Its name.
+        /// Id of the key.
         id: KeyId,
-        /// Since when that is known.
+        /// Time at which the key was revoked.
         since: Timestamp,
     },
-    /// The kernel gave no random bytes.
-    #[error("cannot make a key: the system gave no random bytes: {source}")]
+    /// The kernel did not provide random bytes for a new key.
+    #[error("cannot make a key: failed to get random bytes from the system: {source}")]
     NoRandomness {
-        /// Error of the system.
+        /// Error returned by the operating system.
         source: io::Error,
     },
-    /// The item has no text form.
-    #[error("cannot make a key: the {what} cannot be written down")]
+    /// The new key or the keyring could not be encoded.
+    #[error("cannot make a key: the {what} cannot be encoded")]
     Unwritable {
-        /// Name of the item.
+        /// Item that could not be encoded, either `key` or `keyring`.
         what: &'static str,
     },
 }

@@ -1,5 +1,5 @@
-//! Private keys under a passphrase: `EncryptedPrivateKeyInfo` of PKCS#8 (RFC 5958) with PBES2
-//! (RFC 8018), scrypt (RFC 7914) and AES-256-CBC. OpenSSL reads and writes the same.
+//! Private keys that are encrypted with a passphrase, as `EncryptedPrivateKeyInfo` of PKCS#8 (RFC 5958) with PBES2
+//! (RFC 8018), scrypt (RFC 7914) and AES-256-CBC. OpenSSL can read and write this format.
 
 use ed25519_dalek::SigningKey;
 use pkcs8::der::asn1::OctetStringRef;
@@ -14,7 +14,8 @@ use super::pem::{self, DER_BYTES, Unreadable};
 
 pub(super) const LABEL: &str = "ENCRYPTED PRIVATE KEY";
 
-/// Cost of one passphrase attempt: memory of `n`·`r`·128 bytes, written and read `p` times.
+/// Parameters of scrypt that determine the cost of trying a passphrase. It uses `n`·`r`·128 bytes of memory, which are
+/// written and read `p` times.
 #[derive(Debug, Clone, Copy)]
 struct Cost {
     n: u64,
@@ -22,20 +23,21 @@ struct Cost {
     p: u16,
 }
 
-/// About 100 ms. OpenSSL reads nothing that takes more than 32 MiB, so the memory is passed five times
-/// instead.
+/// Cost of new keys, which takes about 100 ms. OpenSSL refuses keys that need more than 32 MiB of memory, so we increase
+/// the number of passes to five instead.
 const COST: Cost = Cost { n: 1 << 14, r: 8, p: 5 };
-/// Limit of the memory that a file may make us write, in bytes: some tenths of a second.
+/// Maximum number of bytes that decrypting a key file may make us write to memory, which takes a few tenths of a second.
 const COST_BYTES_MAX: u64 = 256 << 20;
 const BLOCK: usize = 16;
 
-/// A private key that waits for its passphrase.
+/// Encrypted private key.
 pub(super) struct Sealed {
     parameters: Parameters,
     data: Vec<u8>,
 }
 
-/// The text of a key under a passphrase, with a salt and a start that must never be used again.
+/// Encrypts a key with a passphrase and formats it as PEM. The bytes in `random` become the salt and the initialization
+/// vector, so they must never be used again.
 pub(super) fn write(
     seed: &[u8; 32],
     passphrase: &Passphrase,
@@ -71,7 +73,7 @@ fn write_at(
 }
 
 impl Sealed {
-    /// Reads the parameters and the text; nothing is computed yet.
+    /// Parses an encrypted key without decrypting it.
     pub(super) fn read(der: &[u8]) -> Result<Self, Unreadable> {
         let info = EncryptedPrivateKeyInfoRef::from_der(der).map_err(|_| Unreadable::Malformed)?;
         match info.encryption_algorithm.pbes2().filter(|parameters| is_ours(parameters)) {
@@ -83,8 +85,9 @@ impl Sealed {
         }
     }
 
-    /// Returns the key, if the passphrase is right. A wrong passphrase looks like damage: the
-    /// result is no key then, or is not the one that the keyring names.
+    /// Decrypts the key. Returns `None` if the passphrase is wrong or the data is damaged.
+    ///
+    /// In rare cases, a wrong passphrase results in a different key, so the caller must compare the result with the keyring.
     pub(super) fn open(&self, passphrase: &Passphrase) -> Option<SigningKey> {
         let mut buffer = Zeroizing::new(self.data.clone());
         let der = self.parameters.decrypt_in_place(passphrase.as_bytes(), &mut buffer).ok()?;
@@ -92,7 +95,7 @@ impl Sealed {
     }
 }
 
-/// Returns true if it is a supported scheme at a bearable cost.
+/// Returns whether the encryption scheme is supported and its cost is within the limit.
 fn is_ours(Parameters { kdf, encryption }: &Parameters) -> bool {
     let (Kdf::Scrypt(scrypt), EncryptionScheme::Aes256Cbc { .. }) = (kdf, encryption) else {
         return false;
@@ -119,7 +122,7 @@ mod tests {
 
     const SEED: [u8; 32] = [7; 32];
     const RANDOM: [u8; 32] = [9; 32];
-    /// Lowest cost, since a test tries many passphrases.
+    /// Lowest possible cost, because the tests try many passphrases.
     const CHEAP: Cost = Cost { n: 2, r: 1, p: 1 };
 
     fn passphrase(text: &str) -> Passphrase {
@@ -133,23 +136,23 @@ mod tests {
     fn opened(text: &[u8], with: &str) -> Result<Option<[u8; 32]>, Unreadable> {
         match pem::read(text)? {
             Content::Sealed(sealed) => Ok(sealed.open(&passphrase(with)).map(|key| key.to_bytes())),
-            Content::Open(_) => panic!("it is in the open"),
+            Content::Open(_) => panic!("the key is not encrypted"),
         }
     }
 
-    /// FE-14
+    /// FE-14: an encrypted key can be decrypted only with its passphrase.
     #[test]
     fn a_key_under_a_passphrase_is_read_with_it() {
         let text = write(&SEED, &passphrase("open sesame"), &RANDOM).unwrap();
         assert!(text.starts_with("-----BEGIN ENCRYPTED PRIVATE KEY-----\n"), "{}", *text);
         assert_eq!(opened(text.as_bytes(), "open sesame"), Ok(Some(SEED)));
         assert_eq!(opened(text.as_bytes(), "open sesamE"), Ok(None));
-        // Neither salt nor start are used twice, so no two files are alike.
+        // With a different salt and initialization vector, the same key results in a different file.
         let other = write_at(CHEAP, &SEED, &passphrase("open sesame"), &[8; 32]).unwrap();
         assert_ne!(*other, cheap());
     }
 
-    /// FE-14: one in 256 wrong passphrases gives a well-formed result.
+    /// FE-14: a wrong passphrase never yields the key, even though about one in 256 results in valid padding.
     #[test]
     fn no_other_passphrase_opens_a_key() {
         let text = cheap();
@@ -159,7 +162,7 @@ mod tests {
         assert_eq!(opened(text.as_bytes(), "open sesame"), Ok(Some(SEED)));
     }
 
-    /// FE-14: a changed byte makes it unreadable, or another key, which the keyring does not name.
+    /// FE-14: after any changed byte, the file is unreadable or contains a different key, which is not in the keyring.
     #[test]
     fn every_changed_byte_of_a_key_under_a_passphrase_loses_the_key() {
         let text = cheap();
@@ -176,11 +179,11 @@ mod tests {
         for cut in 0..text.len() - 1 {
             assert_ne!(opened(&text.as_bytes()[..cut], "open sesame"), Ok(Some(SEED)), "{cut}");
         }
-        // Each way to refuse was met.
+        // All four possible outcomes have occurred.
         assert_eq!(ends.len(), 4, "{ends:?}");
     }
 
-    /// FE-14: a file cannot make us use much memory or time.
+    /// FE-14: a key file cannot make actum spend excessive memory or time on decryption.
     #[test]
     fn a_cost_that_no_one_could_bear_is_refused_before_it_is_paid() {
         let scrypt = |n, r, p, key_length| {

@@ -1,4 +1,4 @@
-//! The store of a ledger in this process: the writer appends to it, and readers look at it in between.
+//! Store of a ledger that the writer thread and readers of the same process share.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
@@ -11,25 +11,24 @@ use crate::new_entry::{Appended, Request};
 use crate::snapshot::{OpenSnapshot, Snapshot};
 use crate::store::Store;
 
-/// A store that one thread uses at a time.
+/// Store that is used by one thread at a time.
 ///
-/// One connection serves appends and reads: a process that makes one change opens no second one.
-/// Only a reader that would wait for the disk, since the writer is appending, opens a snapshot of
-/// its own.
+/// Appends and reads share one connection, so that a process that makes a single change does not open a second one. A
+/// reader opens its own snapshot only if the writer is appending and the reader would have to wait for the disk.
 pub(super) struct SharedStore {
     state: Mutex<State>,
-    /// True while an append is made durable.
+    /// Whether an append is currently in progress.
     is_appending: AtomicBool,
-    /// Most bytes of the log, for a store that is opened again.
+    /// Maximum size of the log in bytes, which is set again whenever the store is reopened.
     bytes_max: AtomicU64,
-    /// Opens snapshots beside the store, if the store has such.
+    /// Function that opens a snapshot independently of the store, if the store supports this.
     snapshots: OnceLock<OpenSnapshot>,
 }
 
 struct State {
     open: Opener,
     store: Option<Box<dyn Store>>,
-    /// Reason why the store could not be opened early.
+    /// Error from opening the store in advance that has not been reported to a caller yet.
     unreported: Option<LedgerError>,
 }
 
@@ -44,19 +43,19 @@ impl SharedStore {
         }
     }
 
-    /// Opens the store before it is needed. The error is returned to the first caller.
+    /// Opens the store in advance. An error is reported to the first caller that uses the store.
     pub(super) fn open_early(&self) {
         let mut state = self.lock();
         let failed = state.store(self).err();
         state.unreported = failed;
     }
 
-    /// Sets the most bytes of the log for every store that is opened from now on.
+    /// Sets the maximum size of the log in bytes for every store that is opened from now on.
     pub(super) fn set_limit(&self, bytes_max: u64) {
         self.bytes_max.store(bytes_max, Ordering::Relaxed);
     }
 
-    /// Calls `work` with the store, which is opened if it is not yet, or was closed after a failure.
+    /// Calls `work` with the store. Opens the store first if it is not open or was closed after a failure.
     pub(super) fn with<T>(
         &self,
         work: impl FnOnce(&mut (dyn Store + 'static)) -> Result<T, LedgerError>,
@@ -64,7 +63,7 @@ impl SharedStore {
         self.lock().store(self).and_then(work)
     }
 
-    /// Appends in one durable transaction.
+    /// Appends all requests in one durable transaction.
     pub(super) fn append(
         &self,
         requests: &[Request],
@@ -77,7 +76,7 @@ impl SharedStore {
         })
     }
 
-    /// Calls `question` with the log as it is at one moment.
+    /// Calls `question` with a consistent view of the log.
     pub(super) fn read<T>(
         &self,
         question: impl FnOnce(&dyn Log) -> Result<T, LedgerError>,
@@ -94,22 +93,24 @@ impl SharedStore {
         store.begin_snapshot()?;
         let answer = question(store);
         if store.end_snapshot().is_err() {
-            // The answer is what it was; a connection that stays at a past moment is not used again.
+            // The answer is still correct. Discard the connection, because it may remain at an outdated snapshot.
             state.store = None;
         }
         answer
     }
 
-    /// Returns a snapshot for a reader that would wait for an append otherwise. `None` if the store
-    /// has no snapshots or none can be opened: the reader then waits.
+    /// Returns a snapshot for a reader that would otherwise have to wait for an append in progress.
+    ///
+    /// Returns `None` if no append is in progress, if the store does not support snapshots or if none can be opened. The
+    /// reader has to wait in this case.
     fn snapshot_beside_append(&self) -> Option<Box<dyn Snapshot>> {
         let is_appending = self.is_appending.load(Ordering::Relaxed);
         let open = self.snapshots.get().filter(|_| is_appending)?;
         open().ok()
     }
 
-    /// Waits for the store. After a panic of its last user it is opened again: a transaction may be
-    /// open in it.
+    /// Waits for the store. If its last user panicked, closes it so that it is opened again, because a transaction may still
+    /// be open.
     fn lock(&self) -> MutexGuard<'_, State> {
         let mut is_poisoned = false;
         let mut state = self.state.lock().unwrap_or_else(|poisoned: PoisonError<_>| {
@@ -134,7 +135,7 @@ impl State {
             let mut store = (self.open)()?;
             store.limit(shared.bytes_max.load(Ordering::Relaxed));
             if let Some(open) = store.opener() {
-                // All of them are of one log.
+                // Keep the first function, because all of them open the same log.
                 drop(shared.snapshots.set(open));
             }
             self.store = Some(store);

@@ -1,4 +1,4 @@
-//! Writer thread: batches waiting appends, answers, and signs afterwards.
+//! Writer thread, which appends waiting entries in batches, answers the callers, and then signs checkpoints.
 
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,26 +15,26 @@ use crate::log::SignedCheckpoint;
 use crate::new_entry::{Appended, Request};
 use crate::store::Store;
 
-/// Limit of the requests in one transaction.
+/// Maximum number of requests that are appended in one transaction.
 const BATCH_MAX: usize = 256;
 
 type Answer<T> = Sender<Result<T, LedgerError>>;
 type Question = Box<dyn FnOnce(Result<&mut (dyn Store + 'static), LedgerError>) + Send>;
 
-/// Message to the writer.
+/// Message to the writer thread.
 pub(super) enum Message {
-    /// Appends these entries, all or none.
+    /// Appends all of these entries, or none.
     Append { entries: Request, answer: Answer<Vec<Appended>> },
-    /// Answers a question.
+    /// Calls a function with the store.
     Ask(Question),
-    /// Gets ready for the next append, when nothing else waits.
+    /// Prepares for the next append once no other message is waiting.
     Warm,
-    /// Signs a checkpoint of the log.
+    /// Signs a checkpoint that covers the entire log.
     Checkpoint(Answer<Option<SignedCheckpoint>>),
 }
 
 impl Message {
-    /// Answers with an error. The caller may have gone.
+    /// Answers with an error, unless the caller is no longer waiting.
     pub(super) fn refuse(self, error: LedgerError) {
         match self {
             Self::Append { answer, .. } => drop(answer.send(Err(error))),
@@ -48,9 +48,10 @@ impl Message {
 pub(super) struct Writer {
     store: Arc<SharedStore>,
     key: CheckpointKey,
-    /// Number of entries that the newest checkpoint covers, or one that this writer saw before.
+    /// Number of entries covered by the latest checkpoint that this writer has seen. Other processes may have signed later
+    /// ones.
     covered: u64,
-    /// Reason why the last checkpoint that was due could not be signed.
+    /// Error of the last attempt to sign a checkpoint that was due.
     warning: Arc<Mutex<Option<LedgerError>>>,
 }
 
@@ -63,9 +64,9 @@ impl Writer {
         Self { store, key, covered: 0, warning }
     }
 
-    /// Serves until the last handle is gone.
+    /// Handles messages until the last handle is dropped.
     pub(super) fn serve(mut self, messages: &Receiver<Message>) {
-        // It is opened while no caller waits yet; an error is reported to the first caller.
+        // Open the store now, while no caller is waiting yet.
         self.store.open_early();
         let mut next = messages.recv().ok();
         let mut is_warm = false;
@@ -79,7 +80,7 @@ impl Writer {
                 Message::Ask(question) => self.ask(question),
                 Message::Warm => {}
                 Message::Checkpoint(answer) => {
-                    // The caller may have gone, here and below.
+                    // Here and below, sending fails if the caller is no longer waiting.
                     drop(answer.send(self.checkpoint()));
                 }
             }
@@ -88,7 +89,7 @@ impl Writer {
             }
             if next.is_none() && !is_warm {
                 is_warm = true;
-                // An error of getting ready is reported to the next caller.
+                // Ignore an error, because the next caller will encounter it, too.
                 drop(self.store.with(Store::warm));
             }
             if next.is_none() {
@@ -127,10 +128,11 @@ impl Writer {
         }
     }
 
-    /// Does the work that no caller waits for, in a log of at least `size` entries. An error here
-    /// changes no given answer: a checkpoint is tried again after the next entries, and so is
-    /// taking over the log of the database. A failure to sign a checkpoint is kept, since it may
-    /// show that the log was changed.
+    /// Does the work that no caller waits for, in a log that has at least `size` entries.
+    ///
+    /// This signs a checkpoint if one is due, and lets the store clean up its database log. Errors do not affect answers that
+    /// have already been sent, and both steps are tried again after the next append. An error from signing a checkpoint is
+    /// saved as a warning, because it may indicate that the log was changed.
     fn afterwards(&mut self, size: u64) {
         let signed = match self.is_due(size) {
             Ok(false) => None,
@@ -143,8 +145,8 @@ impl Writer {
         drop(self.store.with(Store::tidy));
     }
 
-    /// Returns true if a checkpoint is due. Asks the store only if the known size makes one due:
-    /// another process may have signed.
+    /// Returns whether a checkpoint is due. Reads the latest checkpoint from the store only if necessary, to find out whether
+    /// another process has signed one.
     fn is_due(&mut self, size: u64) -> Result<bool, LedgerError> {
         if size < self.covered.saturating_add(CHECKPOINT_ENTRIES) {
             return Ok(false);
@@ -154,7 +156,7 @@ impl Writer {
         Ok(size >= self.covered.saturating_add(CHECKPOINT_ENTRIES))
     }
 
-    /// Signs the durable entries.
+    /// Signs a checkpoint that covers all entries of the log.
     fn checkpoint(&self) -> Result<Option<SignedCheckpoint>, LedgerError> {
         let key = (self.key)()?;
         self.store.with(|store| signed_checkpoint(store, &*key))
@@ -186,7 +188,8 @@ fn signed_checkpoint(
     Ok(Some(signed))
 }
 
-/// Checks that two checkpoints of one log agree: a contradiction would convict their signer.
+/// Checks that the log still matches its latest checkpoint. Two contradictory checkpoints of the same log would be
+/// evidence against their signer.
 fn check_continues(
     store: &dyn Store,
     newest: &SignedCheckpoint,
@@ -195,7 +198,7 @@ fn check_continues(
     let failed = |message: String| LedgerError::Checkpoint { message };
     if newest.size > size {
         return Err(failed(format!(
-            "the log has {size} entries, and the newest that was signed covers {}: entries were cut off",
+            "the log has {size} entries, but the latest checkpoint covers {}: entries were cut off",
             newest.size
         )));
     }
@@ -208,13 +211,13 @@ fn check_continues(
         return Ok(());
     }
     Err(failed(format!(
-        "the log is not the one that was signed when it had {} entries; something was changed, and \
-         `actum ledger verify` tells what",
+        "the log is not the one that was signed when it had {} entries; run `actum ledger verify` to find out \
+         what was changed",
         newest.size
     )))
 }
 
-/// Adds the appends that wait already, and returns the message to handle after them.
+/// Adds waiting appends to the batch, and returns the first other message, which has to be handled after them.
 fn gather(
     messages: &Receiver<Message>,
     batch: &mut Vec<Request>,

@@ -1,67 +1,67 @@
-//! Rows about the Agent Execution Core, computed from its entries.
+//! Rows about the Agent Execution Core, which are computed from its ledger entries.
 
 use actum_core::{Digest, Timestamp};
 use actum_record::agent::{AgentPlanId, CorrelationId, StepId};
 use actum_record::ledger::{AgentDuration, AgentExecution, AgentState};
 
-/// Most microseconds of 95 % of the dispatches (AEC-17).
+/// Maximum duration in microseconds of 95 % of all dispatches (AEC-17).
 pub const SLO_P95_US: u64 = 1_200_000;
-/// Most microseconds of 99 % of the dispatches (AEC-17).
+/// Maximum duration in microseconds of 99 % of all dispatches (AEC-17).
 pub const SLO_P99_US: u64 = 2_500_000;
-/// Microseconds that one row of counters covers.
+/// Length in microseconds of the period that one row of dispatch counters covers.
 const MINUTE_MICROS: i64 = 60_000_000;
 
-/// One step of a goal.
+/// State of a step of a goal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentStepRow {
-    /// Goal.
+    /// Goal to which the step belongs.
     pub correlation: CorrelationId,
-    /// Step.
+    /// Id of the step.
     pub step: StepId,
-    /// Claim of its effect; none while no effect has started.
+    /// Claim of the step's effect, or `None` if the effect has not been started.
     pub claim: Option<AgentClaim>,
-    /// State after its newest event.
+    /// State of the step after its newest event.
     pub state: AgentState,
-    /// Index of its newest event.
+    /// Ledger index of the newest event of the step.
     pub newest: u64,
 }
 
-/// Claim of the effect of a step: its idempotency key can start once.
+/// Claim of the effect of a step. It ensures that the effect is started only once for its idempotency key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentClaim {
-    /// Index of the `DISPATCH_STARTED`.
+    /// Ledger index of the `DISPATCH_STARTED` event that made the claim.
     pub index: u64,
-    /// Idempotency key.
+    /// Idempotency key for which the effect was claimed.
     pub key: Digest,
-    /// Index of the last start: that of the claim, or of a `RETRY_STARTED`.
+    /// Ledger index of the last event that started the effect, either the claim itself or a `RETRY_STARTED`.
     pub last_start: u64,
-    /// Plan of the last start.
+    /// Plan for which the effect was last started.
     pub plan: AgentPlanId,
 }
 
-/// Newest event of a step of a plan: one row of `agent_execution_current`.
+/// Newest event of a step of a plan, which is one row of `agent_execution_current`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentCurrentRow {
-    /// Plan.
+    /// Plan to which the step belongs.
     pub plan: AgentPlanId,
-    /// Step.
+    /// Id of the step.
     pub step: StepId,
-    /// Index of the event.
+    /// Ledger index of the event.
     pub newest: u64,
-    /// Goal.
+    /// Goal to which the step belongs.
     pub correlation: CorrelationId,
-    /// State after the event.
+    /// State of the step after the event.
     pub state: AgentState,
-    /// Idempotency key of the step; `None` without a plan.
+    /// Idempotency key of the step, or `None` if there is no plan.
     pub key: Option<Digest>,
-    /// Name of the reason.
+    /// Reason code of the event, if it has one.
     pub reason: Option<String>,
-    /// Time of the event.
+    /// Time at which the event occurred.
     pub time: Timestamp,
 }
 
 impl AgentCurrentRow {
-    /// Row after the event with the index `newest`.
+    /// Creates the row for an event with the ledger index `newest`.
     pub fn new(event: &AgentExecution, newest: u64) -> Self {
         let AgentExecution { plan, step, correlation, state, key, reason, time, .. } = event;
         Self {
@@ -77,34 +77,34 @@ impl AgentCurrentRow {
     }
 }
 
-/// Goal that was escalated to Dev Intake.
+/// Escalation of a goal to Dev Intake.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentEscalation {
-    /// Index of the `AGENT_EXECUTION` that escalated it.
+    /// Ledger index of the `AGENT_EXECUTION` entry that escalated the goal.
     pub index: u64,
-    /// Hash of that entry, which an `INTAKE_RESOLVED` names.
+    /// Hash of that entry, by which an `INTAKE_RESOLVED` entry refers to it.
     pub leaf: Digest,
-    /// Goal.
+    /// Goal to which the step belongs.
     pub correlation: CorrelationId,
-    /// Step.
+    /// Id of the step.
     pub step: StepId,
 }
 
-/// Counters of dispatches with an outcome.
+/// Counters of dispatches that have an outcome, for monitoring the service level objective (AEC-17).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AgentSlo {
-    /// Outcomes.
+    /// Number of dispatches with an outcome.
     pub total: u64,
-    /// Dispatches that took longer than [`SLO_P95_US`].
+    /// Number of dispatches that took longer than [`SLO_P95_US`].
     pub over_p95: u64,
-    /// Dispatches that took longer than [`SLO_P99_US`].
+    /// Number of dispatches that took longer than [`SLO_P99_US`].
     pub over_p99: u64,
-    /// Outcomes with the state `FAILED`.
+    /// Number of dispatches that ended in the state `FAILED`.
     pub errors: u64,
 }
 
 impl AgentSlo {
-    /// Counters of one outcome.
+    /// Creates the counters for a single outcome.
     pub fn new(duration: AgentDuration, state: AgentState) -> Self {
         let count = u64::from;
         Self {
@@ -115,7 +115,7 @@ impl AgentSlo {
         }
     }
 
-    /// Adds other counters.
+    /// Adds the values of other counters to these.
     pub fn add(&mut self, other: &Self) {
         self.total = self.total.saturating_add(other.total);
         self.over_p95 = self.over_p95.saturating_add(other.over_p95);
@@ -123,9 +123,9 @@ impl AgentSlo {
         self.errors = self.errors.saturating_add(other.errors);
     }
 
-    /// Minute that an outcome of this time is counted in, from the beginning of 1970.
+    /// Returns the minute since the Unix epoch in which an outcome at this time is counted.
     pub fn minute(time: Timestamp) -> i64 {
-        // SQLite divides in the same way: towards zero.
+        // Integer division in SQLite rounds towards zero, too.
         time.micros() / MINUTE_MICROS
     }
 }

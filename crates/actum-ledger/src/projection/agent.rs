@@ -1,5 +1,6 @@
-//! Rules of the Agent Execution Core: no step changes its state without an entry, and no effect
-//! starts twice (AEC-7, AEC-8).
+//! Rules that entries of the Agent Execution Core must follow (AEC-7, AEC-8).
+//!
+//! The rules ensure that every state change of a step is recorded, and that no effect is started twice.
 
 mod fold;
 
@@ -15,53 +16,53 @@ use crate::log::{AgentClaim, AgentCurrentRow, AgentStepRow};
 pub use fold::AgentProjection;
 pub(crate) use fold::Overlay;
 
-/// Access decision, as far as a start rests on it.
+/// Recorded access decision, reduced to the fields that are checked before a step may start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownAccess {
-    /// Step.
+    /// Step that the decision is about.
     pub step: StepId,
-    /// Decision.
+    /// Whether access was granted or denied.
     pub outcome: AccessOutcome,
 }
 
-/// Answer to a confirmation prompt, as far as a start rests on it.
+/// Recorded answer to a confirmation prompt, reduced to the fields that are checked before a step may start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownConfirmation {
-    /// Step.
+    /// Step that the prompt is about.
     pub step: StepId,
-    /// Outcome of the parser.
+    /// Result of parsing the answer.
     pub outcome: ConfirmationOutcome,
-    /// Proof of the parser.
+    /// Digest of the proof that documents how the answer was parsed.
     pub proof: Digest,
-    /// Fingerprint of the plan that was answered.
+    /// Fingerprint of the plan that the prompt presented.
     pub plan: Digest,
 }
 
-/// Entry that escalated a goal.
+/// State of an escalation, which is identified by the hash of the entry that escalated the goal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownEscalation {
-    /// Index of the `INTAKE_RESOLVED` that names it.
+    /// Index of the `INTAKE_RESOLVED` entry that resolved the escalation, or `None` if it is unresolved.
     pub resolved: Option<u64>,
 }
 
-/// Reader of the facts of earlier entries about the agent core.
+/// Read access to the state that earlier entries of the Agent Execution Core have produced.
 pub trait AgentReader {
-    /// Error of a store that cannot be read.
+    /// Error returned when the state cannot be read.
     type Error;
 
-    /// Tenant of the log; `None` if it has no first entry.
+    /// Returns the tenant to which the log belongs, or `None` if the log has no entries.
     ///
     /// # Errors
-    /// Those of the store, as of everything here.
+    /// Like all methods of this trait, returns an error if the store cannot be read.
     fn log_tenant(&self) -> Result<Option<TenantId>, Self::Error>;
 
-    /// Index of the newest `CATALOG_CHANGED`.
+    /// Returns the index of the newest `CATALOG_CHANGED` entry.
     ///
     /// # Errors
     /// See [`AgentReader::log_tenant`].
     fn known_catalog(&self) -> Result<Option<u64>, Self::Error>;
 
-    /// Step of a goal.
+    /// Returns the state of a step of a goal.
     ///
     /// # Errors
     /// See [`AgentReader::log_tenant`].
@@ -71,7 +72,7 @@ pub trait AgentReader {
         step: &StepId,
     ) -> Result<Option<AgentStepRow>, Self::Error>;
 
-    /// Newest event of a step of a plan.
+    /// Returns the newest event of a step of a plan.
     ///
     /// # Errors
     /// See [`AgentReader::log_tenant`].
@@ -81,13 +82,13 @@ pub trait AgentReader {
         step: &StepId,
     ) -> Result<Option<AgentCurrentRow>, Self::Error>;
 
-    /// Goal that the key of a request is bound to: the first one with an event that names it.
+    /// Returns the goal to which a request key is bound, which is the goal of the first event with this key.
     ///
     /// # Errors
     /// See [`AgentReader::log_tenant`].
     fn known_request(&self, request: &Digest) -> Result<Option<CorrelationId>, Self::Error>;
 
-    /// Access decision about the goal, with this hash.
+    /// Returns the access decision about the goal whose entry has the hash `leaf`.
     ///
     /// # Errors
     /// See [`AgentReader::log_tenant`].
@@ -97,7 +98,7 @@ pub trait AgentReader {
         leaf: &Digest,
     ) -> Result<Option<KnownAccess>, Self::Error>;
 
-    /// Answer to a confirmation prompt of the goal, with this hash.
+    /// Returns the answer to a confirmation prompt of the goal whose entry has the hash `leaf`.
     ///
     /// # Errors
     /// See [`AgentReader::log_tenant`].
@@ -107,7 +108,7 @@ pub trait AgentReader {
         leaf: &Digest,
     ) -> Result<Option<KnownConfirmation>, Self::Error>;
 
-    /// Tests whether an answer rejected the plan with this fingerprint.
+    /// Returns whether the plan with the fingerprint `plan` was rejected by an answer to a confirmation prompt.
     ///
     /// # Errors
     /// See [`AgentReader::log_tenant`].
@@ -118,7 +119,7 @@ pub trait AgentReader {
         plan: &Digest,
     ) -> Result<bool, Self::Error>;
 
-    /// `AGENT_EXECUTION` about the goal, with this hash and the state `ESCALATED`.
+    /// Returns the escalation of the goal by the `AGENT_EXECUTION` entry with the hash `leaf` and the state `ESCALATED`.
     ///
     /// # Errors
     /// See [`AgentReader::log_tenant`].
@@ -129,23 +130,24 @@ pub trait AgentReader {
     ) -> Result<Option<KnownEscalation>, Self::Error>;
 }
 
-/// Change that an admitted entry makes to the projection.
+/// Change that a valid entry makes to the projection.
 #[derive(Debug)]
 pub(crate) enum AgentChange<'e> {
-    /// The step is as given, and the event is the newest of its plan.
+    /// Stores the new state of a step, and the event as the newest one of the step in its plan.
     Step(&'e AgentExecution, AgentStepRow),
-    /// Access decision.
+    /// Stores an access decision.
     Access(&'e AgentAccessDecided),
-    /// Answer to a confirmation prompt.
+    /// Stores an answer to a confirmation prompt.
     Confirmation(&'e AgentConfirmation),
-    /// The escalation is resolved.
+    /// Marks an escalation as resolved.
     Resolved(&'e IntakeResolved),
 }
 
-/// Decides whether the entry `index` with this event can be appended.
+/// Checks whether an entry with this event can be appended at `index`, and returns the change that it makes.
 ///
 /// # Errors
-/// Those of the reader; [`AgentRefusal`] inside.
+/// The outer result contains an error of the reader. The inner result contains an [`AgentRefusal`] if the entry violates
+/// a rule.
 pub(crate) fn after<'e, R: AgentReader + ?Sized>(
     reader: &R,
     event: &'e AgentEvent,
@@ -171,8 +173,10 @@ pub(crate) fn after<'e, R: AgentReader + ?Sized>(
     })
 }
 
-/// Checks plan, request, catalog, access decision and confirmation that an event names. Each must
-/// be of its goal and step; those of a start must also allow it.
+/// Checks the plan, request, catalog, access decision and confirmation that an event refers to.
+///
+/// Each of them must belong to the goal and step of the event. If the event starts an effect, the decision and the
+/// confirmation must also allow it.
 fn check_links<R: AgentReader + ?Sized>(
     reader: &R,
     entry: &AgentExecution,
@@ -190,7 +194,7 @@ fn check_links<R: AgentReader + ?Sized>(
         return Ok(Err(AgentRefusal::RequestOfOtherGoal { correlation, goal }));
     }
     if entry.event.starts_effect() {
-        // A simulation may have been retired while the step was prepared.
+        // The catalog may have retired the simulation while the step was being prepared.
         let newest = reader.known_catalog()?;
         if newest != entry.catalog {
             return Ok(Err(AgentRefusal::OtherCatalog { correlation, step, newest }));
@@ -215,7 +219,7 @@ fn check_links<R: AgentReader + ?Sized>(
         };
         let confirms = answer.outcome == ConfirmationOutcome::Confirmed
             && entry.refs.confirmation_proof == Some(answer.proof);
-        // A rejection is final, also if it was recorded while the step was prepared.
+        // A rejection is final even if it was recorded while the step was being prepared.
         let is_rejected =
             entry.event.starts_effect() && reader.is_rejected(&correlation, &step, &answer.plan)?;
         if entry.event.starts_effect() && (!confirms || is_rejected) {
@@ -225,7 +229,7 @@ fn check_links<R: AgentReader + ?Sized>(
     Ok(Ok(()))
 }
 
-/// Computes a step after the entry `index`.
+/// Computes the state of a step after the entry at `index`.
 fn step_after(
     before: Option<&AgentStepRow>,
     entry: &AgentExecution,
@@ -252,7 +256,7 @@ fn step_after(
     }
 }
 
-/// Claims the effect of a step.
+/// Creates the claim of a step's effect for a `DISPATCH_STARTED` event. Fails if the effect is already claimed.
 fn claimed(
     claim: Option<&AgentClaim>,
     entry: &AgentExecution,
@@ -270,7 +274,7 @@ fn claimed(
     }
 }
 
-/// Returns the claim after a retry.
+/// Returns the claim of a step's effect after a `RETRY_STARTED` event.
 fn retried(
     claim: Option<&AgentClaim>,
     entry: &AgentExecution,
@@ -280,7 +284,7 @@ fn retried(
     Ok(AgentClaim { last_start: index, plan: entry.plan.clone(), ..claim.clone() })
 }
 
-/// Returns the claim after an outcome, which ends the plan that started.
+/// Returns the claim of a step's effect after an `OUTCOME` event, which must belong to the plan that was started last.
 fn ended(claim: Option<&AgentClaim>, entry: &AgentExecution) -> Result<AgentClaim, AgentRefusal> {
     let claim = claim_of(claim, entry)?;
     if claim.plan != entry.plan {
@@ -291,7 +295,7 @@ fn ended(claim: Option<&AgentClaim>, entry: &AgentExecution) -> Result<AgentClai
     Ok(claim.clone())
 }
 
-/// Returns the claim if the event has its key.
+/// Returns the existing claim of a step's effect after checking that the event has the same idempotency key.
 fn claim_of<'c>(
     claim: Option<&'c AgentClaim>,
     entry: &AgentExecution,
@@ -306,8 +310,10 @@ fn claim_of<'c>(
     }
 }
 
-/// Tests whether the event leads from the state `before` to the state that it names. A decision
-/// without an effect keeps the state of a claimed step, and a failed replay is kept permanently.
+/// Returns whether a step may change from the state `before` to the state that the event records.
+///
+/// A decision without an effect must not change the state of a claimed step. A step stays in the state `REPLAY_FAILED`
+/// permanently.
 fn can_follow(before: Option<AgentState>, is_claimed: bool, entry: &AgentExecution) -> bool {
     let has_failed_replay = before == Some(AgentState::ReplayFailed);
     match entry.event {
@@ -342,7 +348,7 @@ fn can_follow(before: Option<AgentState>, is_claimed: bool, entry: &AgentExecuti
     }
 }
 
-/// Checks that the goal was escalated and is not resolved yet.
+/// Checks that an escalation exists and has not been resolved yet.
 fn check_escalation(
     escalation: Option<KnownEscalation>,
     entry: &IntakeResolved,

@@ -1,15 +1,15 @@
-//! Alerts in the projection: which of them a user has seen (EX-18).
+//! Rule for entries that mark an alert as seen by a user (EX-18).
 
 use actum_core::Digest;
 use actum_record::ledger::EntryFacts;
 
 use crate::error::Refusal;
 
-/// Checks an `ALERT_SEEN`, where `leaf` is the hash of the entry that it names, if that raised an
-/// alert. An alert may be seen more than once.
+/// Checks that an `ALERT_SEEN` entry refers to an alert. `leaf` is the hash of the entry that it refers to, or `None` if
+/// that entry did not raise an alert. The same alert may be marked as seen several times.
 ///
 /// # Errors
-/// [`Refusal`] if it names another entry.
+/// Returns [`Refusal::NoAlert`] if the entry does not refer to an alert, or states the wrong hash for it.
 pub(crate) fn follows(leaf: Option<Digest>, facts: &EntryFacts) -> Result<(), Refusal> {
     match facts.follows {
         Some((_, named)) if leaf == Some(named) => Ok(()),

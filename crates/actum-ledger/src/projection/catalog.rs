@@ -1,15 +1,15 @@
-//! Catalog in the projection: its last change (AA-13).
+//! Rule for the order of catalog changes (AA-13).
 
 use actum_core::Digest;
 use actum_record::ledger::EntryFacts;
 
 use crate::error::Refusal;
 
-/// Checks that a change of the catalog follows `newest`, which is the last one, or the beginning of
-/// a log without one. So a signed change is appended once, and cannot be replayed.
+/// Checks that a catalog change refers to `newest`, which is the latest catalog change, or the first entry of the log if
+/// the catalog was never changed. This prevents a signed change from being appended again later.
 ///
 /// # Errors
-/// [`Refusal`] if it follows another entry.
+/// Returns [`Refusal::OtherCatalog`] if the change refers to a different entry.
 pub(crate) fn follows(newest: Option<(u64, Digest)>, facts: &EntryFacts) -> Result<(), Refusal> {
     match (facts.follows, newest) {
         (follows, newest) if follows == newest => Ok(()),

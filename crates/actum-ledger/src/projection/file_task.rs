@@ -1,4 +1,4 @@
-//! Projection of file tasks: started once, ended once, and an id that is never used again (FE-11).
+//! Projection of file tasks. Each task starts once and ends once, and its id is never reused (FE-11).
 
 use actum_core::Digest;
 use actum_record::ledger::{EntryFacts, FileTaskEvent};
@@ -6,19 +6,19 @@ use actum_record::ledger::{EntryFacts, FileTaskEvent};
 use crate::error::Refusal;
 use crate::log::FileTaskRow;
 
-/// A file task, and the hash of the entry that it started with.
+/// State of a file task, and the hash of the entry that started it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownFileTask {
-    /// Its entries.
+    /// State of the file task, computed from its entries.
     pub row: FileTaskRow,
-    /// Hash of its `FILE_TASK_STARTED`.
+    /// Hash of the `FILE_TASK_STARTED` entry, or `None` if the task never started.
     pub started_leaf: Option<Digest>,
 }
 
-/// Computes a file task after the entry `index` with the hash `leaf`, which does `event` with it.
+/// Computes the state of a file task after the entry at `index` with the hash `leaf`, which records `event`.
 ///
 /// # Errors
-/// [`Refusal`] if the entry cannot follow.
+/// Returns [`Refusal`] if the entry is not allowed after the previous ones.
 pub(crate) fn after(
     before: Option<&KnownFileTask>,
     event: &FileTaskEvent,

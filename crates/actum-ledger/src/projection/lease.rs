@@ -1,4 +1,4 @@
-//! Projection of lease blocks: granted, revoked, and how often used (FE-17, D-7).
+//! Projection of lease blocks, which records when a block was granted or revoked and how often it was used (FE-17, D-7).
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use actum_record::ledger::{LeaseEvent, LeaseUse};
 use crate::error::Refusal;
 use crate::log::LeaseRow;
 
-/// Computes the rows of the blocks that the entry `index` is about. `known` reads the row of a
-/// block as it was before.
+/// Computes the new state of the lease blocks that the entry at `index` changes. `known` returns the state of a block
+/// before the entry.
 ///
 /// # Errors
-/// Those of `known`; [`Refusal`] inside, if the entry cannot follow.
+/// The outer result contains an error of `known`. The inner result contains a [`Refusal`] if the entry is not allowed.
 pub(crate) fn after<E>(
     event: &LeaseEvent,
     index: u64,
@@ -45,7 +45,7 @@ pub(crate) fn after<E>(
     })
 }
 
-/// Checks that a lease of these blocks counts: the first one was granted, and none was revoked.
+/// Checks that a lease with these blocks can be used. Its first block must be granted, and none may be revoked.
 fn can_start(rows: &[LeaseRow]) -> Result<(), Refusal> {
     if let Some(first) = rows.first().filter(|first| first.granted.is_none()) {
         return Err(Refusal::LeaseNotGranted { lease: first.lease });
@@ -54,7 +54,7 @@ fn can_start(rows: &[LeaseRow]) -> Result<(), Refusal> {
     revoked.map_or(Ok(()), |(lease, revoked)| Err(Refusal::LeaseRevoked { lease, revoked }))
 }
 
-/// Returns the rows after one more use. A block that is listed twice is used once.
+/// Returns the state of the blocks after one more use. A block that is listed twice is only counted once.
 fn used(blocks: &[LeaseUse], rows: Vec<LeaseRow>) -> Result<Vec<LeaseRow>, Refusal> {
     for (block, row) in blocks.iter().zip(&rows) {
         if let Some(uses) = block.uses.filter(|uses| row.used >= *uses) {

@@ -1,5 +1,4 @@
-//! Plans in the projection: from the queue over an answer to the one run or action that it allows
-//! (AA-5).
+//! Projection of queued plans. A plan is queued, answered, and then carried out by at most one run or action (AA-5).
 
 use actum_core::Digest;
 use actum_record::ledger::{Answer, EntryFacts, EntryKind, Judged};
@@ -7,24 +6,25 @@ use actum_record::ledger::{Answer, EntryFacts, EntryKind, Judged};
 use crate::error::Refusal;
 use crate::log::PlanRow;
 
-/// Facts about a plan, and the hashes of the entries that queued and answered it.
+/// State of a plan, and the hashes of the entries that queued and answered it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KnownPlan {
-    /// Row computed from its entries.
+    /// State of the plan, computed from its entries.
     pub row: PlanRow,
-    /// Facts judged when it was queued: each later entry about it must name the same.
+    /// Digests of the request, change and policy for which the plan was queued. Every later entry about the plan must
+    /// repeat them.
     pub judged: Judged,
-    /// Hash of its `PLAN_QUEUED`.
+    /// Hash of the `PLAN_QUEUED` entry of the plan.
     pub queued_leaf: Digest,
-    /// Hash of its last `PLAN_ANSWERED`.
+    /// Hash of the latest `PLAN_ANSWERED` entry, or `None` if the plan has not been answered.
     pub answered_leaf: Option<Digest>,
 }
 
-/// Computes a plan after the entry `index` with the hash `leaf`, from its state before. `None` if
-/// the entry is about no plan.
+/// Computes the state of a plan after the entry at `index` with the hash `leaf`, from its state before the entry. Returns
+/// `None` if the entry is not about a plan.
 ///
 /// # Errors
-/// [`Refusal`] if the entry cannot follow.
+/// Returns [`Refusal`] if the entry is not allowed after the previous ones.
 pub(crate) fn after(
     before: Option<&KnownPlan>,
     facts: &EntryFacts,
@@ -79,12 +79,12 @@ pub(crate) fn after(
             let row = PlanRow { started: Some(index), ..row.clone() };
             Ok(Some(KnownPlan { row, ..known.clone() }))
         }
-        // No other entry is about a plan.
+        // Entries of other kinds do not refer to plans.
         _ => Err(Refusal::NoPlan { plan }),
     }
 }
 
-/// Returns true if an answer can come after another: a plan is approved or denied once, and an
+/// Returns whether `answer` is allowed after the previous answer. A plan can be approved or denied only once, and only an
 /// approval can be revoked.
 fn can_follow(before: Option<Answer>, answer: Answer) -> bool {
     match answer {

@@ -1,4 +1,4 @@
-//! Tables of the agent core: rows of entries, the rebuild of the projection, and queries (AEC-8).
+//! Database tables of the Agent Execution Core (AEC-8).
 
 mod image;
 mod read;
@@ -12,21 +12,21 @@ use crate::error::LedgerError;
 use crate::new_entry::Appended;
 pub(super) use image::Image;
 
-/// Tables of the agent core, in the order of their definitions.
+/// Tables of the Agent Execution Core, in the order in which the schema defines them.
 pub(super) const TABLES: [&str; 6] =
     [image::EXECUTION, image::ACCESS, image::CONFIRMATION, image::RESOLVED, CURRENT, MINUTE];
 pub(super) const CURRENT: &str = "agent_execution_current";
 pub(super) const MINUTE: &str = "agent_slo_minute";
 
 const REMOVE_CURRENT: &str = "DELETE FROM agent_execution_current";
-/// The other columns are those of the row with the greatest `seq`, as SQLite defines for `max`
-/// (lang_select.html, 2.5), and rows come in the order of the primary key.
+/// Inserts the newest event of each step of each plan. With `max(seq)`, SQLite takes the other columns from the row with the
+/// greatest `seq` (lang_select.html, 2.5). Grouping yields the rows in the order of the primary key.
 const REBUILD_CURRENT: &str = "INSERT INTO agent_execution_current (tenant_id, plan_id, step_id, last_seq, \
      correlation_id, state, decision_key, reason_code, updated_at) \
      SELECT tenant_id, plan_id, step_id, max(seq), correlation_id, state, decision_key, reason_code, created_at \
      FROM agent_execution_ledger GROUP BY tenant_id, plan_id, step_id";
 
-/// Stores the row of an entry of the agent core. Triggers keep the projection and the counters.
+/// Stores the row for an entry of the Agent Execution Core. Triggers then update `agent_execution_current` and the counters.
 pub(super) fn put(
     link: &Link,
     facts: &EntryFacts,
@@ -44,7 +44,8 @@ pub(super) fn put(
     put().map(drop).map_err(|error| fault("append to", &link.path, error))
 }
 
-/// Rebuilds the projection from the ledger, inside a transaction, and returns the number of its rows.
+/// Rebuilds `agent_execution_current` from `agent_execution_ledger`, and returns the number of its rows. Must be called
+/// inside a transaction.
 pub(super) fn rebuild_current(link: &Link) -> Result<u64, LedgerError> {
     let rebuild = || {
         link.connection.execute(REMOVE_CURRENT, ())?;

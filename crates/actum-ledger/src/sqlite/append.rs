@@ -1,4 +1,4 @@
-//! Appending: entries, hashes, documents and projection in one transaction.
+//! Appending of entries, with their hashes, documents and projection, in a single transaction.
 
 use std::borrow::Cow;
 
@@ -41,10 +41,11 @@ const PUT_FILE_TASK: &str = "INSERT INTO file_task (task, started, ended) VALUES
 
 const BYTES: &str = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
 
-/// Divisor of the limit of a log: undo may use a sixteenth of the limit beyond it. So a full log does not prevent undo.
+/// Divisor for the reserve of a log: an undo may exceed the size limit by a sixteenth, so that a full log does not prevent
+/// it.
 const UNDO_RESERVE: u64 = 16;
 
-/// Has the statements of an append ready.
+/// Compiles the statements that every append needs, so that the next one finds them in the statement cache.
 pub(super) fn prepare(link: &Link) -> Result<(), LedgerError> {
     let prepare = |sql| link.connection.prepare_cached(sql).map(drop);
     let prepared =
@@ -53,8 +54,10 @@ pub(super) fn prepare(link: &Link) -> Result<(), LedgerError> {
 }
 
 impl SqliteStore {
-    /// Makes one durable transaction. INVARIANT: `Ok` is durable, and after any error but
-    /// `OutcomeUnknown` the transaction is never visible.
+    /// Executes `change` in a durable transaction.
+    ///
+    /// INVARIANT: After `Ok`, the transaction is durable. After any error except `OutcomeUnknown`, it never becomes
+    /// visible.
     pub(super) fn write<T>(
         &mut self,
         change: impl FnOnce(&mut Link, &mut Frontier) -> Result<T, LedgerError>,
@@ -75,8 +78,7 @@ impl SqliteStore {
                 Ok(done)
             }
             Err(error) => {
-                // A rollback that fails has happened already, or happens with the end of the
-                // connection.
+                // If the rollback fails, SQLite has already rolled back, or will do so when the connection is closed.
                 *is_spent = link.connection.execute_batch("ROLLBACK").is_err()
                     || matches!(error, LedgerError::OutcomeUnknown { .. });
                 Err(error)
@@ -85,8 +87,8 @@ impl SqliteStore {
     }
 }
 
-/// Makes a transaction without its `BEGIN`. Other processes may have appended since the edge was
-/// last seen.
+/// Executes and commits `change` in a transaction that the caller has begun. `seen` is the last known frontier, which may be
+/// outdated because other processes can append.
 fn transaction<T>(
     link: &mut Link,
     seen: Option<Frontier>,
@@ -99,11 +101,11 @@ fn transaction<T>(
     Ok((done, frontier))
 }
 
-/// Returns the edge of the log, as it was seen or as it is now.
+/// Returns the current frontier of the Merkle tree. It is read from the database only if the size differs from that of
+/// `seen`.
 ///
 /// # Errors
-/// `Damaged` if a checkpoint covers more than the log has. That is checked only if the size is not
-/// the one that was seen.
+/// When the frontier is read, returns `Damaged` if a checkpoint covers more entries than the log contains.
 pub(super) fn edge(link: &Link, seen: Option<Frontier>) -> Result<Frontier, LedgerError> {
     let size = link.size()?;
     if let Some(seen) = seen.filter(|seen| seen.size() == size) {
@@ -113,15 +115,16 @@ pub(super) fn edge(link: &Link, seen: Option<Frontier>) -> Result<Frontier, Ledg
     if signed > size {
         let lost = signed.saturating_sub(size);
         let message =
-            format!("a signed checkpoint covers {signed} entries, so {lost} were cut off");
+            format!("a signed checkpoint covers {signed} entries, but the last {lost} are missing");
         return Err(LedgerError::Damaged { message });
     }
     link.frontier(size)
 }
 
-/// Makes a new connection in place of one whose last commit failed. The log of the database may
-/// hold the entries of that commit though they are not durable, so all of the log is made durable
-/// first.
+/// Replaces a connection whose last transaction failed.
+///
+/// The write-ahead log may contain the entries of that transaction although they are not durable. The entire log is
+/// therefore made durable first.
 fn reconnect(link: &mut Link) -> Result<(), LedgerError> {
     let fresh = connect(&link.path)?;
     let taken = fresh.connection.query_row("PRAGMA wal_checkpoint(FULL)", (), |row| {
@@ -136,7 +139,8 @@ fn reconnect(link: &mut Link) -> Result<(), LedgerError> {
     Ok(())
 }
 
-/// Appends the requests that belong in the log, inside a transaction.
+/// Appends the requests that the rules and the size limit allow, and returns the result of each request. Must be called
+/// inside a transaction.
 pub(super) fn requests(
     link: &mut Link,
     frontier: &mut Frontier,
@@ -159,8 +163,8 @@ pub(super) fn requests(
     requests.iter().map(append).collect()
 }
 
-/// Returns true if an entry starts or queues the undo of a run that is not an undo itself. A redo
-/// has no reserve: undo and redo in turn would use it up.
+/// Returns whether an entry starts or queues the undo of a run that is not itself an undo. A redo must not use the reserve,
+/// because alternating undos and redos would exhaust it.
 fn takes_back(link: &Link, entry: &Prepared) -> Result<bool, LedgerError> {
     let row = entry.facts().undoes.map(|undoes| link.run(undoes)).transpose()?.flatten();
     let Some(row) = row else { return Ok(false) };
@@ -170,7 +174,7 @@ fn takes_back(link: &Link, entry: &Prepared) -> Result<bool, LedgerError> {
     Ok(facts.undoes.is_none())
 }
 
-/// Size of the database in bytes, with the pages that its log still holds.
+/// Returns the size of the database in bytes, including pages that are still in the write-ahead log.
 fn bytes(link: &Link) -> Result<u64, LedgerError> {
     let ask = || link.connection.prepare_cached(BYTES)?.query_row((), |row| row.get(0));
     ask().map_err(|error| fault("read", &link.path, error))
@@ -235,7 +239,7 @@ fn put_entry(
     Ok(Appended { index, leaf })
 }
 
-/// The bytes that a column stores.
+/// Converts bytes to the form in which a column stores them, which may be compressed.
 fn pack(bytes: &[u8]) -> rusqlite::Result<Cow<'_, [u8]>> {
     packed::pack(bytes).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
 }
@@ -299,7 +303,7 @@ fn put_file_task(link: &Link, row: &FileTaskRow) -> Result<(), LedgerError> {
     put().map(|_| ()).map_err(|error| fault("append to", &link.path, error))
 }
 
-/// Keeps a checkpoint, inside a transaction.
+/// Stores a signed checkpoint. Must be called inside a transaction.
 pub(super) fn checkpoint(link: &Link, checkpoint: &SignedCheckpoint) -> Result<(), LedgerError> {
     let SignedCheckpoint { size, note } = checkpoint;
     let put = || {
@@ -317,14 +321,14 @@ pub(super) fn checkpoint(link: &Link, checkpoint: &SignedCheckpoint) -> Result<(
     }
 }
 
-/// Takes the pages in the log of the database over if they are more than `pages`. Another process
-/// that does so at the moment is left alone with it.
+/// Moves the pages in the write-ahead log to the database file if there are at least `pages` of them. Does not wait if
+/// another process is already doing this.
 pub(super) fn take_over(link: &Link, pages: u32) -> Result<(), LedgerError> {
     let run = |sql| {
         let mut ask = link.connection.prepare_cached(sql)?;
         ask.query_row((), |row| row.get::<_, i64>(1))
     };
-    let failed = |error| fault("take over the log of", &link.path, error);
+    let failed = |error| fault("checkpoint the write-ahead log of", &link.path, error);
     if run("PRAGMA wal_checkpoint(NOOP)").map_err(failed)? >= i64::from(pages) {
         run("PRAGMA wal_checkpoint(PASSIVE)").map_err(failed)?;
     }
@@ -348,7 +352,7 @@ impl ProjectionReader for Link {
         let facts = EntryFacts::parse(EntryKind::PlanQueued, &self.sound_entry(row.queued)?.body);
         let judged = facts.ok().and_then(|facts| facts.judged);
         let no_plan =
-            || LedgerError::entry(row.queued, &"it is not what put a plan into the queue");
+            || LedgerError::entry(row.queued, &"the entry is not a valid `PLAN_QUEUED` entry");
         let judged = judged.ok_or_else(no_plan)?;
         Ok(Some(KnownPlan { row, judged, queued_leaf, answered_leaf }))
     }

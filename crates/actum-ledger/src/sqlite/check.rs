@@ -1,5 +1,4 @@
-//! Verification of all that a database keeps beside the entries: its tables, its rows and its
-//! indexes.
+//! Verification of the data that a database stores in addition to the entries, which are its schema, rows and indexes.
 
 pub(super) mod agent;
 pub(super) mod documents;
@@ -15,7 +14,7 @@ use super::schema;
 use crate::error::LedgerError;
 use crate::finding::{Finding, Subject};
 
-/// Finds tables, indexes and triggers that are not those of this version, and entries before the first.
+/// Finds differences between the schema of the database and the expected one, and entries with a negative index.
 pub(super) fn structure(link: &Link) -> Result<Vec<Finding>, LedgerError> {
     let mut findings = Vec::new();
     schema::check_whole(link, &mut |message| {
@@ -27,7 +26,7 @@ pub(super) fn structure(link: &Link) -> Result<Vec<Finding>, LedgerError> {
     };
     let first = first().map_err(|error| fault("read", &link.path, error))?;
     if first < 0 {
-        let message = format!("an entry stands before its beginning, at {first}");
+        let message = format!("there is an entry with the negative index {first}");
         findings.push(Finding { subject: Subject::Log, message });
     }
     Ok(findings)

@@ -1,8 +1,8 @@
-//! Fair lock before the database: processes append in the order in which they come.
+//! Fair lock that processes acquire before they write to the database, so that they append in the order of their arrival.
 //!
-//! SQLite itself lets waiting processes try again after a while, so that some try for seconds. Here
-//! the kernel wakes them: the holder of the queue waits for the inner lock, and all others wait for
-//! the queue.
+//! Processes that wait for SQLite's own lock only retry at intervals, so some of them may wait for seconds. Here, the kernel
+//! wakes the next process. The first waiting process holds the queue file and waits for the inner lock, and all others wait
+//! for the queue file.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
@@ -17,22 +17,22 @@ use crate::error::LedgerError;
 const QUEUE: &str = "ledger.queue";
 const DOOR: &str = "ledger.door";
 
-/// Two files that are locked, and never written.
+/// Fair lock that consists of two files, which are only locked and never written to.
 #[derive(Debug)]
 pub(super) struct FairLock {
     queue: Lock,
     door: Lock,
-    /// Database that it guards, for messages.
+    /// Path of the protected database, for error messages.
     database: PathBuf,
     patience: Duration,
 }
 
-/// Held while one transaction is made.
+/// Guard that holds the lock during a transaction, and releases it when it is dropped.
 #[must_use]
 #[derive(Debug)]
 pub(super) struct Inside<'t>(&'t Lock);
 
-/// A file that one process has at a time.
+/// File that only one process can lock at a time.
 #[derive(Debug)]
 struct Lock {
     path: PathBuf,
@@ -46,7 +46,7 @@ impl FairLock {
         Ok(Self { queue, door, database: database.to_owned(), patience })
     }
 
-    /// Waits for the turn.
+    /// Acquires the lock, first waiting in the queue. Returns `Locked` if one of the two waits times out.
     pub(super) fn enter(&mut self) -> Result<Inside<'_>, LedgerError> {
         let Self { queue, door, database, patience } = self;
         let late = || LedgerError::Locked {
@@ -65,7 +65,7 @@ impl FairLock {
 
 impl Drop for Inside<'_> {
     fn drop(&mut self) {
-        // A lock that cannot be released ends with the file's last descriptor.
+        // Ignore errors, because the kernel releases the lock at the latest when the last descriptor of the file is closed.
         drop(self.0.give_back());
     }
 }
@@ -76,9 +76,10 @@ impl Lock {
         Ok(Self { path, file })
     }
 
-    /// Waits until the lock is free; returns true if that was in time. The system has no lock with
-    /// a timeout, so a thread of its own waits with a descriptor of its own. If it gets the lock
-    /// too late it closes the descriptor, and so releases the unwanted lock.
+    /// Waits for the lock, and returns whether it was acquired before the timeout.
+    ///
+    /// The system has no file lock with a timeout, so a separate thread waits with its own descriptor. If that thread
+    /// acquires the lock too late, it closes the descriptor, which releases the lock again.
     fn take(&mut self, patience: Duration) -> Result<bool, LedgerError> {
         match self.file.try_lock() {
             Ok(()) => return Ok(true),
@@ -104,7 +105,7 @@ impl Lock {
     }
 }
 
-/// Waits as long as it takes, also if signals come in between.
+/// Locks the file, waiting without a timeout and continuing if a signal interrupts the wait.
 fn lock(file: &File) -> io::Result<()> {
     loop {
         match file.lock() {
@@ -115,9 +116,12 @@ fn lock(file: &File) -> io::Result<()> {
 }
 
 fn open(path: &Path) -> Result<File, LedgerError> {
-    // No other user can put one into this directory; a link put there by mistake is reported.
+    // Other users cannot write to this directory, so this check only reports a link that was created by mistake.
     if fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()) {
-        return Err(LedgerError::NoFile { path: path.to_owned(), found: "a link, or no file" });
+        return Err(LedgerError::NoFile {
+            path: path.to_owned(),
+            found: "a link, directory or special file",
+        });
     }
     let mut options = OpenOptions::new();
     options.read(true).write(true).create(true).truncate(false).mode(0o600);

@@ -1,4 +1,4 @@
-//! A connection to the database of a ledger, and the questions that it answers.
+//! Connection to the database of a ledger, with the queries on it.
 
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
@@ -21,22 +21,23 @@ use crate::log::{
     PlanRow, RunRow, SignedCheckpoint,
 };
 
-/// Limit of the rows that one question of the ledger has room for at once.
+/// Maximum number of rows that a query loads into memory.
 const ROWS_MAX: u64 = 1 << 20;
-/// Statements that are kept ready.
+/// Maximum number of compiled statements that a connection caches.
 const STATEMENTS: usize = 48;
 
-/// A connection, and the path of its database.
+/// Connection to a ledger database, with the path of the database file.
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) connection: Connection,
     pub(crate) path: PathBuf,
-    /// Tenant of the log, once it was read.
+    /// Tenant of the log, cached after it is first read.
     pub(super) tenant: OnceCell<TenantId>,
 }
 
 impl Link {
-    /// Connects, and asks for nothing yet.
+    /// Opens a connection to the database without reading from it. `path` is used in error messages, and `name` is the path
+    /// or URI that is passed to SQLite.
     pub(super) fn to(path: &Path, name: &Path, flags: OpenFlags) -> Result<Self, LedgerError> {
         let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         let open = || {
@@ -46,9 +47,9 @@ impl Link {
             for (option, is_on) in [
                 (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
                 (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
-                // Without it, every new value of a parameter compiles a statement again.
+                // Otherwise, SQLite recompiles a statement whenever the value of a parameter changes.
                 (DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true),
-                // A checkpoint at every end of a short process would cost more than the append.
+                // Otherwise, every short-lived process would run a checkpoint that costs more than its append.
                 (DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true),
             ] {
                 connection.set_db_config(option, is_on)?;
@@ -59,8 +60,7 @@ impl Link {
         Ok(Self { connection, path: path.to_owned(), tenant: OnceCell::new() })
     }
 
-    /// Counts the rows of entries. The count is that of [`size`](Log::size), unless some are
-    /// missing.
+    /// Counts the stored entries. The count is equal to [`size`](Log::size), unless entries are missing.
     pub(crate) fn count_entries(&self) -> Result<u64, LedgerError> {
         Ok(self.one("SELECT count(*) FROM entry", (), |row| row.get(0))?.unwrap_or(0))
     }
@@ -99,9 +99,9 @@ impl Link {
     }
 }
 
-/// Source of rows: answers queries as its connection does.
+/// Type that implements [`Log`] by means of a database connection.
 pub(crate) trait Linked {
-    /// The connection.
+    /// Returns the connection that executes the queries.
     fn link(&self) -> &Link;
 }
 
@@ -127,7 +127,7 @@ impl<T: Linked> Log for T {
     }
 
     fn node(&self, node: Node) -> Result<Digest, LedgerError> {
-        // It is in the row of its last entry, which completed it.
+        // The hash is stored with the last entry of the subtree, which completed it.
         let last = ((node.index + 1) << node.level) - 1;
         let read = |row: &Row<'_>| {
             let nodes = row.get_ref(0)?;
@@ -135,7 +135,7 @@ impl<T: Linked> Log for T {
         };
         let found = self.link().one("SELECT nodes FROM entry WHERE seq = ?", [last], read)?;
         found.flatten().ok_or_else(|| LedgerError::Damaged {
-            message: format!("entry {last} has no hash of the level {}", node.level),
+            message: format!("entry {last} has no hash for level {} of the tree", node.level),
         })
     }
 
@@ -253,8 +253,7 @@ impl<T: Linked> Log for T {
         before: Option<u64>,
         count: u64,
     ) -> Result<Vec<u64>, LedgerError> {
-        // The kind is in the text, since SQLite decides by the text whether a partial index can be
-        // used.
+        // The kind must be part of the SQL text. SQLite cannot use a partial index if the kind is a parameter.
         let sql = format!(
             "SELECT seq FROM entry WHERE kind = '{}' AND seq < ? ORDER BY seq DESC LIMIT ?",
             kind.as_str()

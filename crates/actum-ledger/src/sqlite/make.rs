@@ -1,6 +1,8 @@
-//! Creation of a ledger: it is made under another name, and appears whole.
+//! Creation of ledger databases, and checks of their files.
+//!
+//! A new database is created under a temporary name and renamed once it is complete and durable.
 
-#![expect(clippy::disallowed_methods, reason = "ledgers lie outside any workspace")]
+#![expect(clippy::disallowed_methods, reason = "ledgers are stored outside of workspaces")]
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
@@ -19,11 +21,10 @@ use crate::error::{LedgerError, Refusal};
 use crate::home::{FileId, HomeError, Thing};
 use crate::new_entry::{NewEntry, Prepared};
 
-/// Length of the header of each page in the database's own log, in bytes.
+/// Size in bytes of the header that precedes each page in the write-ahead log.
 const FRAME_HEAD: u64 = 24;
 
-/// Files that the names of a database lead to: its own, that of its log, and that of the index of
-/// the log.
+/// Paths and identities of the database file, its write-ahead log, and the shared-memory index of that log.
 #[derive(Debug)]
 pub(super) struct Files([(PathBuf, FileId); 3]);
 
@@ -37,9 +38,10 @@ impl Files {
         Ok(Self([id("")?, id("-wal")?, id("-shm")?]))
     }
 
-    /// Checks that the names still lead to the same files. An append to a file without a name is
-    /// lost with the process, and a process with another index does not see it. Nothing else would
-    /// report either.
+    /// Checks that the paths still refer to the same files.
+    ///
+    /// If a file was removed, appends to it would be lost when the process ends. If the index was replaced, other processes
+    /// would not see the appends. SQLite detects neither of these cases.
     pub(super) fn check_present(&self) -> Result<(), LedgerError> {
         for (path, id) in &self.0 {
             if file_id(path)? != *id {
@@ -56,25 +58,25 @@ fn file_id(path: &Path) -> Result<FileId, LedgerError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             Err(LedgerError::Gone { path: path.to_owned() })
         }
-        Err(error) => Err(failed("look at", path, error)),
+        Err(error) => Err(failed("read the metadata of", path, error)),
     }
 }
 
-/// The directory without links in its path, which SQLite refuses.
+/// Resolves symbolic links in the path of the directory, because connections are configured to reject them.
 pub(super) fn canonical(directory: &Path) -> Result<PathBuf, LedgerError> {
     fs::canonicalize(directory).map_err(|error| failed("open", directory, error))
 }
 
-/// Returns true if there is a ledger.
+/// Returns whether a ledger database exists at `path`, after checking the types, owners and modes of its files.
 pub(super) fn is_there(path: &Path) -> Result<bool, LedgerError> {
     let no_file = |found| Err(LedgerError::NoFile { path: path.to_owned(), found });
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_symlink() => no_file("a symbolic link"),
         Ok(found) if found.is_dir() => no_file("a directory"),
-        Ok(found) if !found.is_file() => no_file("something special"),
-        // SQLite would take an empty file for a new database, and forget its log.
+        Ok(found) if !found.is_file() => no_file("a special file"),
+        // SQLite would treat an empty file as a new database and discard its write-ahead log.
         Ok(found) if found.len() == 0 => {
-            let message = "it is empty, which no ledger ever is".to_owned();
+            let message = "the file is empty".to_owned();
             Err(LedgerError::NoLedger { store: path.into(), message })
         }
         Ok(found) => {
@@ -87,43 +89,45 @@ pub(super) fn is_there(path: &Path) -> Result<bool, LedgerError> {
                         return Err(LedgerError::NoFile { path: beside, found: "a symbolic link" });
                     }
                     Ok(_) => {
-                        return Err(LedgerError::NoFile {
-                            path: beside,
-                            found: "something special",
-                        });
+                        return Err(LedgerError::NoFile { path: beside, found: "a special file" });
                     }
                     Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                    Err(error) => return Err(failed("look at", &beside, error)),
+                    Err(error) => return Err(failed("read the metadata of", &beside, error)),
                 }
             }
             Ok(true)
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            // A new database would be taken for the one that the log beside it belongs to.
+            // Do not create a new database next to an old write-ahead log, because SQLite would apply that log to it.
             if is_blank(&beside(path, "-wal"))? {
                 return Ok(false);
             }
-            let message = "it is gone, and its log `ledger.db-wal` is still there, with what was \
-                           appended last; put it back beside that, or take that away too for a new one";
+            let message = "the database is missing, but its write-ahead log `ledger.db-wal` still exists and may contain \
+                           the latest entries; restore the database, or remove the log to start a new ledger";
             Err(LedgerError::NoLedger { store: path.into(), message: message.to_owned() })
         }
-        Err(error) => Err(failed("look at", path, error)),
+        Err(error) => Err(failed("read the metadata of", path, error)),
     }
 }
 
-/// A file of the database beside it.
+/// Returns the path of a file that belongs to the database, such as the write-ahead log, by appending a suffix to the path.
 pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(end);
     name.into()
 }
 
-/// Refuses a file that others could have written, or can write. The directory is closed to them, but
-/// not a second name of the file elsewhere, or a descriptor from before.
+/// Checks that the file belongs to the owner of its directory, that no other user has access, and that it has no other hard
+/// link.
+///
+/// Other users cannot access the directory itself. They could nevertheless open the file through a hard link in a different
+/// directory, or keep a descriptor that was opened earlier.
 fn check_own_key(path: &Path, found: &Metadata) -> Result<(), LedgerError> {
     let refused = |error| LedgerError::Home { source: Arc::new(error) };
     let directory = path.parent().unwrap_or(Path::new("."));
-    let user = fs::metadata(directory).map_err(|error| failed("look at", directory, error))?.uid();
+    let user = fs::metadata(directory)
+        .map_err(|error| failed("read the metadata of", directory, error))?
+        .uid();
     let (owner, mode) = (found.uid(), found.mode() & 0o7777);
     if owner != user {
         return Err(refused(HomeError::Owner { path: path.to_owned(), owner, user }));
@@ -134,13 +138,13 @@ fn check_own_key(path: &Path, found: &Metadata) -> Result<(), LedgerError> {
     if found.nlink() > 1 {
         return Err(LedgerError::NoFile {
             path: path.to_owned(),
-            found: "a file with another name elsewhere (a hard link)",
+            found: "a file with several hard links",
         });
     }
     Ok(())
 }
 
-/// Returns true if the database's own log holds nothing: it is missing, or begins with zeros.
+/// Returns whether the write-ahead log contains no transactions, because it is missing or empty, or starts with zeros.
 pub(super) fn is_blank(log: &Path) -> Result<bool, LedgerError> {
     let mut magic = [0; 4];
     let read = File::open(log).and_then(|mut file| file.read(&mut magic));
@@ -151,23 +155,23 @@ pub(super) fn is_blank(log: &Path) -> Result<bool, LedgerError> {
     }
 }
 
-/// Makes the database's own log durable, whichever process wrote it.
+/// Syncs the write-ahead log, including the parts that other processes have written.
 pub(super) fn sync_log(path: &Path) -> Result<(), LedgerError> {
     let log = beside(path, "-wal");
     let synced = File::open(&log).and_then(|log| log.sync_data());
     synced.map_err(|error| failed("sync", &log, error))
 }
 
-/// Length of a file in bytes. `None` if it is missing.
+/// Returns the length of a file in bytes, or `None` if the file is missing.
 pub(super) fn length(path: &Path) -> Result<Option<u64>, LedgerError> {
     match fs::metadata(path) {
         Ok(found) => Ok(Some(found.len())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(failed("look at", path, error)),
+        Err(error) => Err(failed("read the metadata of", path, error)),
     }
 }
 
-/// Makes the ledger, durable before it has its name.
+/// Creates the ledger under a temporary name, and renames it to `path` after it is durable.
 pub(super) fn make(
     directory: &Path,
     path: &Path,
@@ -175,7 +179,7 @@ pub(super) fn make(
     first: &mut dyn FnMut(u64) -> Result<NewEntry, LedgerError>,
 ) -> Result<(), LedgerError> {
     let coming = directory.join(format!("{DATABASE}.new"));
-    // A process that was ended here left them.
+    // Remove the files of an earlier attempt that was interrupted.
     for left in ["", "-journal", "-wal", "-shm"] {
         let left = directory.join(format!("{DATABASE}.new{left}"));
         match fs::remove_file(&left) {
@@ -187,7 +191,7 @@ pub(super) fn make(
     }
     let mut new = File::options();
     new.write(true).create_new(true).mode(0o600);
-    let file = new.open(&coming).map_err(|error| failed("make", &coming, error))?;
+    let file = new.open(&coming).map_err(|error| failed("create", &coming, error))?;
     fill(&coming, options, first)?;
     file.sync_all().map_err(|error| failed("sync", &coming, error))?;
     fs::rename(&coming, path).map_err(|error| failed("rename", &coming, error))?;
@@ -195,16 +199,17 @@ pub(super) fn make(
     synced.map_err(|error| failed("sync", directory, error))
 }
 
-/// Makes room in the database's own log: zeros, written and made durable once, with the name of the
-/// file. An append into them changes no size and no name, so that one `fdatasync` of the bytes
-/// alone makes it durable. The link keeps every other writer out meanwhile.
+/// Extends the write-ahead log with zeros, and makes the file and its name durable.
+///
+/// Later appends overwrite these zeros without changing the size of the file, so a single `fdatasync` makes them durable.
+/// While the log is extended, a write transaction on `link` blocks other writers.
 pub(super) fn make_room(
     link: &Link,
     directory: &Path,
     options: SqliteOptions,
 ) -> Result<(), LedgerError> {
     let log = directory.join(format!("{DATABASE}-wal"));
-    // Twice its length when it is taken over: a batch may be large.
+    // Reserve twice the length at which the log is moved to the database, because a batch may be large.
     let frames = u64::from(options.log_pages).saturating_mul(2);
     let wanted = frames.saturating_mul(u64::from(options.page_bytes).saturating_add(FRAME_HEAD));
     let size = || fs::symlink_metadata(&log).map(|found| found.len());
@@ -212,11 +217,11 @@ pub(super) fn make_room(
         Ok(size) if size >= wanted => return Ok(()),
         Ok(_) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(failed("look at", &log, error)),
+        Err(error) => return Err(failed("read the metadata of", &log, error)),
     }
     let run = |sql| {
         let ran = link.connection.execute_batch(sql);
-        ran.map_err(|error| fault("make room in", &link.path, error))
+        ran.map_err(|error| fault("reserve space in the log of", &link.path, error))
     };
     run("BEGIN IMMEDIATE")?;
     let fill = || {
@@ -226,7 +231,7 @@ pub(super) fn make_room(
         file.sync_all()?;
         File::open(directory)?.sync_all()
     };
-    let filled = fill().map_err(|error| failed("make room in", &log, error));
+    let filled = fill().map_err(|error| failed("reserve space in", &log, error));
     run("ROLLBACK")?;
     filled
 }
@@ -237,7 +242,7 @@ fn fill(
     first: &mut dyn FnMut(u64) -> Result<NewEntry, LedgerError>,
 ) -> Result<(), LedgerError> {
     let mut link = Link::to(path, path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
-    let failed = |error| fault("make", path, error);
+    let failed = |error| fault("create", path, error);
     let random = link.connection.query_row("SELECT random()", (), |row| row.get(0));
     let random: i64 = random.map_err(failed)?;
     let first = first(random.cast_unsigned())?;

@@ -1,8 +1,8 @@
-//! Long bytes in a column: one Zstandard frame (RFC 8878) where that is shorter.
+//! Compression of long column values, each as a Zstandard frame (RFC 8878), if this makes them considerably shorter.
 //!
-//! Hashes and signatures are over the bytes themselves, so the form in a column is not proven and
-//! need not be. A frame is recognised by its magic number. Bytes that begin with it by chance are
-//! always stored as a frame, so that there is one way to read a column.
+//! Hashes and signatures cover the uncompressed bytes, so the stored form does not need to be protected. A frame is
+//! recognized by its magic number. Bytes that happen to start with this number are always compressed, so that every column
+//! value can be read unambiguously.
 
 use std::borrow::Cow;
 use std::io;
@@ -12,17 +12,17 @@ use zstd::zstd_safe::get_frame_content_size;
 
 use crate::limits::BODY_BYTES_MAX;
 
-/// The first bytes of a frame.
+/// Magic number at the start of a Zstandard frame.
 const MAGIC: [u8; 4] = 0xfd2f_b528_u32.to_le_bytes();
-/// Shorter bytes fit a page of the database, and are stored as they are.
+/// Minimum length in bytes from which values are compressed. Shorter values fit into a page of the database.
 const PACKED_FROM_BYTES: usize = 4096;
-/// The level that costs least. Higher ones gain a few percent on lists of paths and digests.
+/// Compression level, which is the fastest one. Higher levels only save a few percent for lists of paths and digests.
 const LEVEL: i32 = 1;
 
-/// The bytes that a column stores for `bytes`.
+/// Converts bytes to the form in which a column stores them, which is compressed if that saves at least a quarter.
 ///
 /// # Errors
-/// The error of the library, which has none for a buffer in memory but a lack of it.
+/// Returns an error if the library fails, which only happens if there is not enough memory.
 pub(super) fn pack(bytes: &[u8]) -> io::Result<Cow<'_, [u8]>> {
     let is_ambiguous = bytes.starts_with(&MAGIC);
     if bytes.len() < PACKED_FROM_BYTES && !is_ambiguous {
@@ -33,7 +33,7 @@ pub(super) fn pack(bytes: &[u8]) -> io::Result<Cow<'_, [u8]>> {
     Ok(if is_worth_it || is_ambiguous { Cow::Owned(packed) } else { Cow::Borrowed(bytes) })
 }
 
-/// Reads what columns store, with one buffer for all of them.
+/// Decompressor for column values that reuses one buffer for all of them.
 #[derive(Default)]
 pub(crate) struct Unpacker {
     library: Option<Decompressor<'static>>,
@@ -41,11 +41,11 @@ pub(crate) struct Unpacker {
 }
 
 impl Unpacker {
-    /// Returns the unpacked bytes.
+    /// Decompresses a column value. Values that are not compressed are returned unchanged.
     ///
     /// # Errors
-    /// A frame that is damaged, that does not state the length of its content, or whose content is
-    /// longer than a ledger takes ([`BODY_BYTES_MAX`]).
+    /// Returns an error if the frame is damaged, does not state the length of its content, or states a length greater than
+    /// [`BODY_BYTES_MAX`].
     pub(crate) fn unpack<'b>(&'b mut self, stored: &'b [u8]) -> io::Result<&'b [u8]> {
         if !stored.starts_with(&MAGIC) {
             return Ok(stored);
@@ -53,9 +53,9 @@ impl Unpacker {
         let damaged = |message: &str| io::Error::new(io::ErrorKind::InvalidData, message);
         let size = get_frame_content_size(stored).ok().flatten();
         let size = size.and_then(|size| usize::try_from(size).ok());
-        let size = size.ok_or_else(|| damaged("its frame does not say how long it is"))?;
+        let size = size.ok_or_else(|| damaged("the compressed data does not state its length"))?;
         if size > BODY_BYTES_MAX {
-            return Err(damaged("its frame says that it is longer than a ledger takes"));
+            return Err(damaged("the compressed data exceeds the size limit of a ledger"));
         }
         let library = match &mut self.library {
             Some(library) => library,
@@ -65,12 +65,12 @@ impl Unpacker {
         self.bytes.reserve(size);
         library.decompress_to_buffer(stored, &mut self.bytes)?;
         if self.bytes.len() != size {
-            return Err(damaged("its frame is not as long as it says"));
+            return Err(damaged("the compressed data does not have its stated length"));
         }
         Ok(&self.bytes)
     }
 
-    /// Unpacks into new bytes.
+    /// Decompresses a column value into a new vector.
     ///
     /// # Errors
     /// See [`Unpacker::unpack`].
@@ -134,10 +134,10 @@ mod tests {
         }
         let longer = [&*frame, &*frame].concat();
         assert!(Unpacker::unpacked(&longer).is_err());
-        // A frame whose header announces 256 MiB and one byte.
+        // The header of this frame states a length of 256 MiB and one byte.
         let bomb = [&MAGIC[..], &[0xa0], &0x1000_0001_u32.to_le_bytes(), &[0x03, 0, 0]].concat();
         let error = Unpacker::unpacked(&bomb).unwrap_err();
-        assert!(error.to_string().contains("longer than a ledger takes"), "{error}");
+        assert!(error.to_string().contains("exceeds the size limit of a ledger"), "{error}");
     }
 
     proptest! {

@@ -1,5 +1,7 @@
-//! A connection that only reads, and that no writer waits for. It makes no file, except for a
-//! missing log of the database, as after a foreign program closed it.
+//! Read-only connection to a ledger, which never blocks a writer.
+//!
+//! Opening the connection creates no files, unless the write-ahead log is missing. This can be the case after a different
+//! program has closed the database.
 
 use std::fmt::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -13,27 +15,28 @@ use super::schema::{self, Purpose};
 use super::{DATABASE, make};
 use crate::error::LedgerError;
 
-/// The log of the database and its index exist: they are read as they are.
+/// URI options for a database whose write-ahead log and index both exist, so that neither is created or changed.
 const SHARED: &str = "mode=ro&readonly_shm=1";
-/// Both are missing, or not yet whole: SQLite makes them.
+/// URI options for a database whose write-ahead log or index is missing or incomplete, so that SQLite creates them.
 const ALONE: &str = "mode=ro";
-/// Both are missing and cannot be made, so no process writes either.
+/// URI options for a database whose write-ahead log and index are missing and cannot be created. No process can be writing
+/// to the database in this case.
 const UNCHANGED: &str = "mode=ro&immutable=1";
 const LOG_HEADER_BYTES: u64 = 32;
 
-/// Connects to the ledger in `directory` and stays at its present state. `None` if there is no
-/// ledger.
+/// Opens a read-only connection to the ledger in `directory`, which keeps showing the state at this time. Returns `None` if
+/// there is no ledger.
 pub(crate) fn open(directory: &Path) -> Result<Option<Link>, LedgerError> {
     if !make::is_there(&directory.join(DATABASE))? {
         return Ok(None);
     }
     let path = make::canonical(directory)?.join(DATABASE);
     let [log, index] = ["-wal", "-shm"].map(|end| make::length(&make::beside(&path, end)));
-    // If the log has only a header, SQLite waits for a process to write the rest of it.
+    // If the log contains only its header, SQLite would wait for another process to write the rest.
     let is_shared = log?.is_some_and(|length| length > LOG_HEADER_BYTES) && index?.is_some();
     let mut result = open_as(&path, if is_shared { SHARED } else { ALONE });
     for way in [ALONE, UNCHANGED] {
-        // Without its log the database has an older state.
+        // Do not ignore a log with content, because the database file alone would show an older state.
         if way == UNCHANGED && !make::is_blank(&make::beside(&path, "-wal"))? {
             break;
         }
@@ -60,14 +63,14 @@ fn open_as(path: &Path, way: &str) -> Result<Link, LedgerError> {
     Ok(link)
 }
 
-/// Returns the path in the form in which SQLite takes options behind it.
+/// Builds an SQLite URI from a path and options.
 fn uri(path: &Path, way: &str) -> PathBuf {
     let mut uri = "file:".to_owned();
     for &byte in path.as_os_str().as_bytes() {
         match byte {
             b'/' | b'-' | b'_' | b'.' => uri.push(char::from(byte)),
             byte if byte.is_ascii_alphanumeric() => uri.push(char::from(byte)),
-            // Writing to a text does not fail.
+            // Writing to a string cannot fail.
             byte => drop(write!(uri, "%{byte:02x}")),
         }
     }

@@ -1,4 +1,4 @@
-//! Conversions between values and columns.
+//! Conversions between Rust values and database columns.
 
 use actum_core::{Digest, RunId, Status, Timestamp};
 use actum_record::lease::{LeaseId, TaskName};
@@ -15,10 +15,10 @@ use crate::log::{
 };
 use crate::projection::agent::{KnownAccess, KnownConfirmation};
 
-/// A value of ours in the form of a column.
+/// Wrapper that converts a value to and from its database column.
 pub(super) struct Column<T>(pub(super) T);
 
-/// Reads `run, workspace, request, attempt, started, done, status`.
+/// Reads a run from the columns `run, workspace, request, attempt, started, done, status`.
 pub(super) fn run(row: &Row<'_>) -> Result<RunRow> {
     let request: Option<Text<_>> = row.get(2)?;
     let status: Option<Column<Status>> = row.get(6)?;
@@ -33,7 +33,7 @@ pub(super) fn run(row: &Row<'_>) -> Result<RunRow> {
     })
 }
 
-/// Reads `plan, workspace, queued, answer, answered, started`.
+/// Reads a plan from the columns `plan, workspace, queued, answer, answered, started`.
 pub(super) fn plan(row: &Row<'_>) -> Result<PlanRow> {
     let answer: Option<Column<Answer>> = row.get(3)?;
     Ok(PlanRow {
@@ -45,20 +45,22 @@ pub(super) fn plan(row: &Row<'_>) -> Result<PlanRow> {
     })
 }
 
-/// Reads `lease, granted, revoked, used`.
+/// Reads a lease block from the columns `lease, granted, revoked, used`.
 pub(super) fn lease(row: &Row<'_>) -> Result<LeaseRow> {
     let Column(lease) = row.get(0)?;
     Ok(LeaseRow { lease, granted: row.get(1)?, revoked: row.get(2)?, used: row.get(3)? })
 }
 
-/// Reads `task, started, ended`.
+/// Reads a file task from the columns `task, started, ended`.
 pub(super) fn file_task(row: &Row<'_>) -> Result<FileTaskRow> {
     let Text::<TaskName>(task) = row.get(0)?;
     Ok(FileTaskRow { task, started: row.get(1)?, ended: row.get(2)? })
 }
 
-/// Reads goal, step, state and index of the newest row of a step, then index and key of its claim,
-/// then index and plan of its last start.
+/// Reads the state of a step.
+///
+/// The first columns are the goal, step, state and index of the step's newest row. They are followed by the index and key of
+/// its claim, and by the index and plan of its last start.
 pub(super) fn agent_step(row: &Row<'_>) -> Result<AgentStepRow> {
     let (Text(correlation), Text(step), Column(state)) = (row.get(0)?, row.get(1)?, row.get(2)?);
     let claim: Option<(u64, Column<Digest>)> = row.get::<_, Option<_>>(4)?.zip(row.get(5)?);
@@ -69,7 +71,8 @@ pub(super) fn agent_step(row: &Row<'_>) -> Result<AgentStepRow> {
     Ok(AgentStepRow { correlation, step, claim, state, newest: row.get(3)? })
 }
 
-/// Reads `plan_id, step_id, last_seq, correlation_id, state, decision_key, reason_code, updated_at`.
+/// Reads the newest event of a step from the columns `plan_id, step_id, last_seq, correlation_id, state, decision_key,
+/// reason_code, updated_at`.
 pub(super) fn agent_current(row: &Row<'_>) -> Result<AgentCurrentRow> {
     let (Text(plan), Text(step), Text(correlation)) = (row.get(0)?, row.get(1)?, row.get(3)?);
     let (Column(state), key): (_, Option<Column<Digest>>) = (row.get(4)?, row.get(5)?);
@@ -85,62 +88,62 @@ pub(super) fn agent_current(row: &Row<'_>) -> Result<AgentCurrentRow> {
     })
 }
 
-/// Reads `seq, ref, correlation_id, step_id`.
+/// Reads an escalation from the columns `seq, ref, correlation_id, step_id`.
 pub(super) fn agent_escalation(row: &Row<'_>) -> Result<AgentEscalation> {
     let (Column(leaf), Text(correlation), Text(step)) = (row.get(1)?, row.get(2)?, row.get(3)?);
     Ok(AgentEscalation { index: row.get(0)?, leaf, correlation, step })
 }
 
-/// Reads `total, over_p95, over_p99, errors`.
+/// Reads dispatch counters from the columns `total, over_p95, over_p99, errors`.
 pub(super) fn agent_slo(row: &Row<'_>) -> Result<AgentSlo> {
     let (total, over_p95, over_p99, errors) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
     Ok(AgentSlo { total, over_p95, over_p99, errors })
 }
 
-/// Reads `step_id, outcome`.
+/// Reads an access decision from the columns `step_id, outcome`.
 pub(super) fn known_access(row: &Row<'_>) -> Result<KnownAccess> {
     let (Text(step), Column(outcome)) = (row.get(0)?, row.get(1)?);
     Ok(KnownAccess { step, outcome })
 }
 
-/// Reads `step_id, outcome, confirmation_parse_proof_ref`.
+/// Reads a confirmation answer from the columns `step_id, outcome, confirmation_parse_proof_ref, plan_fingerprint`.
 pub(super) fn known_confirmation(row: &Row<'_>) -> Result<KnownConfirmation> {
     let (Text(step), Column(outcome), Column(proof)) = (row.get(0)?, row.get(1)?, row.get(2)?);
     let Column(plan) = row.get(3)?;
     Ok(KnownConfirmation { step, outcome, proof, plan })
 }
 
-/// Reads `seq, kind, body`.
+/// Reads an entry from the columns `seq, kind, body`.
 pub(super) fn entry(row: &Row<'_>) -> Result<Entry> {
     let Column(kind) = row.get(1)?;
     Ok(Entry { index: row.get(0)?, kind, body: unpacked(row, 2)? })
 }
 
-/// Reads `bytes`.
+/// Reads a document from the column `bytes`.
 pub(super) fn document(row: &Row<'_>) -> Result<Vec<u8>> {
     unpacked(row, 0)
 }
 
-/// Reads bytes that may be packed.
+/// Reads a byte string, and decompresses it if necessary.
 pub(super) fn unpacked(row: &Row<'_>, column: usize) -> Result<Vec<u8>> {
     let stored = row.get_ref(column)?.as_blob()?;
     Unpacker::unpacked(stored)
         .map_err(|error| Error::FromSqlConversionFailure(column, Type::Blob, error.into()))
 }
 
-/// Reads `size, note`.
+/// Reads a checkpoint from the columns `size, note`.
 pub(super) fn checkpoint(row: &Row<'_>) -> Result<SignedCheckpoint> {
     Ok(SignedCheckpoint { size: row.get(0)?, note: row.get(1)? })
 }
 
-/// The hash of the level `level` among those that an entry completed, which stand side by side.
+/// Returns the hash of the subtree at `level` from the concatenated hashes that are stored with an entry.
 pub(super) fn hash_of_level(nodes: &[u8], level: u32) -> Option<Digest> {
     let (hashes, rest) = nodes.as_chunks::<32>();
     let hash = hashes.get(usize::try_from(level).ok()?)?;
     rest.is_empty().then(|| Digest::from_bytes(*hash))
 }
 
-/// A value that is kept as its text.
+/// Wrapper for a value that is stored as text and parsed when it is read.
 pub(super) struct Text<T>(pub(super) T);
 
 impl<T: std::str::FromStr> FromSql for Text<T>
@@ -152,7 +155,7 @@ where
     }
 }
 
-/// Reads 60 bits, which fit into a signed integer.
+/// Reads a 60-bit id, which fits into the signed integers of SQLite.
 fn bits(value: ValueRef<'_>) -> FromSqlResult<u64> {
     let number = value.as_i64()?;
     let bits = u64::try_from(number).ok().filter(|bits| *bits >> 60 == 0);
@@ -209,7 +212,7 @@ impl FromSql for Column<ConfirmationOutcome> {
     }
 }
 
-/// Finds the value that is stored as this word.
+/// Reads an enum value that is stored by its name.
 fn word<T: Copy>(
     value: ValueRef<'_>,
     all: &[T],

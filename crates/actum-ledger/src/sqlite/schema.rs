@@ -1,4 +1,4 @@
-//! The tables of a ledger, their versions, and how a database is known to be one.
+//! Database schema of a ledger, with its versions and the check that a database is a ledger.
 
 use std::path::Path;
 use std::sync::OnceLock;
@@ -9,32 +9,32 @@ use super::fault::fault;
 use super::link::Link;
 use crate::error::LedgerError;
 
-/// "actL", in the header of the file.
+/// SQLite `application_id` of a ledger, which is `actL` in ASCII.
 const APPLICATION: i32 = 0x6163_744c;
-/// The version that this program writes.
+/// Schema version that this program writes.
 const VERSION: u32 = 8;
-/// Oldest version of this program that may read what it writes.
+/// Oldest schema version whose programs can read the ledgers that this program writes.
 const READ_FROM: u32 = 8;
 
-/// Definitions that came with each version. A definition makes either tables with their indexes, or
-/// indexes of tables of an earlier version, or triggers.
+/// SQL definitions that each schema version has added.
+///
+/// A definition creates either tables with their indexes, or indexes for tables of an earlier version, or triggers.
 const TABLES: [&[&str]; 8] = [
     &[include_str!("schema.sql")],
     &[include_str!("schema_plans.sql")],
     &[include_str!("schema_kinds.sql")],
     &[include_str!("schema_alerts.sql")],
-    // Since then long bytes are stored as Zstandard frames, too (`packed.rs`).
+    // Since this version, long values can be stored as Zstandard frames (see `packed.rs`).
     &[include_str!("schema_forgotten.sql")],
-    // Since then the ground of a gate is an object (version 7 of the rules), which earlier programs take for damage.
+    // Since this version, the grounds of gates are objects (version 7 of the rules), which earlier programs report as damage.
     &[],
-    // From here on ledgers have entries about leases and file tasks, which earlier programs take
-    // for damage.
+    // Since this version, ledgers can contain entries about leases and file tasks, which earlier programs report as damage.
     &[
         include_str!("schema_leases.sql"),
         include_str!("schema_file_tasks.sql"),
         include_str!("schema_lease_entries.sql"),
     ],
-    // From here on ledgers have entries of the agent core, which earlier programs take for damage.
+    // Since this version, ledgers can contain agent entries, which earlier programs report as damage.
     &[
         include_str!("schema_agent.sql"),
         include_str!("schema_agent_triggers.sql"),
@@ -42,11 +42,13 @@ const TABLES: [&[&str]; 8] = [
     ],
 ];
 
-/// Schema that SQLite makes of the tables up to each version.
+/// Expected content of `sqlite_schema` for each schema version, computed on first use.
 static MADE: [OnceLock<Vec<[String; 4]>>; TABLES.len()] = [const { OnceLock::new() }; TABLES.len()];
 
-/// Identity of a database. The lower half of `user_version` holds the version of the schema, the
-/// upper half the oldest version of the program that may read it.
+/// Identity of a database, as stored in its file header.
+///
+/// The lower half of `user_version` contains the schema version. The upper half contains the oldest version whose programs
+/// can read the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Identity {
     application: i32,
@@ -54,21 +56,21 @@ struct Identity {
     read_from: u32,
 }
 
-/// Intended use of a ledger.
+/// Intended use of a ledger, which determines the schema versions that are accepted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     Write,
     Read,
 }
 
-/// Makes the tables in an empty database.
+/// Creates the schema in an empty database.
 pub(super) fn make(connection: &Connection) -> rusqlite::Result<()> {
     added(0).try_for_each(|tables| connection.execute_batch(tables))?;
     connection.pragma_update(None, "application_id", APPLICATION)?;
     connection.pragma_update(None, "user_version", (READ_FROM << 16) | VERSION)
 }
 
-/// Adds what came since a ledger was made, in one transaction. No other process writes meanwhile.
+/// Upgrades the schema of an older ledger to the current version, in a transaction that blocks other writers.
 pub(super) fn renew(connection: &Connection, path: &Path) -> Result<(), LedgerError> {
     let renew = || {
         if Identity::read(connection)?.version == VERSION {
@@ -86,9 +88,10 @@ pub(super) fn renew(connection: &Connection, path: &Path) -> Result<(), LedgerEr
     renew().map_err(|error| fault("append to", path, error))
 }
 
-/// Adds the tables that an older ledger does not have to a connection that only reads: empty, and
-/// of this connection alone. An index has no such stand-in: without it the table is looked through.
-/// Nor has a trigger, which only a writer needs.
+/// Creates empty temporary tables on a read-only connection for the tables that an older ledger does not have.
+///
+/// Missing indexes are not replaced, because queries also work without them. Missing triggers are not replaced either,
+/// because they are only needed for writing.
 pub(super) fn stand_in(connection: &Connection, path: &Path) -> Result<(), LedgerError> {
     let stand_in = || {
         let version = Identity::read(connection)?.version;
@@ -103,20 +106,20 @@ pub(super) fn stand_in(connection: &Connection, path: &Path) -> Result<(), Ledge
     stand_in().map_err(|error| fault("read", path, error))
 }
 
-/// Returns true if the ledger has the index of that name.
+/// Returns whether the database has an index with this name.
 pub(super) fn has_index(link: &Link, name: &str) -> Result<bool, LedgerError> {
     let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'index' AND name = ?";
     let count = link.connection.query_row(sql, [name], |row| row.get::<_, u64>(0));
     count.map(|count| count > 0).map_err(|error| fault("read", &link.path, error))
 }
 
-/// The tables that came after a version.
+/// Returns the definitions that were added after a schema version.
 fn added(version: u32) -> impl Iterator<Item = &'static str> {
     let known = usize::try_from(version).unwrap_or(usize::MAX);
     TABLES.iter().skip(known).copied().flatten().copied()
 }
 
-/// Refuses a database that is no ledger, or that a later program made.
+/// Checks that the database is a ledger and that this program supports its schema version.
 pub(super) fn check(
     connection: &Connection,
     path: &Path,
@@ -124,7 +127,7 @@ pub(super) fn check(
 ) -> Result<(), LedgerError> {
     let found = Identity::read(connection).map_err(|error| fault("read", path, error))?;
     if found.application != APPLICATION || found.version == 0 {
-        let message = "it is a database of something else".to_owned();
+        let message = "the database belongs to a different program".to_owned();
         return Err(LedgerError::NoLedger { store: path.into(), message });
     }
     let too_new = match purpose {
@@ -138,7 +141,8 @@ pub(super) fn check(
     Ok(())
 }
 
-/// Reports tables, indexes and triggers that are not those of this version.
+/// Compares the tables, indexes and triggers of the database with the definitions of its schema version, and reports
+/// differences through `tell`.
 pub(super) fn check_whole(link: &Link, tell: &mut dyn FnMut(String)) -> Result<(), LedgerError> {
     let failed = |error| fault("read", &link.path, error);
     let version = Identity::read(&link.connection).map_err(failed)?.version;
@@ -167,13 +171,13 @@ pub(super) fn check_whole(link: &Link, tell: &mut dyn FnMut(String)) -> Result<(
     for part in &found {
         if !made.contains(part) {
             let [_, kind, name, ..] = part;
-            tell(format!("the {kind} `{name}` is none of a ledger's"));
+            tell(format!("the {kind} `{name}` does not belong to a ledger"));
         }
     }
     Ok(())
 }
 
-/// Returns all parts of a database, as text.
+/// Returns the table name, type, name and SQL text of all tables, indexes and triggers of a database.
 fn parts(connection: &Connection) -> rusqlite::Result<Vec<[String; 4]>> {
     let sql = "SELECT tbl_name, type, name, coalesce(sql, '') FROM sqlite_schema";
     let mut statement = connection.prepare(sql)?;

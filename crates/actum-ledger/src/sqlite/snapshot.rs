@@ -1,4 +1,4 @@
-//! Snapshot of a ledger in a database, read through a connection of its own.
+//! Snapshot of a ledger in an SQLite database, read through a separate connection.
 
 use std::ops::{Range, RangeInclusive};
 use std::path::{Path, PathBuf};
@@ -18,22 +18,23 @@ use crate::snapshot::{
     StoredEntry,
 };
 
-/// A ledger as it was when this was opened.
+/// Snapshot that shows a ledger as it was when the snapshot was opened.
 #[derive(Debug)]
 pub struct SqliteSnapshot {
     link: Link,
     directory: PathBuf,
 }
 
-/// Opens the ledger in `directory` for reading, at its present state. `None` if there is no ledger.
+/// Opens a snapshot of the current state of the ledger in `directory`. Returns `None` if there is no ledger.
 pub(crate) fn open(directory: &Path) -> Result<Option<SqliteSnapshot>, LedgerError> {
     let directory = directory.to_owned();
     Ok(reading::open(&directory)?.map(|link| SqliteSnapshot { link, directory }))
 }
 
-/// Returns a function that opens snapshots of the ledger in `directory`, which must exist.
+/// Returns a function that opens snapshots of the ledger in `directory`. The function fails if the ledger is missing.
 pub(super) fn opener(directory: PathBuf) -> OpenSnapshot {
-    let gone = || LedgerError::Damaged { message: "it went away while it was read".to_owned() };
+    let gone =
+        || LedgerError::Damaged { message: "it was removed while it was being read".to_owned() };
     Arc::new(move || {
         let snapshot = open(&directory)?.ok_or_else(gone)?;
         Ok(Box::new(snapshot) as Box<dyn Snapshot>)
@@ -114,7 +115,7 @@ impl Snapshot for SqliteSnapshot {
     }
 }
 
-/// Reads `seq, kind, time, run, workspace, request, attempt, status, nodes, body`.
+/// Reads a stored entry from the columns `seq, kind, time, run, workspace, request, attempt, status, nodes, body`.
 fn entry<'r>(
     row: &'r Row<'_>,
     unpacker: &'r mut Unpacker,

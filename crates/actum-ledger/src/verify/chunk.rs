@@ -1,5 +1,5 @@
-//! Chunk of the log that one thread reads: each entry by itself, and the hashes of the subtrees
-//! that lie within.
+//! Verification of a chunk of the log, which one thread reads. It covers the individual entries and the hashes of the
+//! subtrees within the chunk.
 
 use std::ops::Range;
 
@@ -11,40 +11,40 @@ use super::{Finding, Fold, Subject};
 use crate::error::LedgerError;
 use crate::snapshot::{Snapshot, StoredBytes, StoredEntry};
 
-/// A chunk is a complete subtree of this level, except the last one.
+/// Level of the Merkle subtree that a chunk consists of. Only the last chunk may be incomplete.
 const LEVEL: u32 = 10;
 const HASH_BYTES: usize = 32;
 
-/// Findings in a chunk, with the facts of its entries.
+/// Result of reading a chunk, with the facts of its entries and the findings about them.
 pub(super) struct Chunk {
-    /// The index of its first entry.
+    /// Index of the first entry of the chunk.
     pub(super) start: u64,
-    /// Facts of its entries; `None` for an entry that is missing or unreadable.
+    /// Facts of the entries in the chunk, with `None` for each entry that is missing or unreadable.
     pub(super) facts: Vec<Option<EntryFacts>>,
-    /// Hashes of its entries; zeros for a missing entry.
+    /// Hashes of the entries in the chunk, with zeros for each entry that is missing.
     pub(super) leaves: Vec<Digest>,
     pub(super) findings: Vec<Finding>,
-    /// Its subtree, if it is complete and no entry is missing.
+    /// Root hash of the chunk's subtree, if the chunk is complete and no entry is missing.
     root: Option<Digest>,
-    /// The hashes that its last entry has besides those of subtrees within.
+    /// Hashes stored with the last entry for subtrees that are larger than the chunk.
     above: Vec<u8>,
 }
 
-/// The subtrees above the chunks.
+/// Verification of the Merkle subtrees that consist of several chunks.
 #[derive(Default)]
 pub(super) struct Upper {
     frontier: Frontier,
-    /// A chunk had no root, so nothing above is known.
+    /// Whether a chunk had no root hash, so that the hashes of all larger subtrees are unknown.
     is_lost: bool,
 }
 
-/// Returns the index of the first entry of each chunk of a log of this size.
+/// Returns the index of the first entry of each chunk in a log with `size` entries.
 pub(super) fn chunks(size: u64) -> impl Iterator<Item = u64> {
     (0..size.div_ceil(1 << LEVEL)).map(|chunk| chunk << LEVEL)
 }
 
 impl Upper {
-    /// Adds the next chunk.
+    /// Checks the hashes that the last entry of the next chunk completes.
     pub(super) fn take(&mut self, fold: &mut Fold, chunk: &Chunk) {
         let is_complete = chunk.facts.len() == 1 << LEVEL;
         if !is_complete {
@@ -58,32 +58,33 @@ impl Upper {
         self.frontier.push(root, |hash| expected.extend_from_slice(hash.as_bytes()));
         if expected.get(HASH_BYTES..) != Some(&*chunk.above) {
             let last = chunk.start + (1 << LEVEL) - 1;
-            let message = "the hashes kept with it are not those of the entries before it";
+            let message = "the hashes stored with the entry do not match the previous entries";
             fold.tell(Subject::Entry(last), message.to_owned());
         }
     }
 }
 
-/// Reads a chunk: each entry as its row goes by, and then the hashes of all that were read, which are
-/// faster to compute together.
+/// State while a chunk is being read. Entries are parsed one after another, but their hashes are computed in batches,
+/// because this is faster.
 struct Reading {
     chunk: Chunk,
-    /// Entries that are not hashed yet.
+    /// Bodies of the entries that have not been hashed yet.
     waiting: Messages,
-    /// Hashes kept with each entry, one entry after another, and the end of each entry's hashes.
+    /// Concatenated hashes that are stored with the entries.
     kept: Vec<u8>,
+    /// Position in `kept` at which the hashes of each entry end.
     kept_ends: Vec<usize>,
-    /// Number of entries before the first that is missing or misplaced, if there is one.
+    /// Number of entries before the first missing or misplaced one, or `None` if all entries so far are in order.
     whole: Option<usize>,
-    /// Findings, each with its row or gap, and whether it was read there (and not computed
-    /// afterwards).
+    /// Findings with their sort key. The key consists of the number of the row or gap, and whether the finding was made
+    /// while reading it instead of afterwards.
     found: Vec<((usize, bool), Finding)>,
-    /// Rows and gaps so far.
+    /// Number of rows and gaps so far.
     steps: usize,
 }
 
 impl Chunk {
-    /// Reads the chunk that begins at `start`, of a log of `size` entries.
+    /// Reads and verifies the chunk that starts at index `start`, in a log with `size` entries.
     pub(super) fn read(log: &dyn Snapshot, start: u64, size: u64) -> Result<Self, LedgerError> {
         let mut reading = Reading {
             chunk: Self {
@@ -112,7 +113,7 @@ impl Reading {
         let mut index = range.start;
         log.scan_entries(range.clone(), &mut |entry| {
             while index < entry.index.min(range.end) {
-                self.miss(index, "it is missing");
+                self.miss(index, "the entry is missing");
                 index += 1;
             }
             if entry.index == index {
@@ -120,12 +121,12 @@ impl Reading {
                 index += 1;
             } else {
                 self.interrupt();
-                self.tell(entry.index, "it is not in its place");
+                self.tell(entry.index, "the entry is out of order");
                 self.steps += 1;
             }
         })?;
         while index < range.end {
-            self.miss(index, "it is missing");
+            self.miss(index, "the entry is missing");
             index += 1;
         }
         Ok(())
@@ -136,7 +137,7 @@ impl Reading {
         self.found.push(((self.steps, true), finding));
     }
 
-    /// Records that nothing is known about the subtrees from here on.
+    /// Records that the hashes of subtrees that end later cannot be checked.
     fn interrupt(&mut self) {
         self.whole = self.whole.or(Some(self.chunk.facts.len()));
     }
@@ -150,16 +151,16 @@ impl Reading {
         self.steps += 1;
     }
 
-    /// Reads one entry.
+    /// Parses the next entry, and compares its stored fields with its body.
     fn take(&mut self, entry: &StoredEntry<'_>) {
         let index = entry.index;
         let (nodes, body) = match (entry.nodes, &entry.body) {
             (Some(nodes), StoredBytes::Whole(body)) => (nodes, *body),
             (Some(_), StoredBytes::Unreadable(error)) => {
-                return self.miss(index, format!("its body cannot be read: {error}"));
+                return self.miss(index, format!("the body of the entry cannot be read: {error}"));
             }
             (None, _) | (_, StoredBytes::Missing) => {
-                return self.miss(index, "its hashes or its body are not there");
+                return self.miss(index, "the hashes or the body of the entry are missing");
             }
         };
         gather_leaf(&mut self.waiting, body);
@@ -178,7 +179,7 @@ impl Reading {
                 None
             }
             None => {
-                self.tell(index, "it is of no kind that there is");
+                self.tell(index, "the kind of the entry is unknown");
                 None
             }
         };
@@ -186,7 +187,8 @@ impl Reading {
             let stored = StoredEntry::FIELDS.into_iter().zip(entry.fields);
             for ((name, stored), expected) in stored.zip(StoredEntry::fields_of(facts)) {
                 if stored != expected {
-                    let message = format!("its column `{name}` is not what its body says");
+                    let message =
+                        format!("the column `{name}` does not match the body of the entry");
                     self.tell(index, message);
                 }
             }
@@ -195,7 +197,7 @@ impl Reading {
         self.steps += 1;
     }
 
-    /// Compares the hashes, now that all entries were read.
+    /// Compares the stored hashes with the computed ones, after all entries of the chunk were read.
     fn finish(mut self) -> Chunk {
         self.waiting.digests(&mut self.chunk.leaves);
         let Self { mut chunk, kept, kept_ends, whole, mut found, .. } = self;
@@ -223,7 +225,8 @@ impl Reading {
                 is_same &= rest.is_empty();
             }
             if !is_same {
-                let message = "the hashes kept with it are not those of its bytes".to_owned();
+                let message =
+                    "the hashes stored with the entry do not match the entries".to_owned();
                 let finding = Finding { subject: Subject::Entry(index), message };
                 found.push(((place, false), finding));
             }
@@ -236,13 +239,13 @@ impl Reading {
     }
 }
 
-/// The hashes of all complete subtrees over these entries, the entries themselves first.
+/// Computes the hashes of all complete subtrees over the entries. The first level consists of the entries themselves.
 fn levels(leaves: &[Digest]) -> Vec<Vec<Digest>> {
     let above = |level: &Vec<Digest>| (level.len() > 1).then(|| parents(level));
     std::iter::successors(Some(leaves.to_vec()), above).collect()
 }
 
-/// The hashes of the subtrees that the entry at this place completes, itself first.
+/// Returns the hashes of the subtrees that the entry at `place` completes, starting with its own hash.
 fn completed(levels: &[Vec<Digest>], place: usize) -> impl Iterator<Item = &Digest> {
     let count = usize::try_from(place.trailing_ones()).unwrap_or(0).saturating_add(1);
     levels

@@ -1,4 +1,4 @@
-//! Documents beside their names, and beside the entries that name them.
+//! Verification of documents, which checks their digests and that entries refer to them.
 
 use actum_core::{Digest, Messages};
 
@@ -6,34 +6,36 @@ use super::{Fold, Subject};
 use crate::error::LedgerError;
 use crate::snapshot::{DocumentName, KeptDocument, Snapshot, StoredBytes};
 
-/// Number of documents that one thread reads at a stretch.
+/// Number of documents that a thread reads in one query.
 const STRETCH: i64 = 512;
 
-/// Numbers of documents, the last one included.
+/// Inclusive range of document numbers.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Stretch(i64, i64);
 
-/// A row, and the digest of its bytes.
+/// Stored document with the computed digest of its bytes.
 struct Row {
     kept: KeptDocument,
-    /// `None` if it has no bytes.
+    /// Computed digest of the document, or `None` if its bytes cannot be read.
     digest: Option<Digest>,
 }
 
-/// The rows of a stretch.
+/// Documents that were read from a range of numbers.
 pub(super) struct Rows(Vec<Row>);
 
-/// Documents read so far.
+/// State of the verification of documents.
 #[derive(Default)]
 pub(super) struct Documents {
-    /// Number of documents, if none is missing.
+    /// Number that the next document must have, which is the number of documents so far if none is missing.
     count: u64,
-    /// Each of them.
+    /// Number and name of each document that was read.
     kept: Vec<KeptDocument>,
 }
 
-/// Divides all possible numbers, for `expected` documents. Behind the last stretch others may be
-/// added at any time, so only the connection that knows how many there were can read that one.
+/// Divides all possible document numbers into ranges, if `expected` documents exist.
+///
+/// The last range is returned separately, because new documents can be added to it at any time. It must be read through the
+/// snapshot that is being verified.
 pub(super) fn stretches(expected: usize) -> (Vec<Stretch>, Stretch) {
     let expected = i64::try_from(expected).unwrap_or(i64::MAX);
     let mut from = i64::MIN;
@@ -77,24 +79,28 @@ impl Rows {
 }
 
 impl Documents {
-    /// Checks the next rows.
+    /// Checks the documents in the next range of numbers.
     pub(super) fn take(&mut self, fold: &mut Fold, rows: Rows) {
         for Row { kept, digest } in rows.0 {
             let number = kept.number;
             match (&kept.name, digest) {
                 (DocumentName::Digest(name), Some(digest)) if *name != digest => {
                     let message =
-                        format!("its bytes are not those of that name; they are {digest}");
+                        format!("the content of the document has the digest {digest} instead");
                     fold.tell(Subject::Document(*name), message);
                 }
                 (DocumentName::Digest(_), Some(digest)) => {
                     if !fold.named().remove(&digest) {
-                        let message = "no entry names it, or it is there twice".to_owned();
+                        let message =
+                            "no entry refers to the document, or it is stored twice".to_owned();
                         fold.tell(Subject::Document(digest), message);
                     }
                 }
                 (DocumentName::Other(_), _) | (_, None) => {
-                    fold.tell(Subject::Database, format!("document {number} is none"));
+                    fold.tell(
+                        Subject::Database,
+                        format!("document {number} has no valid digest or no content"),
+                    );
                 }
             }
             if number.cast_unsigned() != self.count {
@@ -105,8 +111,7 @@ impl Documents {
         }
     }
 
-    /// Checks the index of documents, and looks for named documents that are missing. Returns the
-    /// number of documents.
+    /// Checks the index of documents, reports missing documents, and returns the number of documents.
     pub(super) fn finish(self, log: &dyn Snapshot, fold: &mut Fold) -> Result<u64, LedgerError> {
         fold.found(log.check_document_index(&self.kept)?);
         fold.tell_missing_documents();

@@ -1,4 +1,4 @@
-//! State of a log, computed from its entries one after another.
+//! Computation of the state of a log from its entries, for verification.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -14,12 +14,12 @@ use crate::projection::agent::{self, AgentProjection};
 use crate::projection::{self, Known, KnownFileTask, KnownPlan};
 use crate::snapshot::Projection;
 
-/// Limit of how much older an entry may be than the one before it, in microseconds. An entry is
-/// dated before its turn comes, so the limit is the longest wait.
+/// Time in microseconds by which an entry may be older than the previous one. A writer determines the time of an entry before
+/// it waits for its turn, so this is the longest possible wait.
 const STEP_MICROS: i64 = 60_000_000;
 
-/// State that follows from the entries so far. It grows with the runs, by about 250 bytes each, and
-/// with the steps of the agent core, by about 1,500 bytes each.
+/// State computed from the entries so far. It needs about 250 bytes for each run, and about 1,500 bytes for each step of the
+/// Agent Execution Core.
 #[derive(Default)]
 pub(crate) struct Fold {
     entries: u64,
@@ -28,11 +28,11 @@ pub(crate) struct Fold {
     leases: HashMap<LeaseId, LeaseRow>,
     file_tasks: HashMap<TaskName, KnownFileTask>,
     agent: AgentProjection,
-    /// The last change of the catalog, or the beginning of the log if there is no change.
+    /// Index and hash of the latest catalog change, or of the first entry if the catalog was never changed.
     catalog: Option<(u64, Digest)>,
-    /// The hash of each entry that raised an alert.
+    /// Hash of each entry that raised an alert, by index.
     alerts: HashMap<u64, Digest>,
-    /// The entries of the kinds that an index finds.
+    /// Kind and index of each entry whose kind is covered by a database index.
     indexed: Vec<(EntryKind, u64)>,
     attempts: BTreeSet<(WorkspaceId, RequestKey, u32)>,
     named: HashSet<Digest>,
@@ -46,7 +46,7 @@ pub(crate) struct Fold {
 }
 
 impl Fold {
-    /// Applies the next entry, of which `leaf` is the hash.
+    /// Applies the next entry, which has the hash `leaf`, and reports violated rules as findings.
     pub(crate) fn take(&mut self, facts: &EntryFacts, (index, leaf): (u64, Digest)) {
         self.entries = self.entries.saturating_add(1);
         let step = |newest: Timestamp| newest.micros().saturating_sub(facts.time.micros());
@@ -126,7 +126,8 @@ impl Fold {
                     kept.insert_entry(known);
                 }
                 if !is_first {
-                    let message = "its attempt at its request was made before".to_owned();
+                    let message =
+                        "an earlier run already made the attempt at the request".to_owned();
                     self.tell(Subject::Entry(index), message);
                 }
             }
@@ -164,53 +165,53 @@ impl Fold {
         }
     }
 
-    /// The signature of a receipt counts.
+    /// Counts a receipt whose signature is valid.
     pub(crate) fn receipt(&mut self) {
         self.receipts = self.receipts.saturating_add(1);
     }
 
-    /// Entries that list or change the keys.
+    /// Returns the indexes of the entries that list or change the keys.
     pub(crate) fn key_entries(&self) -> &[u64] {
         &self.key_entries
     }
 
-    /// The entries that users signed: answers to plans, changes of the catalog, removed history, leases, and waivers.
+    /// Returns the indexes of entries that users signed, such as answers to plans, catalog changes, leases and waivers.
     pub(crate) fn signed(&self) -> &[u64] {
         &self.signed
     }
 
-    /// Runs, plans, leases, file tasks, the agent core and kinds of entries, as they follow from the entries.
+    /// Returns the computed state, for comparison with the state that a store has saved.
     pub(crate) fn projection(&self) -> Projection<'_> {
         let Self { runs, plans, leases, file_tasks, agent, indexed, .. } = self;
         Projection { runs, plans, leases, file_tasks, agent, indexed }
     }
 
-    /// Number of entries so far.
+    /// Returns the number of entries that have been applied.
     pub(crate) fn entries(&self) -> u64 {
         self.entries
     }
 
-    /// The documents that entries name; those that were found are taken out.
+    /// Returns the digests of documents that entries refer to. The caller removes the documents that it finds.
     pub(crate) fn named(&mut self) -> &mut HashSet<Digest> {
         &mut self.named
     }
 
-    /// Reports each named document that was not found as missing.
+    /// Reports all documents that entries refer to but that were not found.
     pub(crate) fn tell_missing_documents(&mut self) {
         let mut missing: Vec<Digest> = self.named.drain().collect();
         missing.sort_unstable();
         for digest in missing {
-            let message = "an entry names it, and it is missing".to_owned();
+            let message = "an entry refers to the document, but it is missing".to_owned();
             self.tell(Subject::Document(digest), message);
         }
     }
 
-    /// Adds a finding.
+    /// Reports a finding.
     pub(crate) fn tell(&mut self, subject: Subject, message: String) {
         self.found(vec![Finding { subject, message }]);
     }
 
-    /// More is wrong.
+    /// Adds findings. Once there are [`Verification::FINDINGS_MAX`] findings, further ones are only counted.
     pub(crate) fn found(&mut self, findings: Vec<Finding>) {
         for finding in findings {
             if self.findings.len() < Verification::FINDINGS_MAX {
@@ -221,8 +222,8 @@ impl Fold {
         }
     }
 
-    /// Returns the result, with what was counted elsewhere: documents, and checkpoints with the
-    /// number of entries that the newest covers.
+    /// Creates the result of the verification. The parameters contain the values that are not computed from entries, such as
+    /// the number of documents and checkpoints.
     pub(crate) fn finish(
         self,
         origin: Option<String>,
@@ -257,8 +258,7 @@ mod tests {
     use crate::conformance::sample::{SampleRun, alert_raised, alert_seen};
     use crate::new_entry::NewEntry;
 
-    /// Returns the findings about an `ALERT_SEEN` that names the entry before it, `entry`, with
-    /// that hash.
+    /// Returns the subjects of the findings about an `ALERT_SEEN` entry that refers to `entry` with the hash `leaf`.
     fn told(entry: &NewEntry, leaf: Digest) -> Vec<Subject> {
         let mut fold = Fold::default();
         let seen = alert_seen((3, leaf)).unwrap();
@@ -269,7 +269,7 @@ mod tests {
         fold.findings.into_iter().map(|finding| finding.subject).collect()
     }
 
-    /// EX-18, AEC-8: what was seen is an alert before it, named by its hash.
+    /// EX-18, AEC-8: `ALERT_SEEN` must refer to an earlier alert by its hash.
     #[test]
     fn what_was_seen_and_is_no_alert_is_found() {
         let (alert, run) = (alert_raised(1).unwrap(), SampleRun::numbered(1, 0).started().unwrap());

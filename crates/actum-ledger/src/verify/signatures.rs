@@ -1,5 +1,5 @@
-//! The signatures of entries: of all changes of keys, of all that people signed, and of receipts that no
-//! checkpoint vouches for.
+//! Verification of the signatures of entries. It covers key changes, entries that users signed, and receipts that are not
+//! protected by a checkpoint.
 
 use std::ops::Range;
 
@@ -9,46 +9,46 @@ use super::{Fold, Subject};
 use crate::error::LedgerError;
 use crate::snapshot::{Snapshot, StoredBytes};
 
-/// Check of a signed note; fails with the reason why it does not count.
+/// Function that verifies a signed note, and returns a message if the note is invalid.
 pub type NoteCheck<'a> = dyn FnMut(&str) -> Result<(), String> + 'a;
-/// Check of the envelope that an entry of this kind is.
+/// Function that verifies the signed envelope of an entry of the given kind, and returns a message if it is invalid.
 pub type EntryCheck<'a> = dyn FnMut(EntryKind, &[u8]) -> Result<(), String> + 'a;
 
-/// Checks of signatures, by a caller who knows the keys. Only signatures have to be checked.
+/// Functions that verify signatures, provided by a caller that has the keys. They only need to check the signatures.
 pub struct Checks<'a> {
-    /// Check of each checkpoint.
+    /// Function that is called for each checkpoint.
     pub note: &'a mut NoteCheck<'a>,
-    /// Check of `EFFECT_DONE`, `FILE_TASK_ENDED`, `KEY_ROTATED`, `PLAN_ANSWERED`,
-    /// `CATALOG_CHANGED`, `HISTORY_FORGOTTEN`, `LEASE_GRANTED`, `LEASE_REVOKED` and `SLO_WAIVED`,
-    /// which alone are envelopes.
+    /// Function that is called for entries in signed envelopes.
+    ///
+    /// Their kinds are `EFFECT_DONE`, `FILE_TASK_ENDED`, `KEY_ROTATED`, `PLAN_ANSWERED`, `CATALOG_CHANGED`,
+    /// `HISTORY_FORGOTTEN`, `LEASE_GRANTED`, `LEASE_REVOKED` and `SLO_WAIVED`.
     pub entry: &'a mut EntryCheck<'a>,
-    /// Receipts that `entry` is called for; for the other kinds it is always called.
+    /// Receipts for which `entry` is called. For signed entries of other kinds, it is always called.
     pub receipts: Receipts,
 }
 
-/// Receipts, the results of file tasks among them, whose own signatures are checked.
+/// Selection of the receipts whose own signatures are checked. Results of file tasks are treated as receipts, too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Receipts {
-    /// Receipts behind the newest sound checkpoint: nothing else that is signed proves that they
-    /// are unchanged.
+    /// Only receipts after the newest valid checkpoint, because no other signature protects them.
     NotCovered,
-    /// All of them.
+    /// All receipts in the log.
     All,
 }
 
-/// Kind of the check of an entry's signature.
+/// Condition under which the signature of an entry is checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SignatureKind {
     /// The entry has no signature.
     Unsigned,
-    /// Always.
+    /// The entry has a signature, which is always checked.
     Always,
-    /// Depends on [`Checks::receipts`].
+    /// The entry is a receipt, so [`Checks::receipts`] determines whether its signature is checked.
     Receipt,
 }
 
 impl SignatureKind {
-    /// Returns how that of entries of a kind is.
+    /// Returns the condition for entries of a kind.
     pub(crate) fn new(kind: EntryKind) -> Self {
         match kind {
             EntryKind::LogStarted
@@ -77,7 +77,7 @@ impl SignatureKind {
 }
 
 impl Fold {
-    /// Checks the signature of an entry, if it has one.
+    /// Checks the signature of an entry if its kind has one, and reports an invalid signature as a finding.
     pub(crate) fn signature(
         &mut self,
         checks: &mut Checks<'_>,
@@ -97,7 +97,7 @@ impl Fold {
     }
 }
 
-/// Checks those of a log of `size` entries, of which checkpoints cover `covered`.
+/// Checks the signatures of entries in a log with `size` entries, of which checkpoints cover the first `covered`.
 pub(super) fn check(
     log: &dyn Snapshot,
     fold: &mut Fold,
@@ -115,7 +115,7 @@ pub(super) fn check(
     ranges.push(from..size);
     for range in ranges {
         log.scan_entries(range, &mut |entry| {
-            // Bytes that are no entry were reported before.
+            // Skip invalid entries, because they have already been reported.
             let kind = entry.kind.and_then(EntryKind::of_name);
             if let (Some(kind), StoredBytes::Whole(body)) = (kind, entry.body) {
                 fold.signature(checks, kind, entry.index, body);

@@ -148,7 +148,9 @@ fn a_change_of_the_catalog_that_stands_elsewhere_is_found() {
     let result = grounds.verify().unwrap();
     let told = result.findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     assert!(
-        told.contains("entry 9: the change of the catalog follows entry 0 and not entry 8"),
+        told.contains(
+            "entry 9: the catalog change follows entry 0 instead of the latest change, entry 8"
+        ),
         "{told}"
     );
 }

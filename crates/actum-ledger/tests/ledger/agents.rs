@@ -214,14 +214,14 @@ fn entries_of_the_agent_core_out_of_their_order_are_found() {
     for (index, message) in [
         (
             4,
-            "the effect of the step step-1 of goal-1 was started before, in entry 4, under the same",
+            "the effect of step `step-1` of goal `goal-1` was already started in entry 4 with the same",
         ),
-        (5, "OUTCOME cannot bring the step step-1 of goal-1 from SUCCEEDED to REVERTED"),
-        (6, "RETRY_STARTED cannot bring the step step-1 of goal-1 from SUCCEEDED to STARTED"),
-        (9, "was resolved before, in entry 9"),
+        (5, "OUTCOME cannot move step `step-1` of goal `goal-1` from SUCCEEDED to REVERTED"),
+        (6, "RETRY_STARTED cannot move step `step-1` of goal `goal-1` from SUCCEEDED to STARTED"),
+        (9, "was already resolved in entry 9"),
         (
             1,
-            "NO_DISPATCH cannot bring the step step-1 of goal-1 from SUCCEEDED to AWAITING_CONFIRM",
+            "NO_DISPATCH cannot move step `step-1` of goal `goal-1` from SUCCEEDED to AWAITING_CONFIRM",
         ),
     ] {
         let grounds = with_agents();

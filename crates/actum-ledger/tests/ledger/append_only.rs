@@ -79,7 +79,7 @@ fn a_trigger_that_was_dropped_is_found() {
         found,
         [
             "the database: the trigger `entry_update` is missing or changed",
-            "the database: the table `more` is none of a ledger's"
+            "the database: the table `more` does not belong to a ledger"
         ]
     );
     assert_eq!(grounds.view().size().unwrap(), 5);

@@ -103,8 +103,7 @@ fn an_export_of_a_later_format_is_refused_by_its_name() {
     let told: Vec<String> = result.findings.iter().map(ToString::to_string).collect();
     assert_eq!(
         told,
-        ["line 1: its format is `actum.ledger-export/2`, and this program reads \
-          `actum.ledger-export/1`"]
+        ["line 1: expected the format `actum.ledger-export/1`, found `actum.ledger-export/2`"]
     );
 }
 
@@ -137,6 +136,6 @@ fn a_receipt_that_names_another_beginning_of_its_run_is_found() {
     let result = read(&grounds, &lines.collect::<Vec<_>>().concat());
     let told: Vec<String> = result.findings.iter().map(ToString::to_string).collect();
     assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].starts_with("entry 2: the receipt of the run "), "{told:?}");
-    assert!(told[0].contains(" names entry 0 with the hash "), "{told:?}");
+    assert!(told[0].starts_with("entry 2: the receipt of run "), "{told:?}");
+    assert!(told[0].contains(" refers to entry 0 with hash "), "{told:?}");
 }

@@ -127,8 +127,8 @@ fn a_home_that_others_may_reach_is_refused_and_not_repaired() {
         assert_eq!(
             message,
             format!(
-                "cannot use `{path}`: other users may reach it: its mode is {open:04o} and must be \
-                 0700; if nobody did, run `chmod 700 {path}`"
+                "cannot use `{path}`: other users can access it, because its mode is {open:04o} instead of \
+                 0700; if none of them did, run `chmod 700 {path}`"
             )
         );
         assert_eq!(mode(&root.join("home")), open);
@@ -163,8 +163,8 @@ fn a_directory_in_the_home_that_others_may_reach_is_refused() {
         assert_eq!(
             refused,
             format!(
-                "cannot use `{path_shown}`: other users may reach it: its mode is 0640 and must be \
-                 0600; if nobody did, run `chmod 600 {path_shown}`"
+                "cannot use `{path_shown}`: other users can access it, because its mode is 0640 instead of \
+                 0600; if none of them did, run `chmod 600 {path_shown}`"
             )
         );
         set_mode(&path, 0o600);
@@ -253,7 +253,7 @@ fn what_belongs_to_another_user_is_not_believed() {
     for name in ["lock", "keys", "keys/keyring.json"] {
         chown(path.join(name), Some(12), Some(34)).unwrap();
         let refused = Keys::open(&home, now()).unwrap_err().to_string();
-        assert!(refused.contains("it belongs to the user 12, and this process runs as 0"));
+        assert!(refused.contains("it belongs to user 12, but this process runs as user 0"));
         chown(path.join(name), Some(0), Some(0)).unwrap();
     }
     chown(path.join("tenants/default"), Some(12), None).unwrap();
@@ -263,8 +263,8 @@ fn what_belongs_to_another_user_is_not_believed() {
     assert_eq!(
         refused.to_string(),
         format!(
-            "cannot use `{}`: it belongs to the user 12, and this process runs as 0; run it as that \
-             user, or with a home of its own",
+            "cannot use `{}`: it belongs to user 12, but this process runs as user 0; run actum as the \
+             owner, or use a different `ACTUM_HOME`",
             path.display()
         )
     );
@@ -347,8 +347,8 @@ fn a_home_may_have_any_name_and_a_message_shows_it_in_one_line() {
     assert_eq!(
         message,
         format!(
-            "cannot use `{above}/a \\n'b\\033[1m`: other users may reach it: its mode is 0755 and must \
-             be 0700; if nobody did, run `chmod 700 $'{above}/a \\012\\047b\\033[1m'`"
+            "cannot use `{above}/a \\n'b\\033[1m`: other users can access it, because its mode is 0755 \
+             instead of 0700; if none of them did, run `chmod 700 $'{above}/a \\012\\047b\\033[1m'`"
         )
     );
 }

@@ -279,8 +279,8 @@ fn a_key_that_others_may_reach_is_refused_and_not_repaired() {
         assert_eq!(
             refused.to_string(),
             format!(
-                "cannot use `{shown}`: other users may reach it: its mode is {open:04o} and must be \
-                 0{wanted}; if nobody did, run `chmod {wanted} {shown}`"
+                "cannot use `{shown}`: other users can access it, because its mode is {open:04o} instead of \
+                 0{wanted}; if none of them did, run `chmod {wanted} {shown}`"
             )
         );
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, open);
@@ -330,7 +330,7 @@ fn a_key_that_is_gone_is_told_and_not_made_anew() {
     assert_eq!(
         refused.to_string(),
         format!(
-            "the result key `{}` is missing: there is no `{}`; put it back from a backup, or make a new \
+            "the result key `{}` is missing: `{}` does not exist; restore it from a backup, or make a new \
              one with `actum key rotate result`",
             newest(&home).id,
             path.display()
@@ -415,7 +415,7 @@ fn a_keyring_of_a_later_version_is_neither_read_nor_written() {
     let later = sound.replace("actum.keyring/1", "actum.keyring/2");
     fs::write(keyring_path(&home), &later).unwrap();
     let refused = Keys::open(&home, at(0)).unwrap_err().to_string();
-    assert!(refused.contains("its format is `actum.keyring/2`"), "{refused}");
+    assert!(refused.contains("has the format `actum.keyring/2`"), "{refused}");
     assert_eq!(fs::read_to_string(keyring_path(&home)).unwrap(), later);
 }
 
@@ -432,8 +432,8 @@ fn a_clock_that_stands_before_the_key_is_told() {
     assert_eq!(
         refused.to_string(),
         format!(
-            "the result key `{id}` counts from {} on, and the clock says that it is {early}: set the \
-             clock right",
+            "the result key `{id}` is not valid before {}, but the clock says that it is {early}; correct the \
+             clock",
             at(-LEEWAY_MICROS)
         )
     );

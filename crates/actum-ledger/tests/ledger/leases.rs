@@ -208,12 +208,12 @@ fn every_byte_of_a_ledger_with_leases_flipped_is_found_or_changed_nothing() {
 #[test]
 fn entries_out_of_their_order_are_found() {
     for (index, message) in [
-        (1, "was granted before, in entry 1"),
-        (3, "the file task `move-1` has ended before, in entry 5"),
-        (5, "the file task `move-1` has ended before, in entry 5"),
-        (6, "the file task `move-2` has ended before, in entry 6"),
-        (7, "the file task `move-3` was started before, in entry 7"),
-        (8, "was revoked before, in entry 8"),
+        (1, "was already granted in entry 1"),
+        (3, "file task `move-1` already ended in entry 5"),
+        (5, "file task `move-1` already ended in entry 5"),
+        (6, "file task `move-2` already ended in entry 6"),
+        (7, "file task `move-3` was already started in entry 7"),
+        (8, "was already revoked in entry 8"),
     ] {
         let grounds = with_leases();
         let replay = format!(

@@ -68,7 +68,7 @@ fn a_key_under_a_passphrase_signs_with_it_and_not_without() {
     assert_eq!(
         locked.to_string(),
         format!(
-            "cannot use the approval key `{}`: `{}` is protected by a passphrase, and none was given",
+            "cannot use the approval key `{}`: `{}` is protected by a passphrase, but none was given",
             key.id,
             path.display()
         )
@@ -81,8 +81,8 @@ fn a_key_under_a_passphrase_signs_with_it_and_not_without() {
     assert_eq!(
         wrong.to_string(),
         format!(
-            "cannot open the approval key `{}`: the passphrase is wrong, or `{}` is damaged; \
-             if the passphrase is lost, `actum key rotate approval --old-passphrase-lost` makes a new key",
+            "cannot unlock the approval key `{}`: the passphrase is wrong, or `{}` is damaged; if the passphrase is \
+             lost, make a new key with `actum key rotate approval --old-passphrase-lost`",
             key.id,
             path.display()
         )
@@ -135,8 +135,7 @@ fn the_first_key_of_a_role_is_made_once() {
         assert_eq!(
             refused.to_string(),
             format!(
-                "the {role} key `{id}` is there already; `actum key rotate {role}` makes one that \
-                 takes its place"
+                "the {role} key `{id}` already exists; use `actum key rotate {role}` to replace it"
             )
         );
     }
@@ -206,7 +205,7 @@ fn only_a_key_of_an_operator_is_put_under_a_passphrase() {
             assert_eq!(
                 refused.to_string(),
                 format!(
-                    "cannot protect a {role} key by a passphrase: it signs while nobody is there"
+                    "cannot protect a {role} key with a passphrase: it has to sign without user interaction"
                 )
             );
         }

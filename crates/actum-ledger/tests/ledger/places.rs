@@ -57,10 +57,13 @@ fn what_is_no_ledger_is_refused_and_stays_as_it_is() {
     connection.execute_batch("CREATE TABLE notes (text)").unwrap();
     drop(connection);
     for (bytes, message) in [
-        (b"no database at all, but a text of some length that says so".repeat(40), "no database"),
-        (b"short".to_vec(), "no database"),
-        (Vec::new(), "it is empty"),
-        (fs::read(other.path()).unwrap(), "a database of something else"),
+        (
+            b"no database at all, but a text of some length that says so".repeat(40),
+            "not an SQLite database",
+        ),
+        (b"short".to_vec(), "not an SQLite database"),
+        (Vec::new(), "the file is empty"),
+        (fs::read(other.path()).unwrap(), "belongs to a different program"),
     ] {
         let grounds = Grounds::new();
         fs::write(grounds.place().join(DATABASE), &bytes).unwrap();
@@ -179,7 +182,10 @@ fn a_log_without_its_database_is_refused_and_both_are_whole_again_together() {
     let before = files(&grounds.place());
     for error in [append_fails(&grounds.ledger()), view_fails(&grounds)] {
         assert!(matches!(error, LedgerError::NoLedger { .. }), "{error}");
-        assert!(error.to_string().contains("its log `ledger.db-wal` is still there"), "{error}");
+        assert!(
+            error.to_string().contains("its write-ahead log `ledger.db-wal` still exists"),
+            "{error}"
+        );
     }
     assert_eq!(files(&grounds.place()), before);
     fs::rename(&aside, &database).unwrap();

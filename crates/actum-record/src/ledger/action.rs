@@ -1,5 +1,4 @@
-//! Actions: the start of one that an approver agreed to, the end of each, and the catalog of all (AA-5,
-//! AA-13).
+//! Ledger entries about actions, which record their start, their end and changes of the action catalog (AA-5, AA-13).
 
 use actum_core::{ActionName, Digest, RiskTier, RunId, Status, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -8,130 +7,130 @@ use super::{Actor, Approval, Bound, Isolation, TenantId, WorkspaceId};
 use crate::ledger::{Attempt, Confidence};
 use crate::receipt::EntryRef;
 
-/// Start of an action. It is durable before anything of it runs or is changed. If an approver had to agree
-/// before anything runs, the action uses that approval up, whatever its outcome.
+/// Entry that records the start of an action. It is durable before the action runs anything or changes files. If the action
+/// had to be approved before it could run, the start consumes the approval, even if the action fails.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ActionStarted {
-    /// [`ActionStarted::FORMAT`].
+    /// Format of the entry, which is always [`ActionStarted::FORMAT`].
     pub format: String,
-    /// Time of the start.
+    /// Time at which the action started.
     pub time: Timestamp,
-    /// Tenant whose ledger it is in.
+    /// Tenant whose ledger contains the entry.
     pub tenant: TenantId,
-    /// In which workspace.
+    /// Workspace in which the action runs.
     pub workspace: WorkspaceId,
-    /// Path of that workspace, escaped where the bytes are no UTF-8.
+    /// Root path of the workspace, escaped if it is not UTF-8.
     pub root: String,
-    /// The name of this action, by which its [`ActionEnded`] is known.
+    /// Id of the action, which its [`ActionEnded`] entry repeats.
     pub id: RunId,
-    /// Id that its planner gave to it.
+    /// Id that the planner assigned to the action.
     pub action_id: Option<String>,
     /// Type of the action.
     pub action_type: ActionName,
-    /// The tier that counts, as far as it is known.
+    /// Effective risk tier of the action, as far as it is known at the start.
     pub tier: RiskTier,
-    /// Confidence of the planner.
+    /// Confidence of the planner in the action.
     pub confidence: Option<Confidence>,
-    /// Reason of the planner for the proposal.
+    /// Reason that the planner gave for proposing the action.
     pub reason: Option<String>,
-    /// The digest of the plan envelope.
+    /// Digest of the plan envelope.
     pub plan: Digest,
-    /// Actor that requested it.
+    /// Actor that requested the action.
     pub actor: Actor,
     /// Entry point that received the request.
     pub door: String,
-    /// Approval that was needed for it to begin.
+    /// Approval that the action needed before it could start.
     pub agreed: Option<Agreed>,
-    /// The program.
+    /// Name and version of the program that wrote the entry.
     pub engine: String,
 }
 
-/// Approval of an action, and its content.
+/// Approval that allowed an action to start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Agreed {
-    /// Change that was approved.
+    /// Digests that the approval is bound to.
     pub bound: Bound,
-    /// The approval that lets it go.
+    /// Approval of the plan.
     pub approval: Approval,
 }
 
-/// End of an action: the feedback that a planner can learn from.
+/// Entry that records the end of an action, with the feedback that a planner can learn from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ActionEnded {
-    /// [`ActionEnded::FORMAT`].
+    /// Format of the entry, which is always [`ActionEnded::FORMAT`].
     pub format: String,
-    /// Time of the end.
+    /// Time at which the action ended.
     pub time: Timestamp,
-    /// Tenant whose ledger it is in.
+    /// Tenant whose ledger contains the entry.
     pub tenant: TenantId,
-    /// In which workspace.
+    /// Workspace in which the action ran.
     pub workspace: WorkspaceId,
-    /// Path of that workspace, escaped where the bytes are no UTF-8.
+    /// Root path of the workspace, escaped if it is not UTF-8.
     pub root: String,
-    /// The name of this action.
+    /// Id of the action.
     pub id: RunId,
-    /// Id that its planner gave to it.
+    /// Id that the planner assigned to the action.
     pub action_id: Option<String>,
     /// Type of the action.
     pub action_type: ActionName,
-    /// The tier that counted.
+    /// Effective risk tier of the action.
     pub tier: RiskTier,
-    /// Confidence of the planner.
+    /// Confidence of the planner in the action.
     pub confidence: Option<Confidence>,
-    /// Reason of the planner for the proposal.
+    /// Reason that the planner gave for proposing the action.
     pub reason: Option<String>,
-    /// The digest of the plan envelope, or of the bytes of a malformed one.
+    /// Digest of the plan envelope, or of its raw bytes if it is malformed.
     pub plan: Digest,
-    /// Actor that requested it.
+    /// Actor that requested the action.
     pub actor: Actor,
     /// Entry point that received the request.
     pub door: String,
     /// Outcome of the action.
     pub status: Status,
-    /// The permanent name of why it ended otherwise than asked for.
+    /// Reason code, if the action did not end as requested.
     pub ground: Option<String>,
-    /// Reason in words.
+    /// Message that explains the reason.
     pub message: Option<String>,
-    /// Checks that were made.
+    /// Checks that were performed.
     pub checks: Vec<ActionCheck>,
-    /// The one try to repair it (AA-6).
+    /// Attempt to repair the action, of which there is at most one (AA-6).
     pub repair: Attempt,
-    /// The try to put the workspace back as it was.
+    /// Attempt to roll the workspace back to its previous state.
     pub rollback: Attempt,
-    /// The run that changed files.
+    /// Run in which the action changed files.
     pub run: Option<RunId>,
-    /// The plan that waits in the queue.
+    /// Queued plan that waits for approval.
     pub queued: Option<RunId>,
-    /// The plan whose approval let it go.
+    /// Plan whose approval allowed the action to run.
     pub approved: Option<RunId>,
-    /// Total duration in milliseconds.
+    /// Total duration of the action, in milliseconds.
     pub duration_ms: u64,
-    /// The program.
+    /// Name and version of the program that wrote the entry.
     pub engine: String,
 }
 
-/// One check of an action, without what it wrote: that may hold contents of files.
+/// Result of a single check of an action. Its output is not recorded, because it could contain the content of files.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ActionCheck {
-    /// The command, or the name of a check that is built in.
+    /// Command line of the check, or the name of a built-in check.
     pub name: String,
-    /// True if it holds.
+    /// Whether the check passed.
     pub ok: bool,
-    /// Exit code of the command.
+    /// Exit code of the check's command.
     pub exit_code: Option<i32>,
-    /// Duration in milliseconds.
+    /// Duration of the check, in milliseconds.
     pub duration_ms: Option<u64>,
 }
 
-/// State of an action of the catalog.
+/// State of an action in the catalog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum ActionState {
-    /// The action is registered, and cannot be used yet.
+    /// The action is registered, but cannot be used yet.
     Draft,
     /// The action can be used.
     Active,
@@ -139,41 +138,41 @@ pub enum ActionState {
     Retired,
 }
 
-/// Change of the catalog by a user. An approval key signs it as the payload of an envelope, so that no
-/// agent makes code of its own an action.
+/// Entry that records a user's change of the action catalog. It is the payload of an envelope signed by an approval key, so
+/// that an agent cannot register its own code as an action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CatalogChanged {
-    /// [`CatalogChanged::FORMAT`].
+    /// Format of the entry, which is always [`CatalogChanged::FORMAT`].
     pub format: String,
     /// Time of the change.
     pub time: Timestamp,
-    /// Tenant whose catalog it is.
+    /// Tenant whose catalog was changed.
     pub tenant: TenantId,
-    /// The change before it; of the first change the beginning of the log. What was signed once counts at that
-    /// one place alone.
+    /// Preceding change of the catalog, or the start of the log for the first change. Because of this reference, the signed
+    /// change is valid only at this position in the log.
     pub follows: EntryRef,
-    /// The action.
+    /// Action whose state was changed.
     pub action: ActionName,
-    /// State before; absent for a new action.
+    /// State before the change, or `None` for a new action.
     pub from: Option<ActionState>,
-    /// State from now on.
+    /// State after the change.
     pub to: ActionState,
-    /// Reason, in the user's words.
+    /// Reason given by the user.
     pub reason: Option<String>,
-    /// The digest of the whole catalog as it is from now on, a document in the ledger.
+    /// Digest of the ledger document that contains the entire catalog after the change.
     pub snapshot: Digest,
-    /// User who changed it.
+    /// User who changed the catalog.
     pub by: Actor,
-    /// Isolation of the approval key, which keeps others from changing the catalog.
+    /// Protection of the approval key that signed the change.
     pub isolation: Isolation,
 }
 
 impl ActionState {
-    /// All of them.
+    /// All states of an action.
     pub const ALL: [Self; 3] = [Self::Draft, Self::Active, Self::Retired];
 
-    /// The word for it.
+    /// Returns the permanent name of the state.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Draft => "DRAFT",
@@ -184,18 +183,18 @@ impl ActionState {
 }
 
 impl ActionStarted {
-    /// The value of `format`.
+    /// Value of the `format` field.
     pub const FORMAT: &str = "actum.action-started/1";
 }
 
 impl ActionEnded {
-    /// The value of `format`.
+    /// Value of the `format` field.
     pub const FORMAT: &str = "actum.action-ended/1";
 }
 
 impl CatalogChanged {
-    /// The value of `format`.
+    /// Value of the `format` field.
     pub const FORMAT: &str = "actum.catalog-changed/1";
-    /// The payload type of the envelope.
+    /// Payload type of the signed envelope.
     pub const PAYLOAD_TYPE: &str = "application/vnd.actum.catalog-changed+json";
 }

@@ -1,7 +1,8 @@
-//! Entries of the Agent Execution Core: each is the source of one row of a table of seed 004, section 10.1 (AEC-8, AEC-9).
+//! Ledger entries of the Agent Execution Core. Each is the source of one table row as defined in seed 004, section 10.1
+//! (AEC-8, AEC-9).
 //!
-//! Entries that are appended together name each other by the hash of their bytes ([`leaf_hash`](crate::merkle::leaf_hash)),
-//! which is known before their index is.
+//! Entries that are appended together refer to each other by hash ([`leaf_hash`](crate::merkle::leaf_hash)), because their
+//! index is not known in advance.
 
 use actum_core::{ActionName, Digest, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -9,170 +10,172 @@ use serde::{Deserialize, Serialize};
 use super::{Actor, Isolation, TenantId};
 use crate::agent::{AgentPlanId, CorrelationId, StepId, ThreadId, UserId};
 
-/// Event of a step: one row of `agent_execution_ledger`, the row `PH1.AGENT_EXECUTION` of seed 004.
+/// Entry that records an event of a step. It becomes one row of `agent_execution_ledger` (`PH1.AGENT_EXECUTION` in seed 004).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AgentExecution {
-    /// Hash of the [`AgentAccessDecided`] that it rests on.
+    /// Hash of the [`AgentAccessDecided`] entry that the event is based on.
     pub access: Option<Digest>,
-    /// Process that requested it.
+    /// Actor that requested the step.
     pub actor: Actor,
-    /// Index of the newest `CATALOG_CHANGED` that the decision rests on; none before the first.
+    /// Index of the newest `CATALOG_CHANGED` entry at the time of the decision, or `None` if the catalog was never changed.
     pub catalog: Option<u64>,
-    /// Hash of the [`AgentConfirmation`] that it rests on.
+    /// Hash of the [`AgentConfirmation`] entry that the event is based on.
     pub confirmation: Option<Digest>,
-    /// Goal.
+    /// Id of the goal.
     pub correlation: CorrelationId,
-    /// Digest that binds the decision to its bundle (`dispatch_decision_hash`).
+    /// Digest that binds the decision to the bundle of its inputs (`dispatch_decision_hash`).
     pub decision: Digest,
-    /// Duration of an outcome; none of other events.
+    /// Duration of the dispatch. Present only for an outcome.
     pub duration: Option<AgentDuration>,
-    /// Program.
+    /// Name and version of the program that wrote the entry.
     pub engine: String,
-    /// Event.
+    /// Event that happened to the step.
     pub event: AgentEventKind,
-    /// [`AgentExecution::FORMAT`].
+    /// Format of the entry, which is always [`AgentExecution::FORMAT`].
     pub format: String,
-    /// True for an impactful simulation, whose effect needs a confirmation and a rollback plan.
+    /// Whether the simulation is impactful, so that its effect requires a confirmation and a rollback plan.
     pub impactful: bool,
-    /// Idempotency key of the step (AEC-7); none before there is a plan.
+    /// Idempotency key of the step (AEC-7), or `None` if there is no plan yet.
     pub key: Option<Digest>,
-    /// Plan.
+    /// Id of the plan that contains the step.
     pub plan: AgentPlanId,
-    /// Name of the reason, from the closed set of the core; none of a success.
+    /// Reason code from the closed set of the core, or `None` for a success.
     pub reason: Option<String>,
-    /// Documents that the decision was made from.
+    /// Digests of the documents that the decision is based on.
     pub refs: AgentRefs,
-    /// Digest of the key of the request. A key stands for the first goal that names it.
+    /// Digest of the request key. A key belongs to the first goal that uses it.
     pub request: Digest,
-    /// Rollback plan, a document in the ledger.
+    /// Digest of the ledger document that contains the rollback plan.
     pub rollback_plan: Option<Digest>,
-    /// Version of the rules that decided.
+    /// Version of the decision rules.
     pub semantics: u32,
-    /// Simulation; none where the packet has none.
+    /// Name of the simulation, or `None` if the packet does not name one.
     pub simulation: Option<ActionName>,
-    /// Hash of the entry of the action that starts or has ended with it.
+    /// Hash of the ledger entry that records the start or the end of the simulation's action.
     pub simulation_entry: Option<Digest>,
     /// State of the step after the event.
     pub state: AgentState,
-    /// Step.
+    /// Id of the step.
     pub step: StepId,
-    /// Tenant whose ledger it is in.
+    /// Tenant whose ledger contains the entry.
     pub tenant: TenantId,
-    /// Conversation.
+    /// Id of the conversation that the goal belongs to.
     pub thread: ThreadId,
     /// Time of the event.
     pub time: Timestamp,
-    /// User on whose behalf the step is.
+    /// User on whose behalf the step is executed.
     pub user: UserId,
 }
 
-/// Documents in the ledger that a decision of the core was made from (seed 004, section 17.2).
+/// Digests of the ledger documents that a decision of the core is based on (seed 004, section 17.2).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AgentRefs {
-    /// Fingerprints of engine, package, schemas and lexicon; none before there is a plan.
+    /// Fingerprints of engine, package, schemas and lexicon, or `None` if there is no plan yet.
     pub artifact_fingerprints: Option<Digest>,
-    /// Bundle, which holds the other refs and the facts.
+    /// Bundle of all inputs of the decision, which contains the facts and the other references.
     pub bundle: Digest,
-    /// Catalog in force.
+    /// Action catalog in force at the time of the decision.
     pub catalog_snapshot: Digest,
-    /// Proof of the parsed confirmation.
+    /// Parser's proof of how the user's confirmation was understood.
     pub confirmation_proof: Option<Digest>,
-    /// Packet of the Finder, sealed.
+    /// Sealed packet of the Finder.
     pub finder_packet: Digest,
-    /// Assertion of a host about the user; none where the user is the account that requested the step.
+    /// Host's assertion about the user, or `None` if the user is the account that requested the step.
     pub host_assertion: Option<Digest>,
-    /// Outcome as it is kept, with the digest of what the executor returned, which can hold content of files.
+    /// Outcome of the step. It contains only the digest of the executor's output, because that output may include file content.
     pub outcome: Option<Digest>,
-    /// Policy in force.
+    /// Policy in force at the time of the decision.
     pub policy_snapshot: Digest,
-    /// Prompt that the user has to answer first.
+    /// Prompt that the user must answer before the step can continue.
     pub prompt: Option<Digest>,
 }
 
-/// Most microseconds of a recorded duration: the largest integer that every JSON reader keeps exactly (RFC 8259, section 6).
+/// Maximum value of a recorded duration, in microseconds. It is the largest integer that every JSON parser represents exactly
+/// (RFC 8259, section 6).
 pub const AGENT_DURATION_US_MAX: u64 = (1 << 53) - 1;
 
-/// Duration of a dispatch, in microseconds, each [`AGENT_DURATION_US_MAX`] at most.
+/// Duration of a dispatch in microseconds. Each part is at most [`AGENT_DURATION_US_MAX`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AgentDuration {
-    /// Time in commands of the simulation.
+    /// Time spent in commands of the simulation.
     pub command_us: u64,
-    /// From the goal to the outcome, without `command_us`.
+    /// Time from the goal to the outcome, excluding `command_us`.
     pub dispatch_us: u64,
 }
 
-/// Event of a step.
+/// Kind of event that happens to a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum AgentEventKind {
-    /// The core decided not to dispatch.
+    /// The core decided not to dispatch the step.
     NoDispatch,
-    /// The executor ended the dispatch before an effect.
+    /// The executor ended the dispatch before the step had an effect.
     NoEffect,
-    /// The effect of the step starts: the claim of its idempotency key.
+    /// The effect of the step starts, which claims its idempotency key.
     DispatchStarted,
-    /// The effect starts again, after a start of which nothing is in effect.
+    /// The effect starts again, because an earlier start left nothing in effect.
     RetryStarted,
     /// The dispatch has ended.
     Outcome,
-    /// A replay of the decision did not give the same decision.
+    /// A replay did not reproduce the decision.
     ReplayMismatch,
 }
 
-/// State of a step.
+/// State of a step in the Agent Execution Core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum AgentState {
-    /// Waits for the user to answer the question of the Finder.
+    /// The step waits for the user to answer the Finder's question.
     AwaitingClarify,
-    /// Waits for a confirmation.
+    /// The step waits for the user's confirmation.
     AwaitingConfirm,
-    /// Waits for an approval (AP).
+    /// The step waits for an approval (AP).
     AwaitingAp,
-    /// Refused.
+    /// The step was refused.
     Refused,
-    /// Escalated to Dev Intake, since there is no such simulation.
+    /// The step was escalated to Dev Intake, because no simulation exists for it.
     Escalated,
-    /// Effect has started and has no outcome yet.
+    /// The effect has started, but its outcome is not known yet.
     Started,
-    /// Effect is in force.
+    /// The effect is in force.
     Succeeded,
-    /// Effect was rolled back.
+    /// The effect was rolled back.
     Reverted,
-    /// Failed: an operator has to look at it.
+    /// The step failed and needs the attention of an operator.
     Failed,
-    /// A replay did not give the recorded decision: no further effect of the step starts.
+    /// A replay did not reproduce the recorded decision, so no further effect of the step is started.
     ReplayFailed,
 }
 
-/// Decision of the access policies on a step: one row of `agent_execution_access_decision_ledger`.
+/// Entry that records the decision of the access policies on a step. It becomes one row of
+/// `agent_execution_access_decision_ledger`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AgentAccessDecided {
-    /// Action that access policies judge.
+    /// Action that the access policies evaluated.
     pub access_action: String,
-    /// Case that was judged, a document in the ledger.
+    /// Digest of the ledger document that contains the evaluated case.
     pub case: Digest,
-    /// Goal.
+    /// Id of the goal.
     pub correlation: CorrelationId,
-    /// [`AgentAccessDecided::FORMAT`].
+    /// Format of the entry, which is always [`AgentAccessDecided::FORMAT`].
     pub format: String,
-    /// Decision.
+    /// Outcome of the decision.
     pub outcome: AccessOutcome,
-    /// Policy in force, a document in the ledger.
+    /// Digest of the ledger document that contains the policy in force.
     pub policy_snapshot: Digest,
-    /// Name of the reason; none where it is allowed.
+    /// Reason code, or `None` if access is allowed.
     pub reason: Option<String>,
-    /// Step.
+    /// Id of the step.
     pub step: StepId,
-    /// Tenant whose ledger it is in.
+    /// Tenant whose ledger contains the entry.
     pub tenant: TenantId,
-    /// Time.
+    /// Time of the decision.
     pub time: Timestamp,
-    /// User whose access was judged.
+    /// User whose access was evaluated.
     pub user: UserId,
 }
 
@@ -180,111 +183,111 @@ pub struct AgentAccessDecided {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum AccessOutcome {
-    /// Allowed.
+    /// Access is allowed.
     Allowed,
-    /// An approval is required.
+    /// Access requires an approval.
     ApRequired,
-    /// Denied.
+    /// Access is denied.
     Denied,
 }
 
-/// Answer to a confirmation prompt: one row of `agent_execution_confirmation_ledger`.
+/// Entry that records a user's answer to a confirmation prompt. It becomes one row of `agent_execution_confirmation_ledger`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AgentConfirmation {
-    /// [`AgentConfirmation::FORMAT`].
+    /// Format of the entry, which is always [`AgentConfirmation::FORMAT`].
     pub format: String,
-    /// Time.
+    /// Time of the answer.
     pub time: Timestamp,
-    /// Tenant whose ledger it is in.
+    /// Tenant whose ledger contains the entry.
     pub tenant: TenantId,
-    /// Goal.
+    /// Id of the goal.
     pub correlation: CorrelationId,
-    /// Conversation of prompt and answer.
+    /// Id of the conversation that contains the prompt and the answer.
     pub thread: ThreadId,
-    /// Step.
+    /// Id of the step.
     pub step: StepId,
-    /// Outcome of the parser.
+    /// Result of parsing the answer.
     pub outcome: ConfirmationOutcome,
-    /// Lexicon, a document in the ledger (`confirm_lexicon_version_ref`).
+    /// Digest of the ledger document that contains the lexicon (`confirm_lexicon_version_ref`).
     pub lexicon: Digest,
-    /// Proof of the parser, a document in the ledger (`confirmation_parse_proof_ref`).
+    /// Digest of the ledger document that contains the parser's proof (`confirmation_parse_proof_ref`).
     pub proof: Digest,
-    /// Prompt that it answers, a document in the ledger.
+    /// Digest of the ledger document that contains the answered prompt.
     pub prompt: Digest,
-    /// Fingerprint of the plan that the prompt shows.
+    /// Fingerprint of the plan shown in the prompt.
     pub plan_fingerprint: Digest,
-    /// BCP 47 tag of the language of the answer, as the request has it.
+    /// BCP 47 tag of the answer's language, as stated in the request.
     pub language: String,
-    /// Canonical affirmative that was accepted.
+    /// Canonical affirmative that the parser accepted.
     pub token: Option<String>,
-    /// User who answered.
+    /// User who answered the prompt.
     pub by: Actor,
-    /// Key that signed the proof: an approval key or a host key.
+    /// Id of the approval key or host key that signed the proof.
     pub relayed_by: Option<String>,
 }
 
-/// Outcome of parsing an answer.
+/// Result of parsing a user's answer to a confirmation prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ConfirmationOutcome {
-    /// A canonical affirmative of its language.
+    /// The answer is a canonical affirmative of its language.
     Confirmed,
-    /// A canonical negative of its language.
+    /// The answer is a canonical negative of its language.
     Rejected,
-    /// Neither.
+    /// The answer is neither a canonical affirmative nor a canonical negative.
     Ambiguous,
 }
 
-/// A missing simulation of Dev Intake was resolved.
+/// Entry that records the resolution of a goal that was escalated to Dev Intake because no simulation existed for it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IntakeResolved {
-    /// [`IntakeResolved::FORMAT`].
+    /// Format of the entry, which is always [`IntakeResolved::FORMAT`].
     pub format: String,
-    /// Time.
+    /// Time of the resolution.
     pub time: Timestamp,
-    /// Tenant whose ledger it is in.
+    /// Tenant whose ledger contains the entry.
     pub tenant: TenantId,
-    /// Goal that was escalated.
+    /// Id of the escalated goal.
     pub correlation: CorrelationId,
-    /// Hash of the entry that escalated it.
+    /// Hash of the entry that escalated the goal.
     pub escalated: Digest,
-    /// Simulation that exists now; none where there will be none.
+    /// Simulation that now covers the goal, or `None` if there will be none.
     pub simulation: Option<ActionName>,
-    /// Reason, in the words of the operator.
+    /// Reason given by the operator.
     pub reason: String,
-    /// Operator who resolved it.
+    /// Operator who resolved the goal.
     pub by: Actor,
 }
 
-/// The SLO gate is waived until a time. An approval key signs it as the payload of an envelope (AEC-17).
+/// Entry that suspends the SLO gate until a given time. It is the payload of an envelope signed by an approval key (AEC-17).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SloWaived {
-    /// [`SloWaived::FORMAT`].
+    /// Format of the entry, which is always [`SloWaived::FORMAT`].
     pub format: String,
-    /// Time.
+    /// Time at which the waiver was granted.
     pub time: Timestamp,
-    /// Tenant whose gate it is.
+    /// Tenant whose SLO gate is waived.
     pub tenant: TenantId,
-    /// End of the waiver.
+    /// Time at which the waiver ends.
     pub until: Timestamp,
-    /// Reason, in the words of the approver.
+    /// Reason given by the approver.
     pub reason: String,
-    /// Approver who waived it.
+    /// Approver who granted the waiver.
     pub by: Actor,
-    /// Protection of the key that signed it.
+    /// Protection of the key that signed the waiver.
     pub isolation: Isolation,
 }
 
 macro_rules! words {
     ($($name:ident { $($variant:ident = $word:literal,)* })*) => {$(
         impl $name {
-            /// All of them.
+            /// All values of this type.
             pub const ALL: &[Self] = &[$(Self::$variant),*];
 
-            /// The word in ledgers and tables.
+            /// Returns the permanent name used in ledgers and tables.
             pub fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word,)*
@@ -328,41 +331,41 @@ words! {
 }
 
 impl AgentExecution {
-    /// The value of `format`.
+    /// Value of the `format` field.
     pub const FORMAT: &str = "actum.agent-execution/1";
 }
 
 impl AgentAccessDecided {
-    /// The value of `format`.
+    /// Value of the `format` field.
     pub const FORMAT: &str = "actum.agent-access-decided/1";
 }
 
 impl AgentConfirmation {
-    /// The value of `format`.
+    /// Value of the `format` field.
     pub const FORMAT: &str = "actum.agent-confirmation/1";
 }
 
 impl IntakeResolved {
-    /// The value of `format`.
+    /// Value of the `format` field.
     pub const FORMAT: &str = "actum.intake-resolved/1";
 }
 
 impl SloWaived {
-    /// The value of `format`.
+    /// Value of the `format` field.
     pub const FORMAT: &str = "actum.slo-waived/1";
-    /// The payload type of the envelope.
+    /// Payload type of the signed envelope.
     pub const PAYLOAD_TYPE: &str = "application/vnd.actum.slo-waived+json";
 }
 
 impl AgentEventKind {
-    /// Returns true for an event with which the effect of a step starts.
+    /// Whether this event starts the effect of a step.
     pub fn starts_effect(self) -> bool {
         matches!(self, Self::DispatchStarted | Self::RetryStarted)
     }
 }
 
 impl AgentState {
-    /// Returns true if the effect has ended and never starts again.
+    /// Whether the effect has ended and can never be started again.
     pub fn is_final(self) -> bool {
         matches!(self, Self::Succeeded | Self::Failed)
     }

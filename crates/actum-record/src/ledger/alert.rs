@@ -1,4 +1,4 @@
-//! Alerts for the operator, and that they were seen (EX-18).
+//! Ledger entries for alerts, which record when an alert was raised and when an operator marked it as seen (EX-18).
 
 use actum_core::{RunId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -6,66 +6,66 @@ use serde::{Deserialize, Serialize};
 use super::{Actor, TenantId, WorkspaceId};
 use crate::receipt::EntryRef;
 
-/// Event that an operator has to look at.
+/// Entry that raises an alert, because an event needs the attention of an operator.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AlertRaised {
-    /// [`AlertRaised::FORMAT`].
+    /// Format of the entry, which is always [`AlertRaised::FORMAT`].
     pub format: String,
-    /// Time of the event.
+    /// Time of the event that raised the alert.
     pub time: Timestamp,
-    /// Tenant whose ledger it is in.
+    /// Tenant whose ledger contains the entry.
     pub tenant: TenantId,
-    /// Workspace it is about; none where it is about keys or policies of the whole installation.
+    /// Workspace that the alert is about, or `None` if it is about keys or policies of the entire installation.
     pub workspace: Option<WorkspaceId>,
-    /// Root of that workspace, escaped where the bytes are not UTF-8.
+    /// Root path of the workspace, escaped if it is not UTF-8.
     pub root: Option<String>,
-    /// Actor that requested it; none where its process ended before it could be recorded.
+    /// Actor that made the request, or `None` if its process ended before the actor could be recorded.
     pub actor: Option<Actor>,
     /// Entry point that received the request.
     pub door: String,
-    /// Purpose, in the words of the requester.
+    /// Label that describes the purpose of the request.
     pub label: String,
-    /// Number of the error of a task plan (EX-18); none for other alerts.
+    /// Error code of a task plan (EX-18), or `None` for other alerts.
     pub code: Option<u16>,
-    /// Name of the error, or the permanent name of the reason.
+    /// Name of the task plan error, or the reason code.
     pub name: String,
     /// Message that describes the event.
     pub message: String,
-    /// Number of further errors that need an operator; the reports have them.
+    /// Number of additional errors that need an operator, which are listed in the reports.
     pub more: u64,
-    /// The run that it is about, where one was begun.
+    /// Run that the alert is about, if one was started.
     pub run: Option<RunId>,
-    /// The directory of the reports, relative to the root; none where none is there.
+    /// Directory with the reports, relative to the workspace root, or `None` if there are no reports.
     pub reports: Option<String>,
-    /// The program.
+    /// Name and version of the program that wrote the entry.
     pub engine: String,
 }
 
-/// An operator has looked at an alert: it waits no longer.
+/// Entry that marks an alert as seen, so that it is no longer pending.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AlertSeen {
-    /// [`AlertSeen::FORMAT`].
+    /// Format of the entry, which is always [`AlertSeen::FORMAT`].
     pub format: String,
-    /// Time at which it was seen.
+    /// Time at which the alert was marked as seen.
     pub time: Timestamp,
-    /// Tenant whose ledger it is in.
+    /// Tenant whose ledger contains the entry.
     pub tenant: TenantId,
-    /// Workspace of the alert, if it has one.
+    /// Workspace that the alert is about, if any.
     pub workspace: Option<WorkspaceId>,
-    /// The entry that raised it.
+    /// Entry that raised the alert.
     pub alert: EntryRef,
-    /// User who marked it as seen.
+    /// User who marked the alert as seen.
     pub by: Actor,
 }
 
 impl AlertRaised {
-    /// The value of `format`.
+    /// Value of the `format` field.
     pub const FORMAT: &str = "actum.alert-raised/1";
 }
 
 impl AlertSeen {
-    /// The value of `format`.
+    /// Value of the `format` field.
     pub const FORMAT: &str = "actum.alert-seen/1";
 }

@@ -1,13 +1,13 @@
-//! Repair and rollback, as an action reports them.
+//! Record of whether an action was repaired or rolled back.
 
 use serde::{Deserialize, Serialize};
 
-/// Attempt, and its success.
+/// Whether a repair or rollback was attempted, and whether it succeeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Attempt {
-    /// True if it was tried.
+    /// Whether the repair or rollback was attempted.
     pub attempted: bool,
-    /// True if it was done.
+    /// Whether the repair or rollback succeeded.
     pub ok: bool,
 }

@@ -1,30 +1,30 @@
-//! Confidence of the planner of an action.
+//! Confidence of a planner in the action that it proposes.
 
 use serde::{Deserialize, Serialize};
 
-/// Confidence of a planner: a number from 0 to 1.
+/// Confidence of a planner in its proposed action, as a number from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(into = "f64", try_from = "f64")]
 pub struct Confidence(f64);
 
-/// Error for a number outside of that range.
+/// Error for a number that is not a valid confidence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a confidence is a number from 0 to 1")]
+#[error("a confidence must be a number from 0 to 1")]
 pub struct NoConfidence;
 
 impl Confidence {
-    /// The confidence of this much; none where it is not from 0 to 1.
+    /// Creates a confidence. Returns `None` if the number is not from 0 to 1.
     pub fn new(share: f64) -> Option<Self> {
         (0.0..=1.0).contains(&share).then_some(Self(share + 0.0))
     }
 
-    /// The number.
+    /// Returns the confidence as a number from 0 to 1.
     pub fn get(self) -> f64 {
         self.0
     }
 }
 
-// It is never NaN.
+// A confidence is never NaN, so equality is reflexive.
 impl Eq for Confidence {}
 
 impl From<Confidence> for f64 {

@@ -1,4 +1,4 @@
-//! The entries that are no receipts.
+//! Ledger entries that start a log, rotate a key or announce the effects of a run.
 
 use actum_core::{Digest, RunId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -10,131 +10,131 @@ use crate::name::Actor;
 use crate::receipt::{DecisionRecord, ExternalPipeline, Publisher, QueryRecord, RollbackFiles};
 use crate::signer::{KeyId, KeyRole, PublicKey};
 
-/// The first entry of every log.
+/// Entry that starts a log. It is the first entry of every log.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LogStarted {
-    /// [`LogStarted::FORMAT`].
+    /// Format of the entry, which is always [`LogStarted::FORMAT`].
     pub format: String,
-    /// Time of the first entry.
+    /// Time at which the log was started.
     pub time: Timestamp,
-    /// Tenant whose log it is.
+    /// Tenant that the log belongs to.
     pub tenant: TenantId,
-    /// Its name, which is in every checkpoint.
+    /// Name of the log, which every checkpoint contains.
     pub origin: String,
-    /// The keys it begins with.
+    /// Keys that were in use when the log was started.
     pub keys: Vec<StartedKey>,
 }
 
-/// A key that a log begins with.
+/// Key that was in use when a log was started.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StartedKey {
-    /// Its name.
+    /// Id of the key.
     pub id: KeyId,
     /// Role of the key.
     pub role: KeyRole,
-    /// Its public half.
+    /// Public key itself.
     pub public: PublicKey,
 }
 
-/// A key takes the place of another, which signed this as the payload of an envelope.
+/// Entry that records the replacement of a key. It is the payload of an envelope signed by the old key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct KeyRotated {
-    /// [`KeyRotated::FORMAT`].
+    /// Format of the entry, which is always [`KeyRotated::FORMAT`].
     pub format: String,
-    /// Time of the change.
+    /// Time of the rotation.
     pub time: Timestamp,
     /// Role of both keys.
     pub role: KeyRole,
-    /// The key that has signed until now.
+    /// Id of the key that was replaced.
     pub old: KeyId,
-    /// The key that signs from now on.
+    /// Id of the key that signs from now on.
     pub new: KeyId,
-    /// Its public half.
+    /// Public key of the new key.
     pub public: PublicKey,
 }
 
-/// A run is about to have effects. It is durable before the first of them.
+/// Entry that records the intent of a run to have effects. It is durable before the first effect.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EffectStarted {
-    /// [`EffectStarted::FORMAT`].
+    /// Format of the entry, which is always [`EffectStarted::FORMAT`].
     pub format: String,
-    /// Time of the intent.
+    /// Time at which the intent was recorded.
     pub time: Timestamp,
-    /// Tenant whose ledger it is in.
+    /// Tenant whose ledger contains the entry.
     pub tenant: TenantId,
-    /// In which workspace.
+    /// Workspace that the run changes.
     pub workspace: WorkspaceId,
-    /// Path of that workspace, escaped where the bytes are no UTF-8.
+    /// Root path of the workspace, escaped if it is not UTF-8.
     pub root: String,
-    /// The run.
+    /// Id of the run.
     pub run: RunId,
-    /// Sequence number in the workspace's journal that is reserved for the run. The record there
-    /// shows later whether the run began.
+    /// Sequence number reserved for the run in the workspace's journal. The journal record with this number later shows
+    /// whether the run began.
     pub place: u64,
-    /// The action that it is a part of, by the name that this has in its [`ActionStarted`](super::ActionStarted).
+    /// Id of the action that the run is a part of, as recorded in [`ActionStarted`](super::ActionStarted).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<RunId>,
-    /// Run that it undoes.
+    /// Run that this run undoes.
     pub undoes: Option<RunId>,
-    /// The key of the request, where the caller gave one.
+    /// Key of the request, if the caller provided one.
     pub request: Option<RequestKey>,
-    /// Number of the attempt at the request, counted from 1.
+    /// Number of the attempt to carry out this request, counted from 1.
     pub attempt: u32,
-    /// Actor that requested it.
+    /// Actor that requested the run.
     pub actor: Actor,
     /// Entry point that received the request.
     pub door: String,
-    /// Purpose, in the words of the requester.
+    /// Label that describes the purpose of the run.
     pub label: String,
-    /// The digest of what was asked for.
+    /// Digest of the request.
     pub plan: Digest,
-    /// Digest of the intended change; the bundle of the decision has the whole change.
+    /// Digest of the intended change. The bundle of the decision contains the entire change.
     pub change: Digest,
-    /// The digest of the policy that is in force.
+    /// Digest of the policy in force.
     pub policy: Digest,
     /// Decisions of the gates.
     pub decision: DecisionRecord,
-    /// The approval that lets it go, where one was needed.
+    /// Approval that allowed the run to proceed, if it needed one.
     pub approval: Option<Approval>,
-    /// Lease that it was made under.
+    /// Lease under which the run was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease: Option<LeaseRecord>,
-    /// Commands that were run for it.
+    /// Commands that were executed for the run.
     #[serde(default, skip_serializing_if = "CommandsRun::is_empty")]
     pub commands: CommandsRun,
-    /// SQL steps whose effects are part of it.
+    /// SQL steps whose effects are part of the run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queries: Vec<QueryRecord>,
-    /// External pipelines that are to run after its change is published.
+    /// External pipelines that will run after the change is published.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub external: Vec<ExternalPipeline>,
-    /// Process that makes its change visible.
+    /// Program that publishes the change.
     #[serde(default, skip_serializing_if = "Publisher::is_actum")]
     pub published_by: Publisher,
-    /// Files with which a task is rolled back.
+    /// Files that are needed to roll back a task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rollback_files: Option<RollbackFiles>,
-    /// The program.
+    /// Name and version of the program that wrote the entry.
     pub engine: String,
 }
 
 impl LogStarted {
-    /// The value of `format`.
+    /// Value of the `format` field.
     pub const FORMAT: &str = "actum.log-started/1";
 }
 
 impl KeyRotated {
-    /// The value of `format`.
+    /// Value of the `format` field.
     pub const FORMAT: &str = "actum.key-rotated/1";
-    /// The payload type of the envelope.
+    /// Payload type of the signed envelope.
     pub const PAYLOAD_TYPE: &str = "application/vnd.actum.key-rotated+json";
 }
 
 impl EffectStarted {
-    /// The value of `format`.
+    /// Value of the `format` field.
     pub const FORMAT: &str = "actum.effect-started/1";
 }

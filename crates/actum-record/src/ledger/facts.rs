@@ -1,4 +1,4 @@
-//! Facts that follow from the bytes of an entry alone.
+//! Facts about an entry that are derived from its bytes, which the ledger indexes for searches.
 
 mod agent;
 mod event;
@@ -20,107 +20,106 @@ use crate::lease::{LEASE_BLOCKS_MAX, LeaseRecord};
 use crate::receipt::{EntryRef, PAYLOAD_TYPE, PREDICATE_TYPE, STATEMENT_TYPE};
 pub use event::{AgentEvent, FileTaskEvent, LeaseEvent, LeaseUse};
 
-/// Kind of an entry. The set is closed; later versions of the format add to it.
+/// Kind of a ledger entry. The set is closed, and only later versions of the format can add to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum EntryKind {
-    /// The log began: the first entry, and no other.
+    /// The log was started. Only the first entry of a log has this kind.
     LogStarted,
-    /// A key took the place of another.
+    /// A key was replaced by a new one.
     KeyRotated,
     /// A run is about to have effects.
     EffectStarted,
-    /// A run has ended; the entry is its receipt.
+    /// A run has ended. The entry is its receipt.
     EffectDone,
-    /// Gates refused a plan.
+    /// The gates refused a plan.
     PlanRefused,
-    /// A plan waits for an approver.
+    /// A plan was queued and waits for approval.
     PlanQueued,
     /// An approver answered a plan.
     PlanAnswered,
-    /// An action that an approver had to agree to begins.
+    /// An action has started.
     ActionStarted,
     /// An action has ended.
     ActionEnded,
     /// A user changed the catalog of actions.
     CatalogChanged,
-    /// An event needs the attention of an operator.
+    /// An alert was raised, because an event needs the attention of an operator.
     AlertRaised,
-    /// An operator looked at an alert.
+    /// An operator marked an alert as seen.
     AlertSeen,
-    /// A collection removed the history of runs.
+    /// Garbage collection removed the history of runs.
     HistoryForgotten,
     /// A lease was granted.
     LeaseGranted,
-    /// A lease, or a block that a holder appended to one, was revoked.
+    /// A lease, or a block that a holder appended to a lease, was revoked.
     LeaseRevoked,
     /// A file task is about to change files.
     FileTaskStarted,
-    /// A file task has ended; the entry is its result.
+    /// A file task has ended. The entry is its result.
     FileTaskEnded,
-    /// Event of a step of the agent core.
+    /// An event happened to a step of the agent core.
     AgentExecution,
-    /// Access decision on a step of the agent core.
+    /// The access policies decided on a step of the agent core.
     AgentAccessDecided,
-    /// Answer to a confirmation prompt of the agent core.
+    /// A user answered a confirmation prompt of the agent core.
     AgentConfirmation,
     /// An escalated goal of the agent core was resolved.
     IntakeResolved,
-    /// The SLO gate of the agent core was waived until a time.
+    /// The SLO gate of the agent core was suspended until a given time.
     SloWaived,
 }
 
-/// Index of an entry, kept beside it for searches.
+/// Facts about an entry, stored in an index so that the entry can be found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EntryFacts {
     /// Kind of the entry.
     pub kind: EntryKind,
     /// Time of the entry.
     pub time: Timestamp,
-    /// The run it is about; of an action that has ended the one that changed files.
+    /// Run that the entry is about. For the end of an action, this is the run that changed files.
     pub run: Option<RunId>,
-    /// The plan in the queue that it is about, or that lets the run or the action go.
+    /// Queued plan that the entry is about, or whose approval allowed the run or action to proceed.
     pub plan: Option<RunId>,
-    /// Judgement on that plan.
+    /// Digests of the judged plan, which the run that carries it out must repeat.
     pub judged: Option<Judged>,
-    /// The workspace of run or plan.
+    /// Workspace of the run, action or plan.
     pub workspace: Option<WorkspaceId>,
-    /// Run that the run or the queued plan undoes.
+    /// Run that is undone by the run or the queued plan.
     pub undoes: Option<RunId>,
-    /// The key of the request that it begins, and which attempt at it this is.
+    /// Key of the request that the run carries out, and the number of the attempt.
     pub request: Option<(RequestKey, u32)>,
-    /// Outcome of the run or the action.
+    /// Outcome of the run or action.
     pub status: Option<Status>,
-    /// Answer to the plan.
+    /// Answer of the approver to the plan.
     pub answer: Option<Answer>,
-    /// Entry that this one names as its predecessor, with its place and its hash as a leaf. A receipt names the
-    /// beginning of its run, an answer the plan in the queue, and the beginning of a run or an action its approval.
-    /// A change of the catalog names the one before, an alert that was seen the alert, and the end of a file task
-    /// its start.
+    /// Entry that this entry refers to as its predecessor, as index and leaf hash. A receipt refers to the start of its run, an
+    /// answer to the queued plan, and the start of a run or action to its approval. A catalog change refers to the previous
+    /// change, an `ALERT_SEEN` entry to the alert, and the end of a file task to its start.
     pub follows: Option<(u64, Digest)>,
-    /// Event of a lease.
+    /// Effect of the entry on a lease.
     pub lease: Option<LeaseEvent>,
-    /// Event of a file task.
+    /// Effect of the entry on a file task.
     pub file_task: Option<FileTaskEvent>,
-    /// Event of the agent core.
+    /// Event of the agent core that the entry records.
     pub agent: Option<AgentEvent>,
-    /// Tenant of the log that begins with it.
+    /// Tenant of the log, if the entry starts a log.
     pub tenant: Option<TenantId>,
-    /// The documents in the ledger that it names.
+    /// Digests of the ledger documents that the entry refers to.
     pub blobs: Vec<Digest>,
 }
 
-/// Bytes that are no entry.
+/// Error for bytes that are not a valid entry of the expected kind.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("it is no {kind} entry: {message}")]
+#[error("not a valid {kind} entry: {message}")]
 pub struct EntryError {
-    /// Kind of document that was expected.
+    /// Name of the expected kind of entry.
     pub kind: &'static str,
-    /// Problem.
+    /// Description of the problem.
     pub message: String,
 }
 
 impl EntryKind {
-    /// All of them.
+    /// All kinds of entries.
     pub const ALL: [Self; 22] = [
         Self::LogStarted,
         Self::KeyRotated,
@@ -146,7 +145,7 @@ impl EntryKind {
         Self::SloWaived,
     ];
 
-    /// The permanent name.
+    /// Returns the permanent name of the kind.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::LogStarted => "LOG_STARTED",
@@ -174,13 +173,13 @@ impl EntryKind {
         }
     }
 
-    /// The kind of that name.
+    /// Returns the kind with this permanent name, or `None` if the name is unknown.
     pub fn of_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == name)
     }
 }
 
-/// The part of an envelope that is looked at.
+/// Fields of an envelope that are needed for its facts.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Envelope<'b> {
@@ -190,7 +189,7 @@ struct Envelope<'b> {
     payload_type: &'b str,
 }
 
-/// The part of a receipt that is looked at.
+/// Fields of a receipt that are needed for its facts.
 #[derive(Deserialize)]
 struct Receipt {
     #[serde(rename = "_type")]
@@ -200,10 +199,10 @@ struct Receipt {
     predicate: Predicate,
 }
 
-/// The `door` of the runs of a file task.
+/// Value of the `door` field in runs of a file task.
 const FILE_TASK_DOOR: &str = "file task";
 
-/// The documents that a judged plan names.
+/// Returns the digests of the ledger documents that a judged plan refers to.
 fn documents(plan: &JudgedPlan) -> Vec<Digest> {
     let lease = plan.lease.as_ref().map(|lease| lease.document);
     [plan.decision.bundle, plan.bound.policy].into_iter().chain(lease).collect()
@@ -219,7 +218,7 @@ struct Predicate {
 }
 
 impl EntryFacts {
-    /// Facts with a kind and a time alone.
+    /// Returns facts that contain only a kind and a time.
     fn nothing(kind: EntryKind, time: Timestamp) -> Self {
         Self {
             kind,
@@ -241,10 +240,10 @@ impl EntryFacts {
         }
     }
 
-    /// Reads the facts from the bytes of an entry of this kind.
+    /// Derives the facts from the bytes of an entry of the given kind.
     ///
     /// # Errors
-    /// [`EntryError`] where they are no such entry.
+    /// Returns [`EntryError`] if the bytes are not a valid entry of this kind.
     pub fn parse(kind: EntryKind, body: &[u8]) -> Result<Self, EntryError> {
         match quick::of(kind, body) {
             Some(facts) => Ok(facts),
@@ -252,13 +251,13 @@ impl EntryFacts {
         }
     }
 
-    /// Reads the facts of any entry, or describes its problem.
+    /// Derives the facts of any entry by deserializing it completely. Used for entries that the fast path does not support.
     fn at_length(kind: EntryKind, body: &[u8]) -> Result<Self, EntryError> {
         let wrong = |message: String| EntryError { kind: kind.as_str(), message };
         let json = |error: serde_json::Error| wrong(error.to_string());
         let format = |found: &str, wanted: &str| match found == wanted {
             true => Ok(()),
-            false => Err(wrong(format!("its format is `{found}` and not `{wanted}`"))),
+            false => Err(wrong(format!("expected the format `{wanted}`, found `{found}`"))),
         };
         let nothing = |time| Self::nothing(kind, time);
         let payload = |wanted: &str| {
@@ -273,7 +272,7 @@ impl EntryFacts {
         let blocks = |lease: &LeaseRecord| match lease.blocks.len() {
             1..=LEASE_BLOCKS_MAX => Ok(LeaseUse::new(lease)),
             count => Err(wrong(format!(
-                "its lease has {count} blocks, and a lease has 1 to {LEASE_BLOCKS_MAX}"
+                "a lease must have 1 to {LEASE_BLOCKS_MAX} blocks, but this one has {count}"
             ))),
         };
         match kind {
@@ -419,7 +418,7 @@ impl EntryFacts {
                 if !(1..=FILE_TASK_ROOTS_MAX).contains(&roots.len()) {
                     let found = roots.len();
                     let message = format!(
-                        "it has {found} base directories, and a file task has 1 to {FILE_TASK_ROOTS_MAX}"
+                        "a file task must have 1 to {FILE_TASK_ROOTS_MAX} base directories, but this one has {found}"
                     );
                     return Err(wrong(message));
                 }
@@ -436,7 +435,7 @@ impl EntryFacts {
                 let FileTaskEnded { time, task_id, started } = entry;
                 let follows = started.map(|started| (started.index, started.leaf));
                 if task_id.is_none() && follows.is_some() {
-                    return Err(wrong("it names a start, and no task".to_owned()));
+                    return Err(wrong("`started` is set, but `task_id` is null".to_owned()));
                 }
                 let file_task = task_id.map(|task| FileTaskEvent::Ended { task });
                 Ok(Self { follows, file_task, ..nothing(time) })

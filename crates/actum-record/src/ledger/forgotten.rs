@@ -1,51 +1,52 @@
-//! Runs whose history was removed, so that they can no longer be undone (FO-9).
+//! Ledger entry for removed history, which makes the affected runs impossible to undo (FO-9).
 
 use actum_core::{RunId, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{Actor, Isolation, TenantId, WorkspaceId};
 
-/// A collection removed the history of runs. The envelope around it is signed by the approval key where the
-/// operator's retention keeps one of them, else by the key of receipts.
+/// Entry that records the removal of the history of runs by garbage collection. If the operator's retention policy would have
+/// kept any of the runs, the envelope is signed by the approval key, otherwise by the key for receipts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HistoryForgotten {
-    /// [`HistoryForgotten::FORMAT`].
+    /// Format of the entry, which is always [`HistoryForgotten::FORMAT`].
     pub format: String,
     /// Time of the removal.
     pub time: Timestamp,
-    /// The tenant whose ledger records it.
+    /// Tenant whose ledger contains the entry.
     pub tenant: TenantId,
-    /// The workspace of the runs.
+    /// Workspace of the runs.
     pub workspace: WorkspaceId,
-    /// The root of the workspace, escaped where the bytes are no UTF-8.
+    /// Root path of the workspace, escaped if it is not UTF-8.
     pub root: String,
-    /// The runs, oldest first.
+    /// Runs whose history was removed, oldest first.
     pub runs: Vec<RunId>,
-    /// Bytes of history that were given back.
+    /// Size of the removed history, in bytes.
     pub bytes: u64,
-    /// Runs that stay.
+    /// Number of runs whose history was kept.
     pub kept: u64,
-    /// The operator's retention in force.
+    /// Operator's retention policy in force at the time of the removal.
     pub retention: Retention,
-    /// The user who asked for it.
+    /// User who requested the removal.
     pub by: Actor,
-    /// Protection of the approval key, where the retention keeps one of the runs; else none.
+    /// Protection of the approval key that signed the entry, or `None` if no approval was needed.
     pub approved: Option<Isolation>,
 }
 
-/// History that is kept for undo: a run stays while it is among the newest `runs`, or younger than `days`.
+/// Retention policy for the history that makes undo possible. A run is kept as long as it is among the newest `runs` or
+/// younger than `days`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Retention {
-    /// Number of the newest runs.
+    /// Number of newest runs that are kept regardless of their age.
     pub runs: u64,
-    /// Age in days.
+    /// Age in days up to which runs are kept regardless of their number.
     pub days: u64,
 }
 
 impl Default for Retention {
-    /// 100 runs, 7 days.
+    /// Keeps 100 runs, and all runs of the last 7 days.
     fn default() -> Self {
         Self { runs: 100, days: 7 }
     }
@@ -54,13 +55,13 @@ impl Default for Retention {
 impl Retention {
     const DAY_MICROS: i64 = 86_400_000_000;
 
-    /// Returns the part that both keep.
+    /// Combines two policies. The result keeps every run that at least one of them keeps.
     #[must_use]
     pub fn longer(self, other: Self) -> Self {
         Self { runs: self.runs.max(other.runs), days: self.days.max(other.days) }
     }
 
-    /// The time from which runs are young enough to stay; none where age keeps nothing.
+    /// Returns the time from which runs are kept because of their age, or `None` if no run is kept because of its age.
     pub fn since(&self, now: Timestamp) -> Option<Timestamp> {
         let days = i64::try_from(self.days).unwrap_or(i64::MAX);
         let before = days.saturating_mul(Self::DAY_MICROS);
@@ -69,8 +70,8 @@ impl Retention {
 }
 
 impl HistoryForgotten {
-    /// The value of `format`.
+    /// Value of the `format` field.
     pub const FORMAT: &str = "actum.history-forgotten/1";
-    /// The payload type of the envelope.
+    /// Payload type of the signed envelope.
     pub const PAYLOAD_TYPE: &str = "application/vnd.actum.history-forgotten+json";
 }

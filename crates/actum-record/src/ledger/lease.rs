@@ -1,4 +1,4 @@
-//! Entries about leases: granted, and revoked (FE-17).
+//! Ledger entries that record granted and revoked leases (FE-17).
 
 use actum_core::{Digest, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -6,62 +6,63 @@ use serde::{Deserialize, Serialize};
 use super::{Actor, Isolation, TenantId};
 use crate::lease::{LeaseId, LeaseTerms};
 
-/// A lease was granted. The lease key signed this as the payload of an envelope.
+/// Entry that records the grant of a lease. It is the payload of an envelope signed by the lease key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LeaseGranted {
-    /// [`LeaseGranted::FORMAT`].
+    /// Format of the entry, which is always [`LeaseGranted::FORMAT`].
     pub format: String,
     /// Time of the grant.
     pub time: Timestamp,
-    /// Tenant whose ledger it is in.
+    /// Tenant whose ledger contains the entry.
     pub tenant: TenantId,
-    /// Id of its first block.
+    /// Id of the first block of the lease.
     pub lease: LeaseId,
     /// Terms of the lease.
     pub terms: LeaseTerms,
-    /// Digest of its signed block, a document in the ledger (`actum.lease-chain/1`).
+    /// Digest of the ledger document that contains the signed block (`actum.lease-chain/1`).
     pub document: Digest,
-    /// User who granted it.
+    /// User who granted the lease.
     pub by: Actor,
     /// Protection of the lease key.
     pub isolation: Isolation,
-    /// Program.
+    /// Name and version of the program that wrote the entry.
     pub engine: String,
 }
 
-/// A lease, or a block that a holder appended to one, was revoked. The lease key signed this as the payload of an envelope.
+/// Entry that records the revocation of a lease, or of a block that a holder appended to a lease. It is the payload of an
+/// envelope signed by the lease key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LeaseRevoked {
-    /// [`LeaseRevoked::FORMAT`].
+    /// Format of the entry, which is always [`LeaseRevoked::FORMAT`].
     pub format: String,
     /// Time of the revocation.
     pub time: Timestamp,
-    /// Tenant whose ledger it is in.
+    /// Tenant whose ledger contains the entry.
     pub tenant: TenantId,
-    /// Id of the block. Every lease that has it is revoked.
+    /// Id of the revoked block. Every lease that contains this block is revoked.
     pub lease: LeaseId,
-    /// Reason, in the words of the user.
+    /// Reason given by the user.
     pub reason: Option<String>,
-    /// User who revoked it.
+    /// User who revoked the lease.
     pub by: Actor,
     /// Protection of the lease key.
     pub isolation: Isolation,
-    /// Program.
+    /// Name and version of the program that wrote the entry.
     pub engine: String,
 }
 
 impl LeaseGranted {
-    /// The value of `format`.
+    /// Value of the `format` field.
     pub const FORMAT: &str = "actum.lease-granted/1";
-    /// The payload type of the envelope.
+    /// Payload type of the signed envelope.
     pub const PAYLOAD_TYPE: &str = "application/vnd.actum.lease-granted+json";
 }
 
 impl LeaseRevoked {
-    /// The value of `format`.
+    /// Value of the `format` field.
     pub const FORMAT: &str = "actum.lease-revoked/1";
-    /// The payload type of the envelope.
+    /// Payload type of the signed envelope.
     pub const PAYLOAD_TYPE: &str = "application/vnd.actum.lease-revoked+json";
 }

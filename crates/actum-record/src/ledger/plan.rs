@@ -1,4 +1,4 @@
-//! Plans that the gates did not let run by themselves, and the answers of approvers (AA-5).
+//! Ledger entries about plans that the gates refused or queued for approval, and about the approvers' answers (AA-5).
 
 use actum_core::{Digest, RunId, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -7,150 +7,149 @@ use super::{Actor, RequestKey, TenantId, WorkspaceId};
 use crate::lease::LeaseRecord;
 use crate::receipt::{DecisionRecord, EntryRef, Isolation};
 
-/// A plan that was judged and not carried out.
+/// Plan that the gates judged but did not allow to run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct JudgedPlan {
-    /// Its name: the run that it would have been. Where it is carried out later, that is another run.
+    /// Id of the plan, in the form of a run id. If the plan is carried out later, that run has a different id.
     pub id: RunId,
-    /// Tenant whose ledger it is in.
+    /// Tenant whose ledger contains the entry.
     pub tenant: TenantId,
-    /// For which workspace.
+    /// Workspace that the plan would change.
     pub workspace: WorkspaceId,
-    /// Path of that workspace, escaped where the bytes are no UTF-8.
+    /// Root path of the workspace, escaped if it is not UTF-8.
     pub root: String,
-    /// Run that it would undo.
+    /// Run that the plan would undo.
     pub undoes: Option<RunId>,
-    /// The key of the request, where the caller gave one.
+    /// Key of the request, if the caller provided one.
     pub request: Option<RequestKey>,
-    /// Actor that requested it.
+    /// Actor that requested the plan.
     pub actor: Actor,
     /// Entry point that received the request.
     pub door: String,
-    /// Purpose, in the words of the requester.
+    /// Label that describes the purpose of the plan.
     pub label: String,
-    /// Content that was judged.
+    /// Digests of the content that the gates judged.
     pub bound: Bound,
     /// Decisions of the gates.
     pub decision: DecisionRecord,
-    /// Lease that it was judged under.
+    /// Lease under which the plan was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease: Option<LeaseRecord>,
-    /// The program.
+    /// Name and version of the program that wrote the entry.
     pub engine: String,
 }
 
-/// Content that an approval is bound to: where any of it differs, the approval does not count.
+/// Digests that an approval is bound to. The approval is not valid if any of them differs when the plan is carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bound {
-    /// The digest of what was asked for.
+    /// Digest of the request.
     pub plan: Digest,
-    /// The digest of the limits that were set with it.
+    /// Digest of the request's limits.
     pub limits: Digest,
-    /// The digest of what would change: of each file as it is and as it would be.
+    /// Digest of the change, which covers each file before and after.
     pub change: Digest,
-    /// The digest of the policy that is in force.
+    /// Digest of the policy in force.
     pub policy: Digest,
 }
 
-/// The part of it that the entry of the run repeats, which is carried out.
+/// Digests of [`Bound`] that the entry of the run repeats when an approved plan is carried out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Judged {
-    /// The digest of what was asked for.
+    /// Digest of the request.
     pub plan: Digest,
-    /// The digest of what would change.
+    /// Digest of the change.
     pub change: Digest,
-    /// The digest of the policy that is in force.
+    /// Digest of the policy in force.
     pub policy: Digest,
 }
 
 impl Bound {
-    /// Returns the judgement that the run has to repeat.
+    /// Returns the digests that the run must repeat.
     pub fn judged(&self) -> Judged {
         let Self { plan, change, policy, .. } = *self;
         Judged { plan, change, policy }
     }
 }
 
-/// Gates refused a plan.
+/// Entry that records that the gates refused a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlanRefused {
-    /// [`PlanRefused::FORMAT`].
+    /// Format of the entry, which is always [`PlanRefused::FORMAT`].
     pub format: String,
-    /// Time of the request.
+    /// Time at which the plan was requested.
     pub time: Timestamp,
-    /// The plan.
+    /// Plan that was refused.
     pub plan: JudgedPlan,
 }
 
-/// Plan that waits for an approver.
+/// Entry that records that a plan was queued and waits for approval.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlanQueued {
-    /// [`PlanQueued::FORMAT`].
+    /// Format of the entry, which is always [`PlanQueued::FORMAT`].
     pub format: String,
-    /// Time of the entry.
+    /// Time at which the plan was queued.
     pub time: Timestamp,
-    /// Until when it can be approved.
+    /// Time until which the plan can be approved.
     pub expires: Timestamp,
-    /// The plan.
+    /// Plan that was queued.
     pub plan: JudgedPlan,
-    /// The digest of the request as a document. That is kept beside the ledger, since it holds contents
-    /// of files.
+    /// Digest of the document with the request, which is stored outside of the ledger because it contains the content of files.
     pub input: Digest,
-    /// The last plan in the queue that was asked for under the same key or label, or that is the same.
+    /// Most recent queued plan that has the same request key or label as this plan, or the same content.
     pub earlier: Option<RunId>,
 }
 
-/// Answer of an approver to a plan in the queue.
+/// Answer of an approver to a queued plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// Approved: the plan may be carried out, once.
+    /// The plan may be carried out once.
     Approved,
-    /// Denied: the plan may not be carried out.
+    /// The plan must not be carried out.
     Denied,
-    /// Revoked: the plan was approved, and may no longer be carried out.
+    /// The approval was withdrawn, so the plan may no longer be carried out.
     Revoked,
 }
 
-/// Answer of an approver to a plan. An approval key signs it as the payload of an envelope.
+/// Entry that records an approver's answer to a queued plan. It is the payload of an envelope signed by an approval key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlanAnswered {
-    /// [`PlanAnswered::FORMAT`].
+    /// Format of the entry, which is always [`PlanAnswered::FORMAT`].
     pub format: String,
     /// Time of the answer.
     pub time: Timestamp,
-    /// Tenant whose ledger it is in.
+    /// Tenant whose ledger contains the entry.
     pub tenant: TenantId,
-    /// The workspace of the plan.
+    /// Workspace of the plan.
     pub workspace: WorkspaceId,
-    /// The plan.
+    /// Id of the plan.
     pub plan: RunId,
-    /// The entry that put it into the queue.
+    /// Ledger entry that queued the plan.
     pub queued: EntryRef,
     /// Answer of the approver.
     pub answer: Answer,
-    /// Reason, in the approver's words.
+    /// Reason given by the approver.
     pub reason: Option<String>,
-    /// Content that was approved.
+    /// Digests that the approval is bound to.
     pub bound: Bound,
-    /// Until when it may be carried out.
+    /// Time until which the plan may be carried out.
     pub expires: Timestamp,
-    /// User who answered.
+    /// User who answered the plan.
     pub by: Actor,
-    /// Isolation of the approval key, which keeps others from answering.
+    /// Protection of the approval key that signed the answer.
     pub isolation: Isolation,
 }
 
 impl Answer {
-    /// All of them.
+    /// All possible answers.
     pub const ALL: [Self; 3] = [Self::Approved, Self::Denied, Self::Revoked];
 
-    /// The word for it in documents.
+    /// Returns the permanent name used in documents.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Approved => "approved",
@@ -161,18 +160,18 @@ impl Answer {
 }
 
 impl PlanRefused {
-    /// The value of `format`.
+    /// Value of the `format` field.
     pub const FORMAT: &str = "actum.plan-refused/1";
 }
 
 impl PlanQueued {
-    /// The value of `format`.
+    /// Value of the `format` field.
     pub const FORMAT: &str = "actum.plan-queued/1";
 }
 
 impl PlanAnswered {
-    /// The value of `format`.
+    /// Value of the `format` field.
     pub const FORMAT: &str = "actum.plan-answered/1";
-    /// The payload type of the envelope.
+    /// Payload type of the signed envelope.
     pub const PAYLOAD_TYPE: &str = "application/vnd.actum.plan-answered+json";
 }

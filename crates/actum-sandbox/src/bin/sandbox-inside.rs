@@ -1,9 +1,9 @@
-//! Helper executable for programs that cannot be one themselves, such as tests.
+//! Sandbox helper for programs that cannot act as their own helper, such as tests.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     #[cfg(target_os = "linux")]
     actum_sandbox::inside::enter();
-    ExitCode::from(2) // it is of no use by itself
+    ExitCode::from(2) // `enter` returns only if the program was not started as a helper
 }

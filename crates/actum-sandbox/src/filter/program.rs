@@ -1,44 +1,45 @@
-//! Rules of a filter as a program of the kernel (seccomp(2), bpf(4)).
+//! Compiles filter rules to a BPF program for the kernel (seccomp(2), bpf(4)).
 //!
-//! Calls are found by binary search. A program that compares one call after the other costs more
-//! than the rest of a start. The kernel runs it once for every call that there is, to know those
-//! that are always allowed.
+//! The program finds the rule for a call by binary search. When a filter is installed, the kernel runs
+//! it once for every system call to learn which calls are always allowed. With a linear search, this
+//! would take longer than the rest of starting a command.
 
 use std::collections::BTreeMap;
 
 use seccompiler::{BpfProgram, sock_filter};
 
-/// Answer of the kernel.
+/// Reaction of the kernel to a system call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// The kernel makes the call.
+    /// The kernel executes the call.
     Allow,
     /// The call fails with this error.
     Error(i32),
-    /// The call is skipped, and success is reported.
+    /// The kernel skips the call and reports success.
     Pretend,
 }
 
-/// Rule for one call.
+/// Rule for one system call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Rule {
-    /// The first that holds decides.
+    /// Cases in order of precedence: the first matching case determines the answer.
     pub(super) cases: Vec<Case>,
     /// Answer if no case matches.
     pub(super) else_: Answer,
 }
 
-/// Rule of all calls that have no rule of their own.
+/// Rule for calls that have no entry in the filter, which are allowed.
 static ALLOWED: Rule = Rule { cases: Vec::new(), else_: Answer::Allow };
 
+/// Answer to a system call if its arguments satisfy some conditions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Case {
-    /// All must hold.
+    /// Conditions that must all be true for the case to match.
     pub(super) conditions: Vec<Condition>,
     pub(super) answer: Answer,
 }
 
-/// A condition on the lower half of one argument.
+/// Condition on the lower 32 bits of one argument.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Condition {
     argument: u32,
@@ -63,25 +64,25 @@ impl Condition {
         Self { argument, mask: u32::MAX, relation: Relation::IsNot, value }
     }
 
-    /// Tests whether the argument has any of these bits.
+    /// Returns a condition that is true if any of `bits` is set in the argument.
     pub(super) fn has(argument: u32, bits: i32) -> Self {
         let value = bits.cast_unsigned();
         Self { argument, mask: u32::MAX, relation: Relation::HasAny, value }
     }
 
-    /// Tests whether these bits of the argument differ from a value.
+    /// Returns a condition that is true if the bits of the argument selected by `mask` differ from `value`.
     pub(super) fn masked_is_not(argument: u32, mask: i32, value: i32) -> Self {
         let (mask, value) = (mask.cast_unsigned(), value.cast_unsigned());
         Self { argument, mask, relation: Relation::IsNot, value }
     }
 }
 
-/// Reason why there is no filter.
+/// Reason why the system call filter could not be built.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FilterError {
-    #[error("there are no filters for this architecture")]
+    #[error("this architecture is not supported")]
     Architecture,
-    #[error("a rule has too many cases for a jump")]
+    #[error("a rule is too long to be skipped by one jump")]
     TooLong,
 }
 
@@ -97,12 +98,13 @@ const RETURN: u16 = 0x06; // BPF_RET | BPF_K
 const ALLOW: u32 = 0x7fff_0000;
 const ERROR: u32 = 0x0005_0000;
 const KILL: u32 = 0x8000_0000;
-/// Offsets of the number of the call, the architecture, and the arguments in the kernel's data.
+/// Offsets of the call number, the architecture and the arguments in `struct seccomp_data`.
 const NUMBER: u32 = 0;
 const ARCHITECTURE: u32 = 4;
 const ARGUMENTS: u32 = 16;
 
-/// The number of this architecture (linux/audit.h). All of them lay the lower half first.
+/// Audit identifier of this architecture (linux/audit.h), or `None` if it is not supported. All
+/// supported architectures are little-endian, so the lower half of an argument comes first.
 const OURS: Option<u32> = if cfg!(target_arch = "x86_64") {
     Some(0xc000_003e)
 } else if cfg!(target_arch = "aarch64") {
@@ -113,8 +115,8 @@ const OURS: Option<u32> = if cfg!(target_arch = "x86_64") {
     None
 };
 
-/// Makes the program. A call of another architecture ends the process; one after `newest` does not exist,
-/// which holds for the calls of x32 as well.
+/// Assembles the filter program. A call with another architecture's ABI kills the process. A call with a
+/// number above `newest`, such as any x32 call, fails with ENOSYS.
 pub(super) fn assemble(
     rules: &BTreeMap<u32, Rule>,
     newest: u32,
@@ -132,11 +134,11 @@ pub(super) fn assemble(
     Ok(program)
 }
 
-/// The first call of each range of calls that are answered alike, and the answer.
+/// Returns the ranges of consecutive calls that share a rule, each as its first call and that rule.
 fn ranges(rules: &BTreeMap<u32, Rule>) -> Vec<(u32, &Rule)> {
     let mut ranges: Vec<(u32, &Rule)> = vec![(0, &ALLOWED)];
     for (call, rule) in rules {
-        // The answer to the calls before must not reach any other call.
+        // The allowed range before this call is empty, so drop it.
         if ranges.last().is_some_and(|(start, _)| start == call) {
             ranges.pop();
         }
@@ -148,7 +150,7 @@ fn ranges(rules: &BTreeMap<u32, Rule>) -> Vec<(u32, &Rule)> {
     ranges
 }
 
-/// The part of the program that decides between these ranges.
+/// Assembles a binary search over `ranges`, followed by the decision for each range.
 fn search(ranges: &[(u32, &Rule)]) -> Result<BpfProgram, FilterError> {
     let (left, right) = match ranges {
         [] => return decide(&ALLOWED),
@@ -159,7 +161,7 @@ fn search(ranges: &[(u32, &Rule)]) -> Result<BpfProgram, FilterError> {
     let (left, right) = (search(left)?, search(right)?);
     let mut program = match u8::try_from(left.len()) {
         Ok(over) => vec![jump(IF_AT_LEAST, middle, over, 0)],
-        // Only this jump leads so far.
+        // Conditional jumps have 8-bit offsets, so use an unconditional one for this distance.
         Err(_) => {
             let over = u32::try_from(left.len()).map_err(|_| FilterError::TooLong)?;
             vec![jump(IF_AT_LEAST, middle, 0, 1), plain(JUMP, over)]
@@ -170,11 +172,11 @@ fn search(ranges: &[(u32, &Rule)]) -> Result<BpfProgram, FilterError> {
     Ok(program)
 }
 
-/// The part that decides on one call.
+/// Assembles the decision for calls with this rule: its cases in order, then its default answer.
 fn decide(rule: &Rule) -> Result<BpfProgram, FilterError> {
     let mut program = Vec::new();
     for case in &rule.cases {
-        // Built from its end, since each condition that does not hold jumps over what is left.
+        // Build the case backwards, because each failing condition jumps over the remaining instructions.
         let mut part = vec![answer(case.answer)];
         for condition in case.conditions.iter().rev() {
             let over = u8::try_from(part.len()).map_err(|_| FilterError::TooLong)?;
@@ -220,7 +222,7 @@ fn answer(answer: Answer) -> sock_filter {
 pub(super) mod tests {
     use super::*;
 
-    /// Runs a program as the kernel does.
+    /// Interprets a filter program as the kernel does, and returns its result.
     fn run(program: &BpfProgram, architecture: u32, number: u32, arguments: [u32; 6]) -> u32 {
         let (mut at, mut register) = (0_usize, 0_u32);
         loop {
@@ -262,8 +264,8 @@ pub(super) mod tests {
         case.map_or(rule.else_, |case| case.answer)
     }
 
-    /// Compares a program with its rules: every call, with arguments that the rules name and
-    /// others.
+    /// Asserts that a program follows its rules for every call, both for argument values from the rules
+    /// and for other values.
     pub(in crate::filter) fn compare(
         program: &BpfProgram,
         rules: &BTreeMap<u32, Rule>,
@@ -290,7 +292,7 @@ pub(super) mod tests {
             let absent = answer(Answer::Error(libc::ENOSYS)).k;
             assert_eq!(run(program, ours, number, [0; 6]), absent);
         }
-        assert_eq!(run(program, 0x4000_0003, 1, [0; 6]), KILL, "calls of 32 bits");
+        assert_eq!(run(program, 0x4000_0003, 1, [0; 6]), KILL, "32-bit calls");
         assert!(program.len() < 450, "{}", program.len());
     }
 }

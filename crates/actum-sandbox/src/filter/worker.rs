@@ -1,5 +1,5 @@
-//! System calls that a byte worker can make: a list of allowed calls, each with its reason. Any
-//! other ends the worker.
+//! System call filter of a byte worker. Only the listed calls are allowed, each for a stated reason, and
+//! any other call kills the worker.
 
 use std::collections::BTreeMap;
 
@@ -8,49 +8,49 @@ use seccompiler::{
     SeccompFilter, SeccompRule,
 };
 
-/// Descriptor of the line to the supervisor.
+/// Descriptor of the socket to the supervisor.
 pub(crate) const LINE: i32 = 0;
-/// Descriptor of the file that is read.
+/// Descriptor of the source file, which the worker reads.
 pub(crate) const SOURCE: i32 = 3;
-/// Descriptor of the file that is written.
+/// Descriptor of the staged file, which the worker writes.
 pub(crate) const STAGED: i32 = 4;
 
-/// FICLONE (linux/fs.h).
+/// ioctl(2) request that shares the blocks of one file with another (FICLONE, linux/fs.h).
 const FICLONE: u64 = 0x4004_9409;
 
-/// A condition: argument, whether all 64 bits of it count, value.
+/// Condition that an argument has a given value: its index, the number of bits to compare, and the value.
 type Is = (u8, SeccompCmpArgLen, u64);
 
-/// A descriptor as argument.
+/// Returns the condition that an argument is the given file descriptor.
 const fn descriptor(argument: u8, value: i32) -> Is {
     (argument, SeccompCmpArgLen::Dword, value.unsigned_abs() as u64)
 }
 
-/// A null pointer as argument.
+/// Returns the condition that an argument is a null pointer.
 const fn null(argument: u8) -> Is {
     (argument, SeccompCmpArgLen::Qword, 0)
 }
 
-/// Allowed calls, and the conditions on their arguments.
+/// Allowed calls: the reason, the call, and alternative sets of conditions on its arguments.
 const ALLOWED: &[(&str, i64, &[&[Is]])] = &[
-    ("reads the source, and nothing else", libc::SYS_read, &[&[descriptor(0, SOURCE)]]),
+    ("reads the source file only", libc::SYS_read, &[&[descriptor(0, SOURCE)]]),
     (
-        "writes the staged file, and the answer to the supervisor",
+        "writes the staged file and the answer to the supervisor",
         libc::SYS_write,
         &[&[descriptor(0, STAGED)], &[descriptor(0, LINE)]],
     ),
     (
-        "finds data and holes of the source, and places them in the staged file",
+        "finds data and holes in the source and positions them in the staged file",
         libc::SYS_lseek,
         &[&[descriptor(0, SOURCE)], &[descriptor(0, STAGED)]],
     ),
     (
-        "copies inside the kernel, from the source to the staged file alone, at their offsets",
+        "copies inside the kernel, only from the source to the staged file at their offsets",
         libc::SYS_copy_file_range,
         &[&[descriptor(0, SOURCE), null(1), descriptor(2, STAGED), null(3)]],
     ),
     (
-        "shares the blocks of the source with the staged file, where the file system can; no other request",
+        "shares the blocks of the source with the staged file if the file system supports it",
         libc::SYS_ioctl,
         &[&[
             descriptor(0, STAGED),
@@ -59,21 +59,29 @@ const ALLOWED: &[(&str, i64, &[&[Is]])] = &[
         ]],
     ),
     (
-        "starts to write the staged file to its disk, without waiting for it",
+        "starts writing the staged file to disk, without waiting for completion",
         libc::SYS_sync_file_range,
         &[&[
             descriptor(0, STAGED),
             (3, SeccompCmpArgLen::Dword, libc::SYNC_FILE_RANGE_WRITE as u64),
         ]],
     ),
-    ("ends the staged file with a hole", libc::SYS_ftruncate, &[&[descriptor(0, STAGED)]]),
+    (
+        "sets the final size of the staged file, which may end in a hole",
+        libc::SYS_ftruncate,
+        &[&[descriptor(0, STAGED)]],
+    ),
     ("ends the process", libc::SYS_exit_group, &[]),
-    ("ends its thread", libc::SYS_exit, &[]),
-    ("goes on after it was stopped and continued", libc::SYS_restart_syscall, &[]),
+    ("ends the thread", libc::SYS_exit, &[]),
+    (
+        "resumes an interrupted call after the process was stopped and continued",
+        libc::SYS_restart_syscall,
+        &[],
+    ),
 ];
 
-/// Returns the filter of a byte worker. No memory can be mapped and no file opened, so the worker
-/// never gets more than it has at this moment.
+/// Builds the filter of a byte worker. The worker can neither map memory nor open files, so it never has
+/// access to more than it has when the filter is installed.
 pub(crate) fn worker_filter() -> Result<BpfProgram, BackendError> {
     let mut rules = BTreeMap::new();
     for (_, call, cases) in ALLOWED {

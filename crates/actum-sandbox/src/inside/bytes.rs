@@ -1,4 +1,4 @@
-//! Work of a byte worker, by the few system calls that its filter allows.
+//! Reading and copying in a byte worker, using only the few system calls that its filter allows.
 
 use std::os::fd::OwnedFd;
 
@@ -9,13 +9,14 @@ use super::worker::Files;
 use crate::job::{Answer, Job};
 use crate::sys;
 
-/// Limit of one call of copy_file_range(2), in bytes. The disk writes one part while the next is copied.
+/// Maximum number of bytes per copy_file_range(2) call, so that the disk can write one part while the
+/// next one is copied.
 const COPY_BYTES_MAX: u64 = 16 << 20;
 
-/// Reason why the work stopped.
+/// Reason why a byte worker stopped before its job was done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stopped {
-    /// More bytes would be read and written than the job allows.
+    /// The job's limit on bytes read and written would be exceeded.
     OverStorage,
     /// A system call failed.
     Failed(Errno),
@@ -36,7 +37,7 @@ impl From<Stopped> for Answer {
     }
 }
 
-/// Bytes that were read and written, and the most of them.
+/// Number of bytes read and written so far, and the limit on them.
 struct Storage {
     used: u64,
     max: u64,
@@ -47,7 +48,7 @@ impl Storage {
         Self { used: 0, max: job.storage_max.unwrap_or(u64::MAX) }
     }
 
-    /// Counts bytes.
+    /// Adds `bytes` to the count. Returns an error if the limit is exceeded.
     fn take(&mut self, bytes: u64) -> Result<(), Stopped> {
         self.used = self.used.saturating_add(bytes);
         if self.used > self.max { Err(Stopped::OverStorage) } else { Ok(()) }
@@ -55,10 +56,10 @@ impl Storage {
 }
 
 impl Files {
-    /// Reads the source from its beginning to its end.
+    /// Reads the whole source and passes each piece to `each`.
     ///
     /// # Errors
-    /// [`Stopped`]
+    /// Returns [`Stopped`] if a read fails or the job's storage limit is reached.
     pub fn read(&mut self, job: &Job, mut each: impl FnMut(&[u8])) -> Result<(), Stopped> {
         let mut storage = Storage::new(job);
         loop {
@@ -75,7 +76,7 @@ impl Files {
     /// Copies the source to the staged file.
     ///
     /// # Errors
-    /// [`Stopped`]
+    /// Returns [`Stopped`] if a system call fails or the job's storage limit is reached.
     pub fn copy(&mut self, job: &Job) -> Result<(), Stopped> {
         let Self { source, staged, buffer } = self;
         let staged = staged.as_ref().ok_or(Errno::BADF)?;
@@ -83,8 +84,8 @@ impl Files {
     }
 }
 
-/// Copies data and leaves holes: by sharing blocks if the file system can, inside the kernel if it
-/// can, else piece by piece.
+/// Copies the source to the staged file and preserves holes. Shares blocks if the file system supports
+/// it. Otherwise copies inside the kernel if possible, or else through `buffer`.
 fn copy_bytes(
     source: &OwnedFd,
     staged: &OwnedFd,
@@ -100,7 +101,7 @@ fn copy_bytes(
     while at < size {
         let data = match seek(source, SeekFrom::Data(at)) {
             Ok(data) => data.min(size),
-            Err(Errno::NXIO) => break, // a hole up to the end
+            Err(Errno::NXIO) => break, // only a hole is left
             Err(_) => at,
         };
         let hole = match seek(source, SeekFrom::Hole(data)) {
@@ -113,7 +114,7 @@ fn copy_bytes(
         while at < hole {
             let count = piece(source, staged, hole - at, &mut in_kernel, buffer, storage)?;
             if count == 0 {
-                return Ok(ftruncate(staged, at)?); // the source became shorter, which the host finds out
+                return Ok(ftruncate(staged, at)?); // the source shrank, which the host detects later
             }
             sys::start_writing(staged, at, count);
             at = at.saturating_add(count);
@@ -122,7 +123,8 @@ fn copy_bytes(
     Ok(ftruncate(staged, size)?)
 }
 
-/// Copies the next piece; returns its size.
+/// Copies the next piece of at most `left` bytes and returns its size, which is zero at the end of the
+/// source.
 fn piece(
     source: &OwnedFd,
     staged: &OwnedFd,

@@ -1,7 +1,8 @@
-//! Declared paths of a policy, opened before the command can change what a path leads to.
+//! Paths that a policy declares. They are opened before the command starts, so that it cannot redirect them.
 //!
-//! No path is followed through a symbolic link: an earlier command may have made it. A declared
-//! path that is one itself is taken as that link, and its target must be declared as well.
+//! Symbolic links within a path are not followed because an earlier command may have created them. If a
+//! declared path is itself a symbolic link, only the link is exposed, and its target must be declared
+//! as well.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -18,39 +19,39 @@ use super::{Result, Trying};
 use crate::host::Missing;
 use crate::policy::SandboxPolicy;
 
-/// Entry at a declared path.
+/// File system entry found at a declared path.
 pub(super) enum Found {
     Directory(OwnedFd),
     File(OwnedFd),
-    /// A symbolic link, and its target.
+    /// A symbolic link with this target.
     Link(PathBuf),
 }
 
-/// Permitted use of a path and of all below.
+/// Access that the command has to a path and everything below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Use {
     Read,
     Write,
-    /// A mount of its own and nothing else, so that the directory cannot be renamed.
+    /// A separate mount without further restrictions, so that the directory cannot be renamed.
     Pin,
-    /// No writing, though it may be written around it.
+    /// No writing, even though the path is below a writable directory.
     Keep,
 }
 
-/// Opens a declared path.
+/// Opens a declared path without following symbolic links.
 pub(super) fn open(path: &Path) -> Result<Found> {
     let doing = || format!("open `{}`", path.display());
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     let opened = match openat2(CWD, path, flags, Mode::empty(), resolve) {
-        // A sandbox around this one has no such call.
+        // A sandbox around this one, such as actum's own, may deny openat2(2).
         Err(Errno::NOSYS) => open_by_component(path),
         other => other,
     };
     let opened = match opened {
         Err(Errno::LOOP) => Err(Missing::of_host(
             doing(),
-            "it leads through a symbolic link; give the path behind it".to_owned(),
+            "it leads through a symbolic link; use the resolved path instead".to_owned(),
         )),
         other => other.trying(doing),
     }?;
@@ -70,7 +71,8 @@ pub(super) fn open(path: &Path) -> Result<Found> {
     })
 }
 
-/// Opens a path without `.` and `..`, one component after the other.
+/// Opens a path component by component and fails with ELOOP if a directory in it is a symbolic link. The
+/// path must not contain `.` or `..`.
 fn open_by_component(path: &Path) -> rustix::io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut at = openat(CWD, "/", flags | OFlags::DIRECTORY, Mode::empty())?;
@@ -84,17 +86,18 @@ fn open_by_component(path: &Path) -> rustix::io::Result<OwnedFd> {
     Ok(at)
 }
 
-/// Returns true if nothing is at a path, not even a link.
+/// Returns whether no entry exists at a path, not even a dangling symbolic link.
 pub(crate) fn is_absent(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
 }
 
-/// Returns the mounts of a root of its own, outer directories first, except for the base of a view.
+/// Returns the paths to mount in the private root, outer directories first. The base of a view is not
+/// included.
 pub(super) fn mounts(policy: &SandboxPolicy) -> Vec<(PathBuf, Use)> {
     let written: Vec<&PathBuf> = policy.written().collect();
     let inside = |path: &Path| written.iter().any(|tree| path.starts_with(tree));
     let mut uses: BTreeMap<&Path, Use> = BTreeMap::new();
-    // What may be written is read and executed already.
+    // Paths below a writable directory are already readable and executable there.
     for path in policy.read.iter().chain(&policy.exec).filter(|path| !inside(path)) {
         uses.insert(path, Use::Read);
     }
@@ -102,9 +105,9 @@ pub(super) fn mounts(policy: &SandboxPolicy) -> Vec<(PathBuf, Use)> {
     for path in policy.write.iter().chain(caches) {
         uses.insert(path, Use::Write);
     }
-    // A directory that holds a protected path could be renamed, and another put in its place; a
-    // mount point cannot. In a view nothing of the host is renamed, and no directory of the host
-    // may show through.
+    // Without a pin, the command could rename a parent of a protected path and put another directory in
+    // its place. Mount points cannot be renamed. A view needs no pins because its renames do not reach
+    // the host, and mounting a directory of the host would expose it.
     for path in &policy.deny_write {
         let trees = policy.write.iter().filter(|tree| path.starts_with(tree));
         let trees: Vec<&PathBuf> = trees.collect();

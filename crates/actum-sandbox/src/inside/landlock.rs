@@ -1,4 +1,4 @@
-//! Landlock rules: for the files of the policy, and in tier L for signals and sockets as well.
+//! Landlock rules that restrict access to files and, where supported, to signals and sockets.
 
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
@@ -12,8 +12,9 @@ use super::declared::{self, Found};
 use super::{Result, Trying};
 use crate::policy::{SandboxPolicy, Tier};
 
-/// Files of /proc that a command of tier L may read, besides its own directory. The rest shows
-/// other processes of the host, their command lines among it; in tier N there is no other process.
+/// Files in /proc that a command in tier L may read besides its own directory. Other entries would reveal
+/// processes of the host, such as their command lines. Tier N needs no such list because other
+/// processes are not visible there.
 const PROC_OF_THE_HOST: [&str; 8] = [
     "/proc/cpuinfo",
     "/proc/filesystems",
@@ -25,12 +26,13 @@ const PROC_OF_THE_HOST: [&str; 8] = [
     "/proc/version",
 ];
 
+/// Returns `version`, or the latest known Landlock ABI version if that is lower.
 pub(super) fn used(version: u32) -> u32 {
     let known = ABI::from(i32::try_from(version).unwrap_or(i32::MAX));
     u32::try_from(known as i32).unwrap_or(0)
 }
 
-/// Rights to files that a rule may grant.
+/// Landlock access rights that rules grant for each kind of use.
 struct Rights {
     read: BitFlags<AccessFs>,
     execute: BitFlags<AccessFs>,
@@ -38,8 +40,8 @@ struct Rights {
     file_only: BitFlags<AccessFs>,
 }
 
-/// Drops all rights to files except those of the policy. `abi` is what the kernel offers. All that
-/// we know it can refuse is refused, or nothing is run.
+/// Restricts this process to the file access that the policy allows. `abi` is the Landlock version of
+/// the kernel. Every right that this version can restrict is restricted, or an error is returned.
 pub(super) fn confine(
     policy: &SandboxPolicy,
     tier: Tier,
@@ -47,12 +49,12 @@ pub(super) fn confine(
     scratch: Option<&Path>,
 ) -> Result<()> {
     let abi = ABI::from(i32::try_from(abi).unwrap_or(i32::MAX));
-    let doing = || "set Landlock up".to_owned();
+    let doing = || "set up Landlock".to_owned();
     let mut ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::HardRequirement)
         .handle_access(AccessFs::from_all(abi))
         .trying(doing)?;
-    // A network of its own needs no rules.
+    // Tier N needs no network rules: its network is a separate namespace, or the policy allows the host's.
     if tier == Tier::L && !AccessNet::from_all(abi).is_empty() {
         ruleset = ruleset.handle_access(AccessNet::from_all(abi)).trying(doing)?;
     }
@@ -70,14 +72,14 @@ pub(super) fn confine(
         file_only: AccessFs::from_file(abi),
     };
     for (path, access) in declared_rules(policy, &rights) {
-        // In a root of its own, stand-ins are in the place of hidden paths.
+        // In tier N, hidden paths are covered by other mounts, so rules are needed only in tier L.
         let hidden: &[PathBuf] = if tier == Tier::L { &policy.hide } else { &[] };
         rules = allow_around(rules, (path, access), hidden, &rights)?;
     }
     for path in super::devices(policy) {
         let mut access = AccessFs::ReadFile | AccessFs::WriteFile;
         if path.ends_with(super::TERMINAL) {
-            // Programs set the terminal as they need it.
+            // Programs need ioctl(2) to change the settings of their terminal.
             access |= AccessFs::from_all(abi) & AccessFs::IoctlDev;
         }
         rules = allow(rules, &path, access, &rights)?;
@@ -86,7 +88,7 @@ pub(super) fn confine(
         rules = allow(rules, scratch, rights.write, &rights)?;
     }
     match tier {
-        // In a root of its own only declared paths can be listed.
+        // The root can be listed because it contains only declared paths.
         Tier::N => {
             rules = allow(rules, Path::new("/proc"), rights.read, &rights)?;
             rules = allow(rules, Path::new("/"), AccessFs::ReadDir.into(), &rights)?;
@@ -102,6 +104,7 @@ pub(super) fn confine(
     rules.restrict_self().trying(doing).map(drop)
 }
 
+/// Returns each declared path with the access rights that the policy grants for it.
 fn declared_rules<'a>(
     policy: &'a SandboxPolicy,
     rights: &Rights,
@@ -115,8 +118,8 @@ fn declared_rules<'a>(
     read.chain(execute).chain(write).collect()
 }
 
-/// Adds rules for a path and all below, except for the content of hidden paths there: names can be
-/// listed.
+/// Adds rules for a path and everything below it except hidden paths. Landlock cannot exclude them from a
+/// rule, so the entries around a hidden path get separate rules, and their names can still be listed.
 fn allow_around(
     mut rules: RulesetCreated,
     (path, access): (&Path, BitFlags<AccessFs>),
@@ -129,7 +132,7 @@ fn allow_around(
     if !hidden.iter().any(|hidden| hidden.starts_with(path)) {
         return allow(rules, path, access, rights);
     }
-    let doing = || format!("look at what is in `{}`", path.display());
+    let doing = || format!("list the directory `{}`", path.display());
     rules = allow(rules, path, access & AccessFs::ReadDir, rights)?;
     for entry in std::fs::read_dir(path).trying(doing)? {
         let below = entry.trying(doing)?.path();
@@ -148,9 +151,9 @@ fn allow(
     let (opened, access): (OwnedFd, _) = match declared::open(path)? {
         Found::Directory(opened) => (opened, access),
         Found::File(opened) => (opened, access & rights.file_only),
-        Found::Link(_) => return Ok(rules), // what it leads to has a rule of its own, or none
+        Found::Link(_) => return Ok(rules), // access to the target depends on the target's own rule
     };
     rules
         .add_rule(PathBeneath::new(opened, access))
-        .trying(|| format!("allow `{}` by Landlock", path.display()))
+        .trying(|| format!("add a Landlock rule for `{}`", path.display()))
 }

@@ -1,4 +1,4 @@
-//! Tier N: namespaces of its own, and the process that waits outside of them.
+//! Namespaces of tier N, and the process that waits outside of them for the command to end.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -17,8 +17,8 @@ use crate::channel::{Channel, HelperMessage};
 use crate::policy::Net;
 use crate::sys::{self, Forked};
 
-/// Enters namespaces of its own, also of the network if `net` is not that of the host. Returns the
-/// first process in them, or `None` in that process.
+/// Enters new namespaces, including a network namespace unless `net` is [`Net::Host`], and forks. The
+/// parent gets a pidfd of the first process in the new PID namespace, and that process gets `None`.
 pub(super) fn enter(channel: &Channel, net: Net) -> Result<Option<OwnedFd>> {
     let (user, group) = (geteuid().as_raw(), getegid().as_raw());
     let flags = UnshareFlags::NEWUSER
@@ -32,38 +32,39 @@ pub(super) fn enter(channel: &Channel, net: Net) -> Result<Option<OwnedFd>> {
             Net::Host => UnshareFlags::empty(),
         };
     sys::unshare(flags).map_err(why).trying(|| super::MAKES_NAMESPACES.to_owned())?;
-    write("/proc/self/setgroups", "deny").trying(|| "give up groups".to_owned())?;
+    write("/proc/self/setgroups", "deny").trying(|| "disable setgroups(2)".to_owned())?;
     write("/proc/self/uid_map", &format!("{user} {user} 1"))
-        .trying(|| "map the user".to_owned())?;
+        .trying(|| "map the user ID".to_owned())?;
     write("/proc/self/gid_map", &format!("{group} {group} 1"))
-        .trying(|| "map the group".to_owned())?;
-    let gate = pipe_with(PipeFlags::CLOEXEC).trying(|| "make a pipe".to_owned())?;
-    match sys::fork().trying(|| "start the first process".to_owned())? {
+        .trying(|| "map the group ID".to_owned())?;
+    let gate = pipe_with(PipeFlags::CLOEXEC).trying(|| "create a pipe".to_owned())?;
+    match sys::fork().trying(|| "start the first process of the namespaces".to_owned())? {
         Forked::Parent(init) => {
-            let doing = || "tell of the first process".to_owned();
+            let doing = || "report the first process to the supervisor".to_owned();
             let init = pidfd_open(init, PidfdFlags::empty()).trying(doing)?;
             channel.send(&HelperMessage::Init, &[init.as_fd()]).trying(doing)?;
-            // From here on it may write to the channel.
+            // Let the first process continue: it may write to the channel from now on.
             rustix::io::write(&gate.1, b"!").trying(doing)?;
             Ok(Some(init))
         }
         Forked::Child => {
             drop(gate.1);
             set_parent_process_death_signal(Some(Signal::KILL))
-                .trying(|| "tie its life to the helper".to_owned())?;
+                .trying(|| "set the parent-death signal".to_owned())?;
             let opened = rustix::io::read(&gate.0, &mut [0; 1]);
             match opened.trying(|| "wait for the helper".to_owned())? {
-                0 => std::process::exit(1), // the helper is gone
+                0 => std::process::exit(1), // the parent exited
                 _ => Ok(None),
             }
         }
     }
 }
 
-/// Replaces an answer of unshare(2) whose own words mislead.
+/// Replaces the misleading message of ENOSPC, by which unshare(2) reports that a limit on namespaces was
+/// reached.
 fn why(error: io::Error) -> io::Error {
     if error.raw_os_error() == Some(libc::ENOSPC) {
-        return io::Error::other("no more of them are allowed (`user.max_user_namespaces`)");
+        return io::Error::other("the limit on namespaces is reached (`user.max_user_namespaces`)");
     }
     error
 }
@@ -73,17 +74,17 @@ fn write(path: &str, text: &str) -> rustix::io::Result<()> {
     rustix::io::write(&file, text.as_bytes()).map(drop)
 }
 
-/// Limits the number of process numbers. The caller has seen that this is a limit of its own
-/// namespace: root would set one of the host.
+/// Limits the process IDs of this PID namespace. Callers must have checked that the kernel has a separate
+/// limit for each namespace, because otherwise root would change the limit of the host.
 pub(super) fn limit_processes(pid_max: u64) -> Result<()> {
     write("/proc/sys/kernel/pid_max", &pid_max.to_string())
-        .trying(|| format!("limit process numbers to {pid_max}"))
+        .trying(|| format!("limit process IDs to {pid_max}"))
 }
 
-/// Waits for the end of the first process, with which all others end. If the supervisor closes the
-/// channel or is gone, the first process ends them; if it does not, it is ended itself.
+/// Waits until the first process ends, which also ends all others in its namespace. If the supervisor
+/// closes the channel or exits, the first process has some time to end them before it is killed.
 pub(super) fn wait_outside(channel: &Channel, init: &OwnedFd) -> io::Result<()> {
-    /// Time in which the first process must end all others and report their usage, in milliseconds.
+    /// Time that the first process has to end all others and report their usage, in milliseconds.
     const GRACE: i64 = 2000;
     let mut supervised = true;
     loop {

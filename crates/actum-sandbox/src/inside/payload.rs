@@ -1,4 +1,4 @@
-//! The last steps before the command: everything is given up that it must not have.
+//! Last steps before the command is executed: dropping all rights that it must not have.
 
 use std::ffi::CString;
 use std::io;
@@ -26,32 +26,34 @@ use crate::plan::{OUR_PROCESSES, Plan};
 use crate::policy::{Stdin, Tier};
 use crate::sys;
 
-/// Arguments of execve(2).
+/// Arguments for execve(2).
 pub(super) struct Words {
     program: CString,
     arguments: Vec<CString>,
     variables: Vec<CString>,
 }
 
-/// Drops all rights that the command must not have. Returns what to execute: nothing if the sandbox
-/// was only to be tried.
+/// Confines this process and drops all rights that the command must not have. Returns the program to
+/// execute, or `None` if the sandbox is only being probed.
 pub(super) fn confine(start: &Start, stdio: &[OwnedFd]) -> Result<Option<Words>> {
     let policy = &start.plan.policy;
     let in_force = &start.plan.in_force;
     let words = words(start)?;
-    setsid().trying(|| "start a session of its own".to_owned())?;
+    setsid().trying(|| "start a new session".to_owned())?;
     let (Some([input, output, error]), entrance) = (stdio.first_chunk(), stdio.get(3)) else {
-        return Err(Missing::of_host("take over its files".to_owned(), "not three".to_owned()));
+        let why = "fewer than three descriptors were received".to_owned();
+        return Err(Missing::of_host("set up its standard streams".to_owned(), why));
     };
     let moved =
         dup2_stdin(input).and_then(|()| dup2_stdout(output)).and_then(|()| dup2_stderr(error));
-    moved.trying(|| "take over its files".to_owned())?;
+    moved.trying(|| "set up its standard streams".to_owned())?;
     if policy.stdin == Stdin::Terminal {
-        // Typed signals can end it then, and programs find the terminal.
-        ioctl_tiocsctty(rustix::stdio::stdin()).trying(|| "take over its terminal".to_owned())?;
+        // With a controlling terminal, Ctrl-C reaches the command and programs can open `/dev/tty`.
+        ioctl_tiocsctty(rustix::stdio::stdin())
+            .trying(|| "set its controlling terminal".to_owned())?;
     }
     if let Some(entrance) = entrance {
-        rustix::io::write(entrance, b"0").trying(|| "enter a control group".to_owned())?;
+        rustix::io::write(entrance, b"0").trying(|| "enter its control group".to_owned())?;
     }
     chdir(&policy.cwd).trying(|| format!("start in `{}`", policy.cwd.display()))?;
     limit(&start.plan)?;
@@ -61,7 +63,7 @@ pub(super) fn confine(start: &Start, stdio: &[OwnedFd]) -> Result<Option<Words>>
         (None, Tier::N) => {}
         (None, Tier::L) => return Err(HostReport::missing_landlock(None)),
     }
-    let doing = || "filter system calls".to_owned();
+    let doing = || "install the system call filter".to_owned();
     let us = (geteuid().as_raw(), getegid().as_raw());
     let program = filter(in_force.tier, policy.net, us).trying(doing)?;
     seccompiler::apply_filter(&program).trying(doing)?;
@@ -86,8 +88,8 @@ fn executing(start: &Start) -> String {
     format!("execute `{}`", start.command.first().map(Path::new).unwrap_or(Path::new("")).display())
 }
 
-/// Becomes the command. Returns only if the kernel does not execute it, and then returns the
-/// message about that.
+/// Replaces this process with the command. If the kernel refuses to execute it, returns the message that
+/// reports the failure to the supervisor.
 pub(super) fn execute(start: &Start, words: &Option<Words>) -> HelperMessage {
     let Some(Words { program, arguments, variables }) = words else { sys::exit_at_once(0) };
     let Err(errno) = execve(program, arguments, variables);
@@ -96,62 +98,60 @@ pub(super) fn execute(start: &Start, words: &Option<Words>) -> HelperMessage {
     HelperMessage::NotExecuted(missing, error.raw_os_error())
 }
 
-/// Replaces an answer of execve(2) whose own words say little.
+/// Explains errors of execve(2) whose standard message does not help the user.
 fn why(error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(libc::ENOEXEC) => {
-            "it is no program for this machine, and no script with a first line `#!`, by which the \
-             interpreter is found"
-                .to_owned()
+            "it is neither a program for this machine nor a script that starts with `#!`".to_owned()
         }
         Some(libc::ENOENT) => format!(
-            "{error}: the program, its interpreter or its dynamic loader is not among what the \
-             policy lets it see"
+            "{error}: the program, its interpreter or its dynamic loader is not visible under the \
+             policy"
         ),
         Some(libc::EACCES) => {
-            format!("{error}: it is not executable, or not among what the policy lets it execute")
+            format!("{error}: it is not executable, or the policy does not allow executing it")
         }
         _ => error.to_string(),
     }
 }
 
-/// The limits that each process has for itself.
+/// Sets the resource limits that the kernel enforces for each process separately.
 fn limit(plan: &Plan) -> Result<()> {
     let limits = &plan.policy.limits;
     let whole_seconds = |milliseconds: u64| milliseconds.div_ceil(1000);
     let each = [
         (Kernel::Core, 0),
-        // One second more, so that the watch over all of them together comes first.
+        // Add one second, so that the polled limit on all processes together takes effect first.
         (Kernel::Cpu, whole_seconds(limits.of(Resource::Cpu).max) + 1),
         (Kernel::Fsize, limits.of(Resource::FileSize).max),
         (Kernel::Nofile, limits.of(Resource::OpenFiles).max),
         (Kernel::Data, limits.of(Resource::Memory).max),
     ];
-    // In a user namespace of its own this counts those of the command alone, and ours; otherwise it
-    // would count all of the user.
+    // In its own user namespace, RLIMIT_NPROC counts only the processes of the command and of the helper.
+    // Elsewhere it would count all processes of the user.
     let processes = limits.of(Resource::Processes).max + OUR_PROCESSES;
     let counted = plan.in_force.tier == Tier::N;
-    // Our starter may have set lower limits already, and they stay.
+    // Limits cannot be raised above the hard limits that this process was started with.
     let allowed =
         |resource: Kernel, max: u64| getrlimit(resource).maximum.map_or(max, |hard| max.min(hard));
     for (resource, max) in each.into_iter().chain(counted.then_some((Kernel::Nproc, processes))) {
         let max = allowed(resource, max);
         let limit = Rlimit { current: Some(max), maximum: Some(max) };
-        setrlimit(resource, limit).trying(|| format!("limit {resource:?} to {max}"))?;
+        setrlimit(resource, limit).trying(|| format!("set the limit {resource:?} to {max}"))?;
     }
     Ok(())
 }
 
-/// Drops all capabilities, and the way to any: no program it starts gets more than it has.
+/// Drops all capabilities and all ways to regain them, so that no program started later gains privileges.
 pub(super) fn give_up_capabilities() -> Result<()> {
-    let doing = || "give up capabilities".to_owned();
+    let doing = || "drop all capabilities".to_owned();
     clear_ambient_capability_set().trying(doing)?;
     let has_any = !capabilities(None).trying(doing)?.permitted.is_empty();
-    // A process without capabilities may not take any from the bounding set either. No program gets
-    // one even so, since none may give new privileges (below).
+    // A process without capabilities cannot shrink its bounding set. No program gains a capability even
+    // so, because `no_new_privs` is set below.
     for capability in CapabilitySet::all().iter().filter(|_| has_any) {
         match remove_capability_from_bounding_set(capability) {
-            // The kernel does not know all that we know.
+            // This kernel may be too old to know the capability.
             Ok(()) | Err(rustix::io::Errno::INVAL) => {}
             Err(error) => return Err(error).trying(doing),
         }

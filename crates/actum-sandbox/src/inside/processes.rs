@@ -1,4 +1,4 @@
-//! Processes of a command, and their usage, from /proc (proc_pid_stat(5), proc_pid_io(5)).
+//! Finds the processes of a command and measures their usage in /proc (proc_pid_stat(5), proc_pid_io(5)).
 
 use std::collections::BTreeMap;
 use std::io;
@@ -14,68 +14,71 @@ use crate::host::Missing;
 use crate::outcome::Usage;
 use crate::sys;
 
-/// Mark that distinguishes the processes of a command.
+/// Criterion by which the processes of a command are recognized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kin {
-    /// All in this PID namespace but its first.
+    /// All processes in this PID namespace except the first one.
     Namespace,
-    /// All that descend from this process.
+    /// All descendants of this process.
     Descendants,
 }
 
-/// Result of a look at all processes.
+/// Result of measuring all processes of a command.
 pub(super) enum Look {
     Seen(Usage),
-    /// A process does not let itself be looked at.
+    /// A process could not be inspected for too long.
     Hidden,
 }
 
+/// Processes of a command, as seen from the process that reaps them.
 pub(super) struct Processes {
     kin: Kin,
     us: Pid,
+    /// Content of the file in /proc that was read last, kept to reuse its memory.
     text: Vec<u8>,
-    /// Bytes that this process itself had read and written before the command began.
+    /// Bytes that this process itself had read and written before the command was started.
     before: (u64, u64),
-    /// Processes that could not be inspected, and the number of times in a row.
+    /// Processes that could not be inspected, with the number of consecutive failures.
     hidden: BTreeMap<i32, u32>,
 }
 
-/// Time limit of a closer look at memory.
+/// Time limit for an exact measurement of memory.
 const SHARE_MAX: Duration = Duration::from_millis(50);
-/// Number of times in a row that a process may not be inspectable. While a process becomes another
-/// program, some kernels (7.3) refuse it for a moment.
+/// Number of consecutive failures after which a process counts as hidden. Some kernels (7.3) briefly deny
+/// access to a process while it executes another program.
 const HIDDEN_MAX: u32 = 10;
 
-/// Usage of one process.
+/// Resource usage of one process, from /proc/PID/stat.
 struct Stat {
     parent: i32,
-    /// In clock ticks, with what its children used for which it has waited.
+    /// CPU time in clock ticks, including that of children the process has waited for.
     cpu: u64,
     threads: u64,
-    /// The process has no memory of its own left: it is about to be gone.
+    /// Whether the process has released its memory and is about to end.
     is_ending: bool,
-    /// In pages.
+    /// Resident memory, in pages.
     resident: u64,
 }
 
 impl Processes {
-    /// Runs before anything of the command. On a kernel that does not report what is read here,
-    /// every process would seem to use nothing.
+    /// Prepares the measurement before the command is started, and checks that the kernel provides the
+    /// necessary files. Without them, every process would seem to use nothing.
     ///
     /// # Errors
-    /// The kernel was built without CONFIG_TASK_IO_ACCOUNTING or, which only descendants need,
-    /// CONFIG_PROC_CHILDREN.
+    /// Returns an error if the kernel was built without CONFIG_TASK_IO_ACCOUNTING or, for
+    /// [`Kin::Descendants`], without CONFIG_PROC_CHILDREN.
     pub(super) fn new(kin: Kin) -> Result<Self> {
         let mut processes =
             Self { kin, us: getpid(), text: Vec::new(), before: (0, 0), hidden: BTreeMap::new() };
         let missing = |what: &str, why: &str| Missing::of_host(what.to_owned(), why.to_owned());
         let storage = processes.storage("self").trying(|| "read /proc/self/io".to_owned())?;
-        processes.before = storage
-            .ok_or_else(|| missing("read /proc/self/io", "the kernel does not count storage"))?;
+        processes.before = storage.ok_or_else(|| {
+            missing("read /proc/self/io", "the kernel does not count storage I/O")
+        })?;
         if kin == Kin::Descendants && !processes.read("/proc/thread-self/children").unwrap_or(false)
         {
             let step = "list the processes of the command";
-            return Err(missing(step, "the kernel does not tell the children of a process"));
+            return Err(missing(step, "the kernel does not list the children of a process"));
         }
         Ok(processes)
     }
@@ -84,7 +87,7 @@ impl Processes {
         self.kin
     }
 
-    /// All of them, as far as they can be seen at one time.
+    /// Lists the processes of the command. Processes that start during the listing may be missing.
     pub(super) fn list(&mut self) -> io::Result<Vec<Pid>> {
         match self.kin {
             Kin::Namespace => {
@@ -104,7 +107,7 @@ impl Processes {
         }
     }
 
-    /// The children of all threads of a process; empty if it is gone.
+    /// Returns the children of all threads of a process, or an empty list if the process has ended.
     fn children(&mut self, of: Pid) -> io::Result<Vec<Pid>> {
         let mut found = Vec::new();
         let tasks = format!("/proc/{of}/task");
@@ -122,10 +125,10 @@ impl Processes {
         Ok(found)
     }
 
-    /// Returns true if a process descends from this one, as far as its present parents show.
+    /// Returns whether a process descends from this one, judging by the current parent of each process.
     pub(super) fn is_ours(&mut self, process: Pid) -> io::Result<bool> {
         let mut at = process;
-        // No tree is deeper than there are processes.
+        // The largest possible number of processes bounds the depth of the tree.
         for _ in 0..1 << 22 {
             if at == self.us {
                 return Ok(true);
@@ -139,10 +142,10 @@ impl Processes {
         Ok(false)
     }
 
-    /// Returns the usage of all running and ended processes together. The memory of processes that
-    /// share it is computed more exactly if it comes near `memory_max`.
+    /// Returns the total usage of all running and ended processes. If the sum of their memory exceeds
+    /// `memory_max`, measures it again in a way that counts shared pages only once.
     pub(super) fn look(&mut self, memory_max: u64) -> io::Result<Look> {
-        // An ended process has no memory.
+        // Ended processes use no memory now, so do not add their peak.
         let mut sum = Usage { memory: 0, ..self.ended()? };
         let all = self.list()?;
         let mut hidden = BTreeMap::new();
@@ -182,7 +185,7 @@ impl Processes {
         Ok(Look::Seen(sum))
     }
 
-    /// Usage of the processes that have ended, and were waited for.
+    /// Returns the usage of the processes that have ended and have been reaped.
     pub(super) fn ended(&mut self) -> io::Result<Usage> {
         let (read, written) = self.storage("self")?.unwrap_or_default();
         let (cpu, memory) = sys::used_by_children()?;
@@ -195,17 +198,16 @@ impl Processes {
         })
     }
 
-    /// Returns the memory of all, with each shared page divided among the processes that share it,
-    /// in bytes. Returns `seen` if that takes too long.
+    /// Returns the total memory of the processes in bytes, dividing each shared page among the processes
+    /// that share it. Returns `seen` instead if the measurement takes too long.
     fn share(&mut self, all: &[Pid], seen: u64) -> io::Result<u64> {
         let begun = Instant::now();
         let mut sum = 0;
         for process in all {
-            // If this takes long, the memory that was seen counts.
             if begun.elapsed() > SHARE_MAX {
                 return Ok(seen);
             }
-            // Between fork and execve a child may have the memory of its parent, which counts once.
+            // After vfork(2), a child uses its parent's memory until it calls execve(2). Count it only once.
             let parent = self.stat(*process)?.and_then(|stat| Pid::from_raw(stat.parent));
             if parent
                 .is_some_and(|parent| parent != self.us && sys::shares_memory(parent, *process))
@@ -215,7 +217,7 @@ impl Processes {
             match self.read(&format!("/proc/{process}/smaps_rollup")) {
                 Ok(true) => sum += field(&self.text, b"Pss:").unwrap_or(0) * 1024,
                 Ok(false) => {}
-                // A process that cannot be seen was counted as hidden, or is about to be gone.
+                // Such a process was recorded as hidden already, or is about to end.
                 Err(Errno::ACCESS | Errno::PERM) => {}
                 Err(error) => return Err(error.into()),
             }
@@ -227,10 +229,10 @@ impl Processes {
         if !self.read(&format!("/proc/{process}/stat"))? {
             return Ok(None);
         }
-        stat(&self.text).map(Some).ok_or_else(|| io::Error::other("/proc/PID/stat is not readable"))
+        stat(&self.text).map(Some).ok_or_else(|| io::Error::other("cannot parse /proc/PID/stat"))
     }
 
-    /// The bytes read from and written to storage by a process and by its children that have ended.
+    /// Returns the bytes that a process and its ended children have read from and written to storage.
     fn storage(&mut self, process: &str) -> rustix::io::Result<Option<(u64, u64)>> {
         if !self.read(&format!("/proc/{process}/io"))? {
             return Ok(None);
@@ -238,7 +240,7 @@ impl Processes {
         Ok(field(&self.text, b"read_bytes:").zip(field(&self.text, b"write_bytes:")))
     }
 
-    /// Reads a whole file; returns whether it exists.
+    /// Reads a whole file into `text`. Returns whether the file exists.
     fn read(&mut self, path: &str) -> rustix::io::Result<bool> {
         const STEP: usize = 4096;
         self.text.clear();
@@ -275,7 +277,7 @@ fn is_gone(error: &io::Error) -> bool {
     gone.contains(&error.raw_os_error())
 }
 
-/// The entries of a directory of /proc that are numbers.
+/// Returns the entries of a directory in /proc whose names are process or thread IDs.
 fn numbers(directory: &str) -> io::Result<Vec<Pid>> {
     let mut found = Vec::new();
     for entry in Dir::new(open(directory, OFlags::DIRECTORY)?)? {
@@ -289,23 +291,23 @@ fn parse<T: std::str::FromStr>(text: &[u8]) -> Option<T> {
     std::str::from_utf8(text).ok()?.trim().parse().ok()
 }
 
-/// The number after a name at the beginning of a line.
+/// Returns the number after `name` on the first line that starts with it.
 fn field(text: &[u8], name: &[u8]) -> Option<u64> {
     let line = text.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(name))?;
     parse(line.split(|byte| *byte == b'k').next()?)
 }
 
-/// Reads /proc/PID/stat. The text in parentheses is the command's choice, and may have spaces and
-/// parentheses in it.
+/// Parses the content of /proc/PID/stat. The process chooses the name in parentheses, which may itself
+/// contain spaces and parentheses.
 fn stat(text: &[u8]) -> Option<Stat> {
     let name_end = text.iter().rposition(|byte| *byte == b')')?;
     let rest = text.get(name_end + 1..)?;
     let fields: Vec<&[u8]> =
         rest.split(u8::is_ascii_whitespace).filter(|f| !f.is_empty()).collect();
-    // The first of them is the third of the line, as the manual counts.
+    // Field numbers are those of the manual page, where the first field after the name is number 3.
     let number = |field: usize| parse::<i64>(fields.get(field - 3)?);
     let amount = |field: usize| number(field).map(|it| u64::try_from(it).unwrap_or(0));
-    // The size of its address space is printed without a sign.
+    // The size of the address space is unsigned, unlike the other fields.
     let addressed = parse::<u64>(fields.get(23 - 3)?)?;
     Some(Stat {
         parent: i32::try_from(number(4)?).ok()?,
@@ -316,12 +318,12 @@ fn stat(text: &[u8]) -> Option<Stat> {
     })
 }
 
-/// Clock ticks in milliseconds (sysconf(3)).
+/// Converts clock ticks to milliseconds (sysconf(3)).
 fn milliseconds(ticks: u64) -> u64 {
     ticks * 1000 / rustix::param::clock_ticks_per_second().max(1)
 }
 
-/// The size of a page, in bytes.
+/// Returns the page size in bytes.
 fn page_size() -> u64 {
     rustix::param::page_size() as u64
 }

@@ -1,8 +1,8 @@
-//! Watch over a command: reaps ended processes, polls its usage, and in the end kills the rest.
+//! Monitor of a command: reaps ended processes, polls resource usage, and finally kills remaining processes.
 //!
-//! In tier N this is the first process of the PID namespace, which nothing in it can end or stop.
-//! In tier L it is the helper, to which all descendants fall whose parents have ended
-//! (PR_SET_CHILD_SUBREAPER).
+//! In tier N the monitor is the first process of the PID namespace, which no other process in the
+//! namespace can kill or stop. In tier L it is the helper, which becomes the parent of all descendants
+//! whose own parent has ended (PR_SET_CHILD_SUBREAPER).
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -21,24 +21,26 @@ use crate::outcome::{Ended, Usage, Violation};
 use crate::plan::{InForce, Plan};
 use crate::sys;
 
-/// Interval between two looks.
+/// Interval at which resource usage is polled.
 const EVERY: Duration = Duration::from_millis(10);
 
-/// Keeps a command that was started until all is over.
+/// Monitors a started command until all its processes have ended.
 pub(super) struct Reaper<'a> {
     channel: &'a Channel,
     limits: &'a Limits,
     in_force: &'a InForce,
     command: Pid,
+    /// Exit status of the command's first process, once it has been reaped.
     ended: Option<WaitStatus>,
     processes: Processes,
     started: Instant,
+    /// Highest usage seen so far of each resource.
     most: Usage,
 }
 
-/// Result of a finished watch over a command.
+/// Reason why the monitor stopped waiting for the command.
 struct Watched {
-    /// True if the supervisor still waits for the command.
+    /// Whether the supervisor still waits for the command.
     wanted: bool,
     violated: Option<Violation>,
 }
@@ -62,8 +64,8 @@ impl<'a> Reaper<'a> {
         }
     }
 
-    /// Waits until the command has ended, has exceeded a limit, or is to be ended. Then it kills
-    /// all remaining processes, whatever the result of the waiting.
+    /// Waits until the command ends, exceeds a limit, or is no longer wanted by the supervisor. Then kills
+    /// all remaining processes, even if waiting failed.
     pub(super) fn keep(mut self, is_wanted: bool) -> io::Result<Report> {
         let watched =
             if is_wanted { self.watch() } else { Ok(Watched { wanted: false, violated: None }) };
@@ -72,13 +74,14 @@ impl<'a> Reaper<'a> {
         let Watched { wanted, mut violated } = watched?;
         let ended = self.processes.ended()?;
         self.add(ended);
-        // Usage between the last look and the end counts as well; the time does not, if the command
-        // ended in time.
+        // Include usage since the last poll. The time limit is not checked again because the command
+        // may have ended in time.
         violated = violated.or_else(|| self.over());
         let ended = self.ended.filter(|_| wanted && violated.is_none()).map(told);
         Ok(Report { ended, violated, usage: self.most })
     }
 
+    /// Polls the command until it ends, violates the policy, or is no longer wanted.
     fn watch(&mut self) -> io::Result<Watched> {
         let command = pidfd_open(self.command, PidfdFlags::empty())?;
         loop {
@@ -94,8 +97,8 @@ impl<'a> Reaper<'a> {
         }
     }
 
-    /// Waits for an event, for no longer than until the next look. Returns whether the command is
-    /// still wanted.
+    /// Waits for an event until the next poll is due. Returns whether the supervisor still wants the
+    /// command.
     fn pause(&self, command: &OwnedFd) -> io::Result<bool> {
         let wall = Duration::from_millis(self.limits.of(Resource::Wall).max);
         let left = wall.saturating_sub(self.started.elapsed()).min(EVERY);
@@ -112,7 +115,7 @@ impl<'a> Reaper<'a> {
         Ok(supervisor.revents().is_empty())
     }
 
-    /// Reaps all processes that have ended. Returns true if any are left.
+    /// Reaps all children that have ended. Returns whether any child is left.
     fn reap(&mut self) -> io::Result<bool> {
         loop {
             match wait(WaitOptions::NOHANG) {
@@ -129,7 +132,7 @@ impl<'a> Reaper<'a> {
         }
     }
 
-    /// Returns the violation for which the command is to be ended, if there is one.
+    /// Measures the current usage. Returns a violation if the command must be ended because of it.
     fn look(&mut self) -> io::Result<Option<Violation>> {
         let memory_max = self.limits.of(Resource::Memory).max;
         if self.elapsed() >= self.limits.of(Resource::Wall).max {
@@ -157,7 +160,7 @@ impl<'a> Reaper<'a> {
         most.processes = most.processes.max(now.processes);
     }
 
-    /// Returns the first exceeded limit, except for that of time.
+    /// Returns the first polled limit that was exceeded, not including the time limit.
     fn over(&self) -> Option<Violation> {
         let used = [
             (Resource::Cpu, self.most.cpu),
@@ -166,7 +169,7 @@ impl<'a> Reaper<'a> {
             (Resource::StorageWrite, self.most.storage_write),
             (Resource::Processes, self.most.processes),
         ];
-        // The kernel refuses the other ones, so they need no watch.
+        // The kernel enforces hard limits, so they need no check here.
         let polled = |resource| self.in_force.limits.get(&resource) == Some(&Enforcement::Polled);
         let over = used
             .into_iter()
@@ -174,7 +177,7 @@ impl<'a> Reaper<'a> {
         over.map(|(resource, _)| Violation::Limit(resource))
     }
 
-    /// Ends all processes that are left, and waits for them.
+    /// Kills all remaining processes and waits until they have ended.
     fn end_all(&mut self) -> io::Result<()> {
         while self.reap()? {
             match self.processes.kin() {
@@ -185,19 +188,19 @@ impl<'a> Reaper<'a> {
                     }
                 }
             }
-            // They end in their own time; any process that is left then is ended again.
+            // Killed processes need some time to end. Kill any that are left again afterwards.
             std::thread::sleep(Duration::from_micros(200));
         }
         Ok(())
     }
 
-    /// Ends one process of the tree. Its number may have been given to another process since it was
-    /// listed, one of the host: so it is held first, and then looked at again.
+    /// Kills one process of the tree. Its process ID may have been reused by a process of the host since
+    /// it was listed. To prevent a wrong kill, opens a pidfd first and then checks the ancestry again.
     fn end(&mut self, process: Pid) -> io::Result<()> {
         let held = match pidfd_open(process, PidfdFlags::empty()) {
             Ok(held) => held,
-            // It ended, or is just being made or removed: kernels answer each of these. A process
-            // that is left is met again.
+            // The process has ended, or is just being created or removed. Which error is returned depends
+            // on the kernel. If the process is still alive, the next round kills it.
             Err(Errno::SRCH | Errno::NOENT | Errno::INVAL) => return Ok(()),
             Err(error) => return Err(error.into()),
         };

@@ -1,5 +1,5 @@
-//! Root that a command of tier N sees: a file system in memory that holds the declared paths at
-//! their own places, and nothing else.
+//! Root directory of a command in tier N: an in-memory file system that contains only the declared paths,
+//! at the same locations as on the host.
 
 use std::collections::BTreeSet;
 use std::ffi::CStr;
@@ -27,18 +27,17 @@ const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY;
 const NO_SET_ID: u64 = libc::MOUNT_ATTR_NOSUID;
 const NO_DEVICES: u64 = libc::MOUNT_ATTR_NODEV;
 
-/// Mount point of the new root before it becomes the root. In a mount namespace of our own it hides
-/// nothing from other processes.
+/// Mount point of the new root until it becomes the root. Only this mount namespace is affected, so other
+/// processes can still see the directory below it.
 pub(super) const NEW_ROOT: &str = "/tmp";
-/// Limit of what is written into the root itself: directories and links on the way to the declared
-/// paths.
+/// Mount options that limit the size of the root itself, which holds only the directories and links that
+/// lead to the declared paths.
 const ROOT_SIZE: &CStr = c"size=1m,nr_inodes=4096,mode=0755";
-/// Size of the empty directory over a hidden one: a page, the least.
+/// Size of the empty file system that covers a hidden directory: one page, which is the minimum.
 const HIDDEN_SIZE: u64 = 4096;
-/// Stand-in for a hidden file: a device, which cannot be opened where it is mounted without
-/// devices.
+/// Device that covers a hidden file. It cannot be opened because it is mounted with `nodev`.
 const UNOPENED: &str = "/dev/null";
-/// Links that programs expect in `/dev` besides the devices.
+/// Symbolic links that programs expect in `/dev` in addition to devices, each as its target and path.
 const DEVICE_LINKS: [(&str, &str); 4] = [
     ("/proc/self/fd", "dev/fd"),
     ("/proc/self/fd/0", "dev/stdin"),
@@ -46,21 +45,21 @@ const DEVICE_LINKS: [(&str, &str); 4] = [
     ("/proc/self/fd/2", "dev/stderr"),
 ];
 
-/// The new root while it is filled.
+/// Root directory that is still being filled with mounts.
 struct NewRoot {
     root: OwnedFd,
-    /// Directories that are made already, by their paths from the root.
+    /// Directories created so far, as paths relative to the root.
     directories: BTreeSet<PathBuf>,
 }
 
-/// Entry to be put at a path of the new root.
+/// Entry to be created or mounted at a path of the new root.
 struct Placed<'a> {
     path: &'a Path,
     what: What,
-    /// True if another tree holds its path: nothing is made there then, since that tree is the
-    /// host's.
+    /// Whether the path is below another mounted tree. If so, no mount point is created because that would
+    /// change a directory of the host.
     is_nested: bool,
-    /// True if it is a view or in one, where files are other files than those of the host.
+    /// Whether the path is at or below a view, where files differ from those of the host.
     in_view: bool,
 }
 
@@ -70,12 +69,12 @@ enum What {
     Link(PathBuf),
 }
 
-/// Makes the root and moves into it, in a mount namespace of our own, with its capabilities.
-/// Returns the layer that captures the changes of a view.
+/// Creates the new root and switches to it. The caller must be in a mount namespace of its own and have
+/// its capabilities. Returns the layer that captures changes if the policy has a view.
 pub(super) fn enter(policy: &SandboxPolicy) -> Result<Option<OwnedFd>> {
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
-    mount_change("/", private).trying(|| "keep mounts to itself".to_owned())?;
-    // All is opened before the new root hides any of it.
+    mount_change("/", private).trying(|| "make all mounts private".to_owned())?;
+    // Open all paths before the new root is mounted, because it may cover some of them.
     let mounts = declared::mounts(policy);
     let opened = policy.view.as_ref().map(view::open).transpose()?;
     let mut trees = Vec::new();
@@ -91,10 +90,10 @@ pub(super) fn enter(policy: &SandboxPolicy) -> Result<Option<OwnedFd>> {
         trees.push((path, What::File(opened)));
     }
     mount("tmpfs", NEW_ROOT, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(ROOT_SIZE))
-        .trying(|| "mount a root of its own".to_owned())?;
+        .trying(|| "mount a private root".to_owned())?;
     let root =
         openat(CWD, NEW_ROOT, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
-            .trying(|| "open the root of its own".to_owned())?;
+            .trying(|| "open the private root".to_owned())?;
     let laid = match (opened, &policy.view) {
         (Some(opened), Some(view)) => {
             let laid = view::lay(opened, view, &root)?;
@@ -112,7 +111,8 @@ pub(super) fn enter(policy: &SandboxPolicy) -> Result<Option<OwnedFd>> {
 }
 
 impl NewRoot {
-    /// Puts everything at its path, outer directories first.
+    /// Mounts or creates all entries at their paths, outer directories first. Returns the layer that
+    /// captures the changes in a view.
     fn fill(
         &mut self,
         trees: Vec<(&Path, What)>,
@@ -135,14 +135,14 @@ impl NewRoot {
         all.sort_by_key(|(path, _)| path.components().count());
         let paths: Vec<&Path> = all.iter().map(|(path, _)| *path).collect();
         for (path, what) in all {
-            // Nothing in the scratch directory belongs to the host.
+            // Mount points may be created in the scratch directory because it is not part of the host.
             let holds =
                 |tree: &&Path| *tree != path && path.starts_with(tree) && **tree != *SCRATCH;
             let is_nested = paths.iter().any(holds);
             let in_view = base.is_some_and(|base| path.starts_with(base));
             self.place(Placed { path, what, is_nested, in_view })?;
         }
-        // A declared `/dev` is the host's, in which nothing is made.
+        // If the policy declares `/dev`, it is the directory of the host, so add nothing to it.
         if paths.iter().any(|tree| Path::new("/dev").starts_with(tree)) {
             return Ok(captures);
         }
@@ -150,28 +150,28 @@ impl NewRoot {
         let shared = scratch.map(|_| (SCRATCH, "dev/shm"));
         for (target, name) in DEVICE_LINKS.into_iter().chain(shared) {
             match symlinkat(target, &self.root, name) {
-                Ok(()) | Err(Errno::EXIST) => {} // the policy has put something there
-                Err(error) => return Err(error).trying(|| format!("make `/{name}`")),
+                Ok(()) | Err(Errno::EXIST) => {} // the policy declares this path
+                Err(error) => return Err(error).trying(|| format!("create `/{name}`")),
             }
         }
         Ok(captures)
     }
 
-    /// Mounts a fresh /proc, and makes this the root.
+    /// Mounts a fresh /proc, switches to the new root and detaches the old one.
     fn finish(mut self) -> Result<()> {
         self.make_directories(Path::new("proc"))?;
-        fchdir(&self.root).trying(|| "enter the root of its own".to_owned())?;
+        fchdir(&self.root).trying(|| "enter the private root".to_owned())?;
         let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
         mount("proc", "proc", "proc", flags, None).trying(|| super::MOUNTS_PROC.to_owned())?;
-        pivot_root(".", ".").trying(|| "make it the root".to_owned())?;
-        unmount(".", UnmountFlags::DETACH).trying(|| "leave the root of the host".to_owned())?;
-        chdir("/").trying(|| "enter the root of its own".to_owned())
+        pivot_root(".", ".").trying(|| "switch to the private root".to_owned())?;
+        unmount(".", UnmountFlags::DETACH).trying(|| "detach the root of the host".to_owned())?;
+        chdir("/").trying(|| "enter the private root".to_owned())
     }
 
-    /// Puts one thing at its path.
+    /// Creates or mounts one entry at its path.
     fn place(&mut self, placed: Placed<'_>) -> Result<()> {
         let Placed { path, what, is_nested, in_view } = placed;
-        let doing = || format!("mount `{}` in the root of its own", path.display());
+        let doing = || format!("mount `{}` in the private root", path.display());
         let inside = path.strip_prefix("/").unwrap_or(path);
         let parent = inside.parent().unwrap_or(Path::new(""));
         let tree = match what {
@@ -186,20 +186,20 @@ impl NewRoot {
                     self.make_directories(parent)?;
                     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
                     match openat(&self.root, inside, flags, Mode::from_raw_mode(0o644)) {
-                        Ok(_) | Err(Errno::EXIST) => {} // a device that all have
+                        Ok(_) | Err(Errno::EXIST) => {} // a device that is always mounted
                         Err(error) => return Err(error).trying(doing),
                     }
                 }
                 tree
             }
-            What::Link(_) if is_nested => return Ok(()), // it is there, as part of what holds it
+            What::Link(_) if is_nested => return Ok(()), // the mounted tree already contains the link
             What::Link(target) => {
                 self.make_directories(parent)?;
                 return symlinkat(target, &self.root, inside).trying(doing);
             }
         };
-        // The target must be the directory that was opened before: another process may have
-        // replaced a directory of the host meanwhile.
+        // Check that the target is the entry that was opened before, because another process may have
+        // replaced it on the host in the meantime.
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let resolve =
             ResolveFlags::IN_ROOT | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
@@ -208,7 +208,7 @@ impl NewRoot {
             let [ours, theirs] = [&tree, &target].map(|fd| statat(fd, "", AtFlags::EMPTY_PATH));
             let (ours, theirs) = (ours.trying(doing)?, theirs.trying(doing)?);
             if (ours.st_dev, ours.st_ino) != (theirs.st_dev, theirs.st_ino) {
-                let why = "it was replaced while the sandbox was made".to_owned();
+                let why = "it was replaced while the sandbox was being set up".to_owned();
                 return Err(Missing::of_host(doing(), why));
             }
         }
@@ -217,7 +217,7 @@ impl NewRoot {
         move_mount(tree.as_fd(), "", &target, "", flags).trying(doing)
     }
 
-    /// Makes the missing directories that lead to `path`.
+    /// Creates `path` and its parents as directories in the new root, unless they exist.
     fn make_directories(&mut self, path: &Path) -> Result<()> {
         let mut made = PathBuf::new();
         for component in path.components() {
@@ -230,7 +230,7 @@ impl NewRoot {
                 Ok(()) | Err(Errno::EXIST) => {}
                 Err(error) => {
                     return Err(error)
-                        .trying(|| format!("make `/{}` in the root of its own", made.display()));
+                        .trying(|| format!("create `/{}` in the private root", made.display()));
                 }
             }
             self.directories.insert(made.clone());
@@ -239,8 +239,8 @@ impl NewRoot {
     }
 }
 
-/// Covers the entry at a path below `root`: a directory with an empty one, a file with one that
-/// cannot be opened. A path that is missing there need not be hidden.
+/// Covers the entry at a path below `root`: a directory with an empty one, and a file with one that cannot
+/// be opened. Does nothing if the path does not exist.
 fn hide(root: &OwnedFd, path: &Path) -> Result<()> {
     let doing = || format!("hide `{}`", path.display());
     let inside = path.strip_prefix("/").unwrap_or(path);
@@ -248,7 +248,7 @@ fn hide(root: &OwnedFd, path: &Path) -> Result<()> {
     let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     let target = match openat2(root, inside, flags, Mode::empty(), resolve) {
         Ok(target) => target,
-        // It is missing, or a link that leads elsewhere is in its place.
+        // The path does not exist, or it leads through a symbolic link to a different location.
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(()),
         Err(error) => return Err(error).trying(doing),
     };
@@ -268,8 +268,8 @@ fn hide(root: &OwnedFd, path: &Path) -> Result<()> {
     move_mount(cover.as_fd(), "", &target, "", flags).trying(doing)
 }
 
-/// Makes the parts of /proc that change the kernel read-only for the command, and for root in it
-/// (proc_sys(5)).
+/// Mounts /proc read-only, so that not even a command that runs as root can change settings of the kernel
+/// through it (proc_sys(5)).
 pub(super) fn make_proc_read_only() -> Result<()> {
     let doing = || "make /proc read-only".to_owned();
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -278,17 +278,18 @@ pub(super) fn make_proc_read_only() -> Result<()> {
 }
 
 fn taking(path: &Path) -> String {
-    format!("take `{}` into the root of its own", path.display())
+    format!("clone the mount of `{}` for the private root", path.display())
 }
 
 fn clone() -> OpenTreeFlags {
     OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC
 }
 
-/// Copies the mounts at a declared path and below, with the rights that the command has there.
+/// Clones the mounts at and below a declared path, with the access rights that the command has there.
+/// Returns `None` for a protected path that does not exist.
 fn tree(path: &Path, wanted: Use) -> Result<Option<What>> {
     let opened = match declared::open(path) {
-        // A path that must stay absent is looked for afterwards.
+        // After the command has ended, the supervisor checks that this path is still absent.
         Err(_) if matches!(wanted, Use::Keep | Use::Pin) && declared::is_absent(path) => {
             return Ok(None);
         }
@@ -310,7 +311,7 @@ fn tree(path: &Path, wanted: Use) -> Result<Option<What>> {
         (Found::Link(target), Use::Read) => Ok(Some(What::Link(target))),
         (Found::Link(_), Use::Write | Use::Pin | Use::Keep) => Err(Missing::of_host(
             taking(path),
-            "it is a symbolic link; give the path behind it".to_owned(),
+            "it is a symbolic link; use the resolved path instead".to_owned(),
         )),
     }
 }

@@ -1,5 +1,5 @@
-//! View: one directory laid over another (overlayfs), so that the changes of a command go into a
-//! layer of its own.
+//! Mounts a view: an overlay (overlayfs) over a directory, which stores the command's changes in a
+//! separate layer.
 
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
@@ -16,18 +16,19 @@ use super::{Result, Trying};
 use crate::host::Missing;
 use crate::policy::View;
 
-/// Directories of a view, uppermost first.
+/// Opened directories that make up a view.
 pub(super) struct Opened {
+    /// Lower directories, uppermost first.
     lower: Vec<OwnedFd>,
-    /// Directory for the layer over them; memory without one.
+    /// Directory that holds the upper layer, or `None` to keep that layer in memory.
     upper: Option<OwnedFd>,
 }
 
-/// A view that was made.
+/// View that was created and is ready to be mounted.
 pub(super) struct Laid {
-    /// Tree that the command sees, mounted nowhere yet.
+    /// Tree that the command will see, not yet attached to a mount point.
     pub(super) tree: OwnedFd,
-    /// Layer that captures the changes.
+    /// Upper layer, in which overlayfs stores the command's changes.
     pub(super) captures: OwnedFd,
 }
 
@@ -43,18 +44,18 @@ fn directory(path: &Path) -> Result<OwnedFd> {
     match declared::open(path)? {
         Found::Directory(opened) => Ok(opened),
         Found::File(_) | Found::Link(_) => Err(Missing::of_host(
-            format!("make a view of `{}`", path.display()),
-            "it is no directory".to_owned(),
+            format!("create a view of `{}`", path.display()),
+            "it is not a directory".to_owned(),
         )),
     }
 }
 
-/// A file system in memory of no more than `size` bytes, mounted nowhere yet.
+/// Creates an in-memory file system of at most `size` bytes that is not yet attached to a mount point.
 pub(super) fn memory(size: u64, mode: &str) -> Result<OwnedFd> {
-    let doing = || "make a file system in memory".to_owned();
+    let doing = || "create an in-memory file system".to_owned();
     let context = fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC).trying(doing)?;
     fsconfig_set_string(&context, "size", size.to_string()).trying(doing)?;
-    // Each file takes memory besides its content, which `size` does not count.
+    // `size` only limits file content, so limit the number of files as well.
     let files = size / 4096 + 1024;
     fsconfig_set_string(&context, "nr_inodes", files.to_string()).trying(doing)?;
     fsconfig_set_string(&context, "mode", mode).trying(doing)?;
@@ -67,16 +68,16 @@ fn mounted(context: &OwnedFd) -> rustix::io::Result<OwnedFd> {
     fsmount(context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
 }
 
-/// Lays a layer over the directories of a view: on a disk if the view names a directory that the
-/// kernel can use, else in memory. The latter is mounted in `root`, the new root, for a moment:
-/// overlayfs refuses a file system that is not mounted.
+/// Creates an overlay over the directories of a view. Its upper layer is in the directory that the view
+/// names, if the kernel can use it for that, and in memory otherwise. An in-memory layer is briefly
+/// mounted below `root`, the new root, because overlayfs rejects file systems that are not mounted.
 pub(super) fn lay(opened: Opened, view: &View, root: &OwnedFd) -> Result<Laid> {
     const PLACE: &str = ".captures";
-    let doing = || format!("make a view of `{}`", view.base.display());
-    // The uppermost layer gets the mode of the base.
+    let doing = || format!("create a view of `{}`", view.base.display());
+    // The upper layer determines the mode of the view's root, so give it the mode of the base.
     let base = opened.lower.last().map(fstat).transpose().trying(doing)?;
     let mode = base.map_or(Mode::RWXU, |stat| Mode::from_raw_mode(stat.st_mode));
-    // Some file systems lack features that overlayfs needs.
+    // Some file systems lack features that overlayfs needs, so fall back to memory if this fails.
     if let Some(Ok(laid)) = opened.upper.as_ref().map(|place| overlay(place, &opened, mode)) {
         return Ok(laid);
     }
@@ -89,18 +90,18 @@ pub(super) fn lay(opened: Opened, view: &View, root: &OwnedFd) -> Result<Laid> {
     Ok(laid)
 }
 
-/// Makes the two directories of an overlay in `place`, and the overlay. Fails if they cannot have
-/// marks, without which a directory could not be replaced by another.
+/// Creates an overlay and its two directories in `place`. Fails if the file system does not support user
+/// extended attributes, which overlayfs needs to mark replaced directories.
 fn overlay(place: &OwnedFd, opened: &Opened, mode: Mode) -> rustix::io::Result<Laid> {
     let layer = |name: &str| -> rustix::io::Result<OwnedFd> {
         mkdirat(place, name, Mode::RWXU)?;
         let made = openat(place, name, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-        fchmod(&made, mode)?; // whatever the umask is
+        fchmod(&made, mode)?; // mkdirat(2) applies the umask
         Ok(made)
     };
     let (captures, work) = (layer("upper")?, layer("work")?);
     fsetxattr(&work, crate::layer::OPAQUE, b"y", XattrFlags::empty())?;
-    // Paths may hold separators of options. Descriptors do not.
+    // Pass directories by descriptor because paths may contain option separators such as `:`.
     let by_number = |fd: &OwnedFd| format!("/proc/self/fd/{}", fd.as_raw_fd());
     let lower: Vec<_> = opened.lower.iter().map(by_number).collect();
     let context = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC)?;
@@ -112,7 +113,8 @@ fn overlay(place: &OwnedFd, opened: &Opened, mode: Mode) -> rustix::io::Result<L
     for (key, value) in options {
         fsconfig_set_string(&context, key, value)?;
     }
-    // Marks that an ordinary user may set, and no syncs: a caller that needs the changes durable syncs them.
+    // `userxattr` stores marks in attributes that ordinary users may set. `volatile` turns off syncing
+    // because callers that need durable changes sync them themselves.
     for flag in ["userxattr", "volatile"] {
         fsconfig_set_flag(&context, flag)?;
     }

@@ -1,9 +1,9 @@
-//! The byte worker: this program once more, which reads one file and writes another through their
-//! handles, and owns nothing else.
+//! Byte worker: a second instance of this program that reads one file, optionally writes another, and has
+//! access to nothing else.
 //!
-//! It has one thread, no environment, and no descriptor but the line to its supervisor and the two
-//! files. It executes nothing, reaches no path and no network, maps no memory, and cannot be looked
-//! into. It does one job and ends.
+//! The worker has a single thread and an empty environment. Its only descriptors are the socket to its
+//! supervisor and the files of its job. It cannot execute programs, open paths, use the network or map memory,
+//! and other processes of the user cannot inspect it. It does a single job and exits.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -22,26 +22,26 @@ use crate::sys;
 
 use super::payload::give_up_capabilities;
 
-/// Files of a job, and memory to read them with. All of it exists before the filter does.
+/// Files of a job and a buffer for their bytes, all set up before the system call filter is installed.
 pub struct Files {
-    /// File that is read.
+    /// Source file, which the worker reads.
     pub source: OwnedFd,
-    /// File that is written; `None` if the source is only read.
+    /// File to write, or `None` if the job only reads the source.
     pub staged: Option<OwnedFd>,
-    /// Memory for the bytes.
+    /// Buffer for the bytes that are read.
     pub buffer: Vec<u8>,
 }
 
-/// Size of the memory for the bytes.
+/// Size of the read buffer, in bytes.
 const BUFFER_BYTES: usize = 256 << 10;
 
-/// Does the work of a byte worker and never returns, in a process that was started as one under
-/// `name`. The embedding program calls it first of all in `main`.
+/// Entry point of a byte worker, which the embedding program must call first in `main`. If the process was
+/// started as a worker under `name`, this does one job with `work` and never returns.
 pub fn enter_worker(name: &str, work: fn(&Job, &mut Files) -> Answer) {
     if std::env::args_os().next().is_some_and(|given| given == name) {
         sys::exit_at_once(match run(work) {
             Ok(()) => 0,
-            Err(_) => 1, // the supervisor finds no answer
+            Err(_) => 1, // the supervisor notices that the answer is missing
         });
     }
 }
@@ -51,14 +51,14 @@ fn run(work: fn(&Job, &mut Files) -> Answer) -> io::Result<()> {
     sys::default_signals();
     setsid()?;
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
-    // If the supervisor ended before this, its channel has ended, too.
+    // If the supervisor has exited already, its socket is closed, so no job is received below.
     set_parent_process_death_signal(Some(Signal::KILL))?;
     let Some((job, mut descriptors)) = receive_job(stdio::stdin())? else { return Ok(()) };
     let staged = (descriptors.len() > 1).then(|| descriptors.pop()).flatten();
     let Some(source) = descriptors.pop() else { return Err(io::ErrorKind::InvalidInput.into()) };
     let numbers = (source.as_raw_fd(), staged.as_ref().map(AsRawFd::as_raw_fd));
     if !matches!(numbers, (SOURCE, None | Some(STAGED))) {
-        return Err(io::Error::other("the files came under other numbers"));
+        return Err(io::Error::other("the files have unexpected descriptor numbers"));
     }
     let mut files = Files { source, staged, buffer: vec![0; BUFFER_BYTES] };
     let answer = match job.memory_max.is_some_and(|max| resident().map_or(true, |held| held > max))
@@ -71,12 +71,12 @@ fn run(work: fn(&Job, &mut Files) -> Answer) -> io::Result<()> {
     };
     let answer: [u8; ANSWER_BYTES] = answer.to_bytes();
     let written = rustix::io::write(stdio::stdin(), &answer)?;
-    // Nothing is dropped: to close a file is no call that the filter allows.
+    // Exit without dropping the files, because the filter does not allow close(2).
     sys::exit_at_once(i32::from(written != ANSWER_BYTES));
 }
 
-/// Memory that this process holds, in bytes (proc_pid_statm(5)). From here on it only grows by
-/// pages of the program itself.
+/// Returns the resident memory of this process in bytes (proc_pid_statm(5)). Once the filter is installed,
+/// only pages of the program itself can be added to it.
 fn resident() -> io::Result<u64> {
     let statm = openat(CWD, "/proc/self/statm", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
     let mut text = [0; 128];
@@ -87,16 +87,17 @@ fn resident() -> io::Result<u64> {
     pages.map(|pages| pages.saturating_mul(page)).ok_or_else(|| io::ErrorKind::InvalidData.into())
 }
 
+/// Drops all rights that the job does not need, and installs the system call filter.
 fn confine(job: &Job) -> io::Result<()> {
     give_up_capabilities().map_err(|missing| io::Error::other(missing.to_string()))?;
-    // The filter alone keeps it from every path. Landlock, if the kernel has it, does so, too.
+    // The filter already denies access to all paths. Landlock adds a second barrier if it is available.
     let ruleset = Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(ABI::V5))
         .and_then(|ruleset| ruleset.create())
         .and_then(landlock::RulesetCreated::restrict_self);
     ruleset.map_err(io::Error::other)?;
-    // From here on no file can be opened, for which Landlock needed a descriptor.
+    // Set the limits after Landlock, which needs a new descriptor. The limits allow no more of them.
     let limits = [
         (Resource::Core, Some(0)),
         (Resource::Fsize, job.size_max),
@@ -106,7 +107,7 @@ fn confine(job: &Job) -> io::Result<()> {
     ];
     for (resource, max) in limits {
         let Some(max) = max else { continue };
-        // The program may have been started with less already, and less it stays.
+        // Limits cannot be raised above the hard limits that this process was started with.
         let max = getrlimit(resource).maximum.map_or(max, |hard| max.min(hard));
         setrlimit(resource, Rlimit { current: Some(max), maximum: Some(max) })?;
     }

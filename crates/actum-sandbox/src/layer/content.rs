@@ -1,4 +1,4 @@
-//! Comparison of the files of a layer with the files below it.
+//! Compares the content of files in a layer with the files of the lower directories.
 
 use std::ffi::CStr;
 use std::fs::File;
@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use super::{COMPARED_MAX, Layer, Node, Place, Result, ResultExt};
 
 impl Layer {
-    /// Compares the content of a file of the layer with the file below it.
+    /// Compares the content of a file in the layer with the lower file at the same path.
     pub(super) fn compare_content(
         &self,
         (upper, lower): (&OwnedFd, &[OwnedFd]),
@@ -34,7 +34,7 @@ impl Layer {
             };
             return Ok(match same(&mut new, &mut old).doing("read", &at.path)? {
                 false => Compared::Other,
-                true if self.changed_meanwhile(&old).doing("look at", &at.path)? => {
+                true if self.changed_meanwhile(&old).doing("inspect", &at.path)? => {
                     Compared::SameMeanwhile
                 }
                 true => Compared::Same,
@@ -44,15 +44,15 @@ impl Layer {
     }
 }
 
-/// Result of comparing a file of the layer with the file below it.
+/// Result of comparing an entry of the layer with the lower entry at the same path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Compared {
-    /// Equal files, or no file.
+    /// The files are equal, or the entry is not a file.
     Same,
-    /// Equal files, but another process wrote the lower one while the command ran: the command
-    /// overwrote content that it never saw.
+    /// The files are equal, but another process changed the lower file while the command ran. The command
+    /// may have overwritten content that it never read.
     SameMeanwhile,
-    /// They differ, or are too large to compare.
+    /// The files differ, or are too large to compare.
     Other,
 }
 

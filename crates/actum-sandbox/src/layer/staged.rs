@@ -1,4 +1,4 @@
-//! A layer of staged changes, made outside of the sandbox and seen in it.
+//! Layer of staged changes, which is created outside of the sandbox and visible inside it.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -15,120 +15,121 @@ use rustix::io::Errno;
 use super::{LayerError, OPAQUE, Result, ResultExt};
 use crate::scratch::Scratch;
 
-/// A directory that holds staged changes as a layer over a base.
+/// Directory of staged changes that can be used as a read-only layer over the base of a view.
 #[derive(Debug)]
 pub struct StagedLayer {
     root: OwnedFd,
     base: OwnedFd,
     path: PathBuf,
-    /// Removed with the layer.
+    /// Temporary directory that contains the layer and is removed when the layer is dropped.
     _temporary: Option<Scratch>,
 }
 
 impl StagedLayer {
-    /// Makes an empty layer at `path`, which must be free, for a view of `base`.
+    /// Creates an empty layer at `path`, which must not exist yet, for a view of `base`.
     ///
     /// # Errors
-    /// [`LayerError::Io`]
+    /// Returns [`LayerError::Io`] if the directory cannot be created or `base` cannot be opened.
     pub fn create(path: &Path, base: &Path) -> Result<Self> {
         let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let base = openat(CWD, base, flags, Mode::empty()).doing("open", base)?;
-        std::fs::DirBuilder::new().mode(0o700).create(path).doing("make", path)?;
+        std::fs::DirBuilder::new().mode(0o700).create(path).doing("create", path)?;
         let root = openat(CWD, path, flags, Mode::empty()).doing("open", path)?;
         fchmod(&root, mode_of(&base, path)?).doing("set the mode of", path)?;
         Ok(Self { root, base, path: path.to_owned(), _temporary: None })
     }
 
-    /// Makes an empty layer among the temporary files of the host, which is removed with this.
+    /// Creates an empty layer in a temporary directory of the host, which is removed when the returned value
+    /// is dropped.
     ///
     /// # Errors
-    /// [`LayerError::Io`]
+    /// Returns [`LayerError::Io`] if a directory cannot be created or `base` cannot be opened.
     pub fn temporary(base: &Path) -> Result<Self> {
-        let scratch = Scratch::new().doing("make", Path::new(crate::SCRATCH))?;
+        let scratch = Scratch::new().doing("create", Path::new(crate::SCRATCH))?;
         let made = Self::create(&scratch.path().join("staged"), base)?;
         Ok(Self { _temporary: Some(scratch), ..made })
     }
 
-    /// Path of the layer, for a view.
+    /// Returns the path of the layer, for use as [`View::staged`](crate::View::staged).
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Stages a file with its content and mode, in place of any existing entry.
+    /// Stages a file with the given content and mode. Replaces any existing entry in the layer.
     ///
     /// # Errors
-    /// [`LayerError`]
+    /// Returns [`LayerError`] if the path is invalid, or if reading `content` or writing the file fails.
     pub fn file(&self, path: &Path, mut content: impl Read, mode: u32) -> Result<()> {
         let (parent, name) = self.parent(path)?;
         self.clear(&parent, name, path)?;
         let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-        let file = openat(&parent, name, flags, Mode::RUSR | Mode::WUSR).doing("make", path)?;
+        let file = openat(&parent, name, flags, Mode::RUSR | Mode::WUSR).doing("create", path)?;
         let mut file = File::from(file);
         io::copy(&mut content, &mut file).and_then(|_| file.flush()).doing("write", path)?;
         file.set_permissions(std::fs::Permissions::from_mode(mode)).doing("set the mode of", path)
     }
 
-    /// Stages a new, empty directory, in place of any existing entry. Nothing of the base shows
-    /// through.
+    /// Stages a new, empty directory. Replaces any existing entry in the layer, and hides the content of
+    /// a directory at this path in the base.
     ///
     /// # Errors
-    /// [`LayerError`]
+    /// Returns [`LayerError`] if the path is invalid or the directory cannot be created.
     pub fn directory(&self, path: &Path, mode: u32) -> Result<()> {
         let (parent, name) = self.parent(path)?;
         self.clear(&parent, name, path)?;
-        mkdirat(&parent, name, Mode::RWXU).doing("make", path)?;
+        mkdirat(&parent, name, Mode::RWXU).doing("create", path)?;
         let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let made = openat(&parent, name, flags, Mode::empty()).doing("open", path)?;
         fsetxattr(&made, OPAQUE, b"y", XattrFlags::empty()).doing("mark", path)?;
         fchmod(&made, Mode::from_raw_mode(mode)).doing("set the mode of", path)
     }
 
-    /// Stages other permissions of a directory, and changes nothing else of it.
+    /// Stages new permissions for a directory without changing its content.
     ///
     /// # Errors
-    /// [`LayerError`]
+    /// Returns [`LayerError`] if the path is invalid or the mode cannot be set.
     pub fn permissions(&self, path: &Path, mode: u32) -> Result<()> {
         let (directory, _) = self.parent(&path.join("inside"))?;
         fchmod(&directory, Mode::from_raw_mode(mode)).doing("set the mode of", path)
     }
 
-    /// Stages a symbolic link.
+    /// Stages a symbolic link to `target`. Replaces any existing entry in the layer.
     ///
     /// # Errors
-    /// [`LayerError`]
+    /// Returns [`LayerError`] if the path is invalid or the link cannot be created.
     pub fn symlink(&self, path: &Path, target: &Path) -> Result<()> {
         let (parent, name) = self.parent(path)?;
         self.clear(&parent, name, path)?;
-        symlinkat(target, &parent, name).doing("make", path)
+        symlinkat(target, &parent, name).doing("create", path)
     }
 
-    /// Stages that a path is gone, with all that it holds.
+    /// Stages the deletion of a path and everything below it.
     ///
     /// # Errors
-    /// [`LayerError`]
+    /// Returns [`LayerError`] if the path is invalid or the deletion cannot be recorded.
     pub fn delete(&self, path: &Path) -> Result<()> {
         let (parent, name) = self.parent(path)?;
         self.clear(&parent, name, path)?;
         mknodat(&parent, name, FileType::CharacterDevice, Mode::empty(), 0).doing("mark", path)
     }
 
-    /// Removes the layer's entry at a name, with all that it holds.
+    /// Removes the layer's entry at a name, including everything below it.
     fn clear(&self, parent: &OwnedFd, name: &Path, path: &Path) -> Result<()> {
         let stat = match rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => stat,
             Err(Errno::NOENT) => return Ok(()),
-            Err(error) => return Err(error).doing("look at", path),
+            Err(error) => return Err(error).doing("inspect", path),
         };
         match FileType::from_raw_mode(stat.st_mode) == FileType::Directory {
-            // Only we write below the layer, so no link can be in the place of a directory on the
-            // way.
+            // Only this process writes to the layer, so no directory in the path can be a symbolic
+            // link.
             true => std::fs::remove_dir_all(self.path.join(path)).doing("replace", path),
             false => unlinkat(parent, name, AtFlags::empty()).doing("replace", path),
         }
     }
 
-    /// Returns the directory of the layer that holds a path, and the path's last name. Missing
-    /// directories are made like those of the base.
+    /// Returns the parent directory of a path in the layer, and the last name of the path. Missing
+    /// directories are created with the modes that they have in the base.
     fn parent<'a>(&self, path: &'a Path) -> Result<(OwnedFd, &'a Path)> {
         let plain = |component: Component<'_>| matches!(component, Component::Normal(_));
         let name = path.file_name().filter(|_| path.components().all(plain));
@@ -151,7 +152,7 @@ impl StagedLayer {
                     }
                 }
                 Err(Errno::EXIST) => {}
-                Err(error) => return Err(error).doing("make", &at),
+                Err(error) => return Err(error).doing("create", &at),
             }
         }
         Ok((parent, Path::new(name)))
@@ -159,5 +160,5 @@ impl StagedLayer {
 }
 
 fn mode_of(directory: &OwnedFd, path: &Path) -> Result<Mode> {
-    fstat(directory).map(|stat| Mode::from_raw_mode(stat.st_mode)).doing("look at", path)
+    fstat(directory).map(|stat| Mode::from_raw_mode(stat.st_mode)).doing("inspect", path)
 }

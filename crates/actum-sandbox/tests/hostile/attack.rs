@@ -8,7 +8,7 @@ use crate::scene::Facts;
 /// One attack.
 #[derive(Clone, Copy)]
 pub(crate) struct Attack {
-    /// Name of the attack, as an infinitive: "write a file outside".
+    /// Name of the attack, as an infinitive: "create files outside the sandbox".
     pub(crate) name: &'static str,
     /// The requirement that says it must not.
     pub(crate) requirement: &'static str,

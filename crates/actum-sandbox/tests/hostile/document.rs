@@ -1,4 +1,4 @@
-//! The table for readers, in `docs/sandbox-attacks.md`.
+//! Generates the table of attacks in `docs/sandbox-attacks.md`.
 
 use std::fmt::Write;
 use std::fs;
@@ -9,7 +9,7 @@ use libtest_mimic::Failed;
 use crate::attack::{Attack, Expected, Users};
 use crate::table;
 
-/// Compares the file with the table; with `UPDATE_DOCS=1` it is written.
+/// Checks that the page matches the table of attacks. `UPDATE_DOCS=1` regenerates the page first.
 pub(crate) fn compare() -> Result<(), Failed> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/sandbox-attacks.md");
     let text = render();
@@ -19,22 +19,29 @@ pub(crate) fn compare() -> Result<(), Failed> {
     if fs::read_to_string(&path).unwrap_or_default() == text {
         return Ok(());
     }
-    Err("`docs/sandbox-attacks.md` is not what the table says; UPDATE_DOCS=1 writes it".into())
+    Err("`docs/sandbox-attacks.md` does not match the table; set UPDATE_DOCS=1 to regenerate it"
+        .into())
 }
 
 fn render() -> String {
     let mut text = "# Attacks on the sandbox\n\n\
         <!-- Written by `UPDATE_DOCS=1 cargo test -p actum-sandbox --test hostile`. -->\n\n\
-        After this page you know which attacks each tier of the sandbox stops. The test `hostile` of\n\
-        `actum-sandbox` makes each with real system calls: without a sandbox, where it succeeds; in tier N;\n\
-        and in tier L; as root and as an ordinary user. It judges the effect on the host, and not the answer of\n\
-        the kernel. What a tier leaves open is listed as open, and tested to be so.\n"
+        This page lists the attacks that the tests run against the sandbox, and shows which of\n\
+        them each tier stops. The test `hostile` of `actum-sandbox` makes every attack with real\n\
+        system calls: without a sandbox, where it must succeed, in tier N, and in tier L. It\n\
+        runs each attack as root and as an ordinary user, unless the table names only one of\n\
+        them. The test checks what happened to the host, and does not rely on the error codes\n\
+        that the kernel returned.\n\n\
+        In the tables, a file or socket is \"outside\" if the policy of the command does not\n\
+        declare its path. If a tier cannot stop an attack, the table says **open** and gives the\n\
+        reason, and the test checks that the attack does succeed there. If a policy needs tier\n\
+        N, actum refuses it in tier L (`NEEDS_TIER_N`) and does not start the command.\n"
         .to_owned();
     for (title, attacks) in table::sections() {
         write!(
             text,
             "\n## {title}\n\n\
-             | a command may try to | the host looks at | tier N | tier L | requirement |\n\
+             | attack: the command tries to | the attack succeeds if | tier N | tier L | requirement |\n\
              | --- | --- | --- | --- | --- |\n"
         )
         .unwrap();

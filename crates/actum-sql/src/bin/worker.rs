@@ -1,5 +1,5 @@
-//! Worker executable for programs that cannot be one themselves, such as tests. It also installs
-//! the library for those.
+//! Worker executable for programs that cannot serve as their own SQL worker, such as tests. It can also install the
+//! DuckDB library for them.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "it is a program")]
 
 use std::path::Path;
@@ -9,12 +9,16 @@ fn main() -> ExitCode {
     actum_sandbox::inside::enter();
     actum_sql::enter();
     let program = std::env::current_exe().unwrap_or_default();
-    // Beside the directories of the profiles, where the tests look for it.
+    // The directory `tools` next to the profile directories is where the tests look for the library.
     let home = program.ancestors().nth(2).map(|target| target.join("tools"));
     match (std::env::args().nth(1).as_deref(), home) {
         (Some("install"), Some(home)) => match actum_sql::install(&home, Path::new("python3")) {
             Ok(installed) => {
-                println!("DuckDB {} is at {}", installed.version, installed.path.display());
+                println!(
+                    "DuckDB {} is installed at {}",
+                    installed.version,
+                    installed.path.display()
+                );
                 ExitCode::SUCCESS
             }
             Err(error) => {
@@ -22,6 +26,6 @@ fn main() -> ExitCode {
                 ExitCode::FAILURE
             }
         },
-        _ => ExitCode::from(2), // it is of no use by itself
+        _ => ExitCode::from(2), // without arguments, it can only run as a worker
     }
 }

@@ -1,4 +1,4 @@
-//! Verification of a signed task approval (EX-1, D-3).
+//! Verifies the signature of a task approval (EX-1, D-3).
 
 use actum_gate::envelope::{PayloadProblem, SignerProblem, counting, payload, signers};
 use actum_record::dsse::{Envelope, EnvelopeError};
@@ -7,45 +7,45 @@ use actum_record::signer::{KeyId, KeyRole};
 
 use super::TaskApproval;
 
-/// Approval signed by an approval key of the keyring, at a time when the key was valid.
+/// Approval with a valid signature by an approval key of the keyring.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct VerifiedTaskApproval {
     /// Content of the approval.
     pub approval: TaskApproval,
-    /// Key that signed it.
+    /// Id of the key that signed the approval.
     pub key: KeyId,
 }
 
-/// Reason why a task approval does not count.
+/// Reason why a task approval is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum TaskApprovalError {
-    /// Not an envelope.
-    #[error("the approval of the task cannot be read: {0}")]
+    /// The file is not a DSSE envelope.
+    #[error("cannot read the task approval: {0}")]
     Envelope(#[from] EnvelopeError),
-    /// No known signer.
-    #[error("the approval of the task proves nothing: {0}")]
+    /// No key of the keyring signed the approval.
+    #[error("cannot verify the task approval: {0}")]
     Signer(#[from] SignerProblem),
-    /// Signer without the right role, or outside the validity of the key.
-    #[error("the approval of the task does not count: {0}")]
+    /// The key that signed the approval has a different role or was not valid at the time.
+    #[error("the task approval is invalid: {0}")]
     Key(#[from] KeyProblem),
-    /// Older format that does not name the change.
+    /// The approval has an older format, which does not state the approved change.
     #[error(
-        "the approval of the task is of an older format (`{}`), which does not name the approved change; approve the plan \
-         again with `actum plan approve`",
+        "the task approval has an older format (`{}`), which does not state the approved change; approve the plan again \
+         with `actum plan approve`",
         TaskApproval::FORMAT_WITHOUT_CHANGE
     )]
     WithoutChange,
-    /// Signed payload of another kind.
+    /// The signed payload is a different kind of document.
     #[error(transparent)]
     Payload(#[from] PayloadProblem),
 }
 
-/// Verifies the signature of a task approval: an approval key of the keyring signed it and was valid at that
-/// time. [`TaskApproval::check`] checks whether the approval is for the task about to run.
+/// Verifies that an approval key of the keyring signed a task approval, and that the key was valid at the time of the
+/// approval. Use [`TaskApproval::check`] to check whether the approval applies to the task that is about to run.
 ///
 /// # Errors
-/// [`TaskApprovalError`].
+/// Returns [`TaskApprovalError`] if the approval is invalid.
 pub fn verify_task_approval(
     envelope: &[u8],
     keyring: &Keyring,
@@ -53,7 +53,7 @@ pub fn verify_task_approval(
     let envelope = Envelope::read(envelope)?;
     let signers = signers(&envelope, keyring)?;
     let read =
-        payload(&envelope, "approval of a task", TaskApproval::PAYLOAD_TYPE, TaskApproval::FORMAT);
+        payload(&envelope, "task approval", TaskApproval::PAYLOAD_TYPE, TaskApproval::FORMAT);
     let approval: TaskApproval = match read {
         Err(PayloadProblem::Type { found, .. }) if found == TaskApproval::FORMAT_WITHOUT_CHANGE => {
             return Err(TaskApprovalError::WithoutChange);

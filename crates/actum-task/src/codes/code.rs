@@ -1,8 +1,8 @@
-//! Table of the error codes: number, name and response, one row each.
+//! Table of the error codes, with the number, name and response of each.
 
 use super::Response;
 
-/// Error code of a task.
+/// Error code of a task, which identifies the kind of an error in reports and output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ErrorCode {
     /// 1000: The task envelope is invalid.
@@ -11,19 +11,19 @@ pub enum ErrorCode {
     NotApproved,
     /// 1002: The protocol layer did not validate the task.
     NotValidated,
-    /// 1003: The plan differs from the approved one.
+    /// 1003: The plan differs from the approved plan.
     PlanChanged,
-    /// 1004: The config differs from the approved one.
+    /// 1004: The config differs from the approved config.
     ConfigChanged,
-    /// 1005: A signed approval is invalid: no known key signed it, or it is for something else.
+    /// 1005: A signed approval is invalid because no known key signed it or it does not cover this task.
     ApprovalInvalid,
     /// 1006: A signed approval has expired.
     ApprovalExpired,
-    /// 1007: The operator must approve the task, and no signed approval exists (D-3).
+    /// 1007: The task requires an operator's approval, but no signed approval exists (D-3).
     ApprovalMissing,
     /// 1008: A document that the envelope names cannot be read.
     InputMissing,
-    /// 1009: The task id belongs to a task that was carried out and whose effect is in force (D-8).
+    /// 1009: The task id belongs to an executed task whose changes are still in effect (D-8).
     TaskIdTaken,
     /// 1010: A document is not valid JSON.
     InvalidJson,
@@ -31,31 +31,31 @@ pub enum ErrorCode {
     InvalidYaml,
     /// 1012: A value does not match the schema of its field.
     SchemaViolation,
-    /// 1013: A name occurs twice in one object.
+    /// 1013: A name occurs twice in the same object.
     DuplicateKey,
-    /// 1014: A field is unknown (D-4).
+    /// 1014: A document contains an unknown field (D-4).
     UnknownField,
-    /// 1015: The type of an action is unknown.
+    /// 1015: The action type does not exist.
     UnknownActionType,
-    /// 1016: The operation is unknown for this type of action.
+    /// 1016: The operation does not exist for this action type.
     UnknownOperation,
-    /// 1017: A document exceeds the size limit.
+    /// 1017: A document exceeds its size limit.
     InputTooLarge,
     /// 1020: A path leads outside the project (EX-5).
     PathTraversal,
-    /// 1021: A text is not a path of the project.
+    /// 1021: A text is not a valid path in the project.
     InvalidPath,
     /// 1022: The path of a target contains a symbolic link (EX-5).
     SymlinkRefused,
     /// 1030: Two actions have the same id (EX-8).
     DuplicateActionId,
-    /// 1031: An action depends on one that is not in the plan (EX-8).
+    /// 1031: An action depends on an action that is not in the plan (EX-8).
     UnknownDependency,
     /// 1032: Actions depend on each other in a cycle (EX-8).
     DependencyCycle,
     /// 1033: An action depends on itself (EX-8).
     SelfDependency,
-    /// 1034: Two actions that could run at once touch one file.
+    /// 1034: Two actions that could run concurrently touch the same file.
     UnorderedActions,
     /// 1040: A value exceeds its limit (EX-21).
     LimitExceeded,
@@ -63,29 +63,29 @@ pub enum ErrorCode {
     FileTooLarge,
     /// 1042: The backups would exceed their size limit (EX-21).
     BackupTooLarge,
-    /// 1050: This build does not support actions of this type.
+    /// 1050: Actions of this type cannot be executed by this build or on this host.
     NotAvailable,
-    /// 1051: An irreversible action must not run in a plan that rolls back on failure (EX-12).
+    /// 1051: An irreversible action is not allowed in a plan that rolls back on failure (EX-12).
     NotReversible,
-    /// 1052: The operator's policy declares no pipeline of this name (EX-9).
+    /// 1052: The operator's policy declares no pipeline with this name (EX-9).
     PipelineUnknown,
-    /// 1053: A parameter of a pipeline is missing, unknown or has a disallowed value (EX-9).
+    /// 1053: A parameter of a pipeline is missing, unknown, or has a value that is not allowed (EX-9).
     PipelineParameter,
     /// 1054: An action follows an external pipeline, which must be last (EX-9).
     PipelineNotLast,
     /// 1060: New content seems to contain a credential (EX-20).
     SecretInContent,
-    /// 1061: New content would be executable, and the plan does not declare it (EX-20).
+    /// 1061: New content would be executable, but the plan does not declare it (EX-20).
     UndeclaredExecutable,
-    /// 1100: The text to replace is not in the file.
+    /// 1100: The text to replace does not occur in the file.
     PatternNotFound,
-    /// 1101: The number of matches of the text to replace differs from that in the plan.
+    /// 1101: The text to replace occurs in the file more or less often than the plan states.
     PatternCount,
-    /// 1102: A line number is out of range.
+    /// 1102: The file has no line with this number.
     LineOutOfRange,
     /// 1103: A hunk does not apply at its stated line.
     HunkMismatch,
-    /// 1104: A text is not a JSONPath.
+    /// 1104: A JSONPath is invalid.
     SelectorInvalid,
     /// 1105: A JSONPath selects nothing.
     SelectorNoMatch,
@@ -97,34 +97,34 @@ pub enum ErrorCode {
     PropertyMissing,
     /// 1109: A name on the path to a value occurs twice in its object.
     AmbiguousKey,
-    /// 1110: A file to edit as JSON or YAML is invalid before the edit.
+    /// 1110: A file to edit as JSON or YAML is already invalid before the edit.
     SourceNotParseable,
-    /// 1111: An edit would leave invalid JSON or YAML (EX-20).
+    /// 1111: An edit would result in invalid JSON or YAML (EX-20).
     ResultNotParseable,
-    /// 1112: An update would leave a file that is not a schema.
+    /// 1112: An update would result in an invalid schema.
     ResultNotSchema,
-    /// 1113: A precondition does not hold (EX-12).
+    /// 1113: A precondition is not met (EX-12).
     PreconditionFailed,
-    /// 1114: A postcondition does not hold (EX-12).
+    /// 1114: A postcondition is not met (EX-12).
     PostconditionFailed,
-    /// 1115: A validation rule does not hold after the run (EX-12).
+    /// 1115: A validation rule is not met after the run (EX-12).
     ValidationRuleFailed,
-    /// 1116: A YAML value cannot be replaced on its own. It involves an alias, an anchor in use, a tag, or a
-    /// name that is not a string.
+    /// 1116: A YAML value cannot be replaced on its own because of an alias, an anchor in use, a tag, or a name that is
+    /// not a string.
     YamlNotEditable,
-    /// 1120: A query is not SQL (EX-11).
+    /// 1120: A query is not valid SQL (EX-11).
     SqlSyntax,
-    /// 1121: A query has no statement or too many (EX-11).
+    /// 1121: A query contains no statement or too many (EX-11).
     SqlCount,
-    /// 1122: A statement names something missing in the database, or has wrong types (EX-11).
+    /// 1122: A statement refers to something missing in the database, or has wrong types (EX-11).
     SqlBinding,
     /// 1123: The rows of a query cannot be saved as Parquet (EX-11).
     SqlResult,
-    /// 1124: A parameter is missing, unused, or of the wrong type for the statement (EX-11).
+    /// 1124: A parameter is missing, unused, or of a type that the statement does not accept (EX-11).
     SqlParameter,
-    /// 1125: A statement failed while it ran (EX-11).
+    /// 1125: A statement failed during its execution (EX-11).
     SqlFailed,
-    /// 1126: The last statement returned no rows, but the plan requires some (EX-11).
+    /// 1126: The last statement returned no rows, but the plan requires at least one (EX-11).
     SqlNoRows,
     /// 1127: A transaction is still open after the last statement (EX-11).
     SqlOpenTransaction,
@@ -132,15 +132,15 @@ pub enum ErrorCode {
     SqlNotAllowed,
     /// 1130: A step of a pipeline failed (EX-9).
     PipelineFailed,
-    /// 1131: A pipeline changed a path outside its outputs, or left a file that a run cannot record (EX-9).
+    /// 1131: A pipeline changed a path that is not among its outputs, or left a file that a run cannot record (EX-9).
     PipelineOutput,
-    /// 1132: An external pipeline did not start, although the change before it is published (EX-9).
+    /// 1132: An external pipeline was not started, although the changes of its plan are published (EX-9).
     PipelineNotStarted,
     /// 2001: The target does not exist (EX-3).
     FileNotFound,
     /// 2002: A file to create already exists (EX-3).
     FileExists,
-    /// 2003: The target is not a regular file, or lies below one.
+    /// 2003: The target is not a regular file, or its path leads through one.
     NotAFile,
     /// 2004: The content of a file differs from the expected content.
     HashMismatch,
@@ -150,17 +150,17 @@ pub enum ErrorCode {
     InputOutput,
     /// 2007: An action exceeded its time limit (EX-21).
     ActionTimeout,
-    /// 2008: The reports cannot be written, so nothing runs (EX-13).
+    /// 2008: The reports cannot be written, so no action runs (EX-13).
     ReportUnwritable,
-    /// 2009: The checkpoint cannot be made, so nothing runs (EX-7).
+    /// 2009: The checkpoint cannot be created, so no action runs (EX-7).
     CheckpointFailed,
     /// 2010: The content of a file after the run differs from what the run wrote (EX-12).
     ChangedAfterRun,
     /// 2011: Another process has the database open (EX-11).
     DatabaseInUse,
-    /// 2012: The target is not a database, is damaged, or has a later version of DuckDB (EX-11).
+    /// 2012: The target is not a database, is damaged, or was written by a later version of DuckDB (EX-11).
     DatabaseUnreadable,
-    /// 2013: The statements exceeded their limit of memory or disk space (EX-21).
+    /// 2013: The statements exceeded their limit for memory or disk space (EX-21).
     SqlResources,
     /// 2020: A target has uncommitted changes (EX-17).
     DirtyTarget,
@@ -168,7 +168,7 @@ pub enum ErrorCode {
     NoRepository,
     /// 2022: No branch is checked out.
     DetachedHead,
-    /// 2023: The repository has no commit yet.
+    /// 2023: The git repository has no commit yet.
     UnbornHead,
     /// 2024: A merge, rebase, cherry-pick or revert is in progress.
     MergeInProgress,
@@ -176,37 +176,37 @@ pub enum ErrorCode {
     ShallowRepository,
     /// 2026: The repository has no working tree.
     BareRepository,
-    /// 2027: The working tree is a linked one.
+    /// 2027: The working tree is a linked worktree.
     LinkedWorktree,
     /// 2028: Later changes conflict with a revert.
     RevertConflict,
-    /// 3001: The file system permissions forbid changing a target.
+    /// 3001: The file system permissions do not allow a target to be changed.
     PermissionDenied,
     /// 3002: A target is outside the allowed scope.
     OutOfScope,
-    /// 3003: A gate refused the plan.
+    /// 3003: A gate denied the plan.
     PolicyDenied,
-    /// 3100: A target is protected (EX-4).
+    /// 3100: A target is a protected file (EX-4).
     ProtectedFileViolation,
     /// 3101: A target is the rollback manifest or a backup of a report (EX-4).
     ProtectedReportViolation,
-    /// 4001: An action that this one depends on failed.
+    /// 4001: An action that this action depends on failed.
     DependencyFailed,
-    /// 4002: An action that this one depends on was skipped.
+    /// 4002: An action that this action depends on was skipped.
     DependencySkipped,
-    /// 5000: Unexpected internal error.
+    /// 5000: An unexpected internal error occurred.
     InternalError,
-    /// 5001: The rollback failed; the workspace needs attention.
+    /// 5001: The rollback did not finish; the workspace needs attention.
     RollbackFailed,
     /// 5002: The task exceeded its time limit (EX-21).
     TaskTimeout,
     /// 5003: The run was cancelled (EX-22).
     Cancelled,
-    /// 5004: The outcome of an external pipeline is unknown: actum's process ended before it (EX-9).
+    /// 5004: The outcome of an external pipeline is unknown because the process of the task ended first (EX-9).
     ExternalEndUnknown,
 }
 
-/// Row of the table.
+/// Row of the table, with the properties of one error code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Row {
     pub(super) number: u16,
@@ -215,7 +215,7 @@ pub(super) struct Row {
 }
 
 impl ErrorCode {
-    /// All codes, by number.
+    /// All codes in ascending order of their numbers.
     pub const ALL: [Self; 99] = [
         Self::EnvelopeInvalid,
         Self::NotApproved,

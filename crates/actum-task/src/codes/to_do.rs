@@ -1,18 +1,18 @@
-//! Advice for each code, in one sentence.
+//! Advice for the error codes, which `actum explain` shows.
 
 use super::ErrorCode;
 
 const ABOUT_APPROVAL: &str =
-    "See to it that the task is approved as it is now: `actum plan approve` writes an envelope.";
+    "Have the current version of the task approved; `actum plan approve` writes an envelope.";
 const AS_THE_MESSAGE_SAYS: &str =
-    "Correct the document at the place that the message names; `actum plan lint` checks it.";
+    "Correct the document at the position in the message, and check it with `actum plan lint`.";
 const LOOK_AT_THE_FILE: &str =
-    "Look at the file as it is now, correct the action, and see with `actum plan preview`.";
+    "Compare the action with the current file, correct it, and check it with `actum plan preview`.";
 const SPLIT: &str = "Split the plan into several tasks.";
-const BY_CHECKPOINT: &str = "Nothing, if the run need not be committed: its checkpoint takes it back. Else put the repository right, and commit.";
+const BY_CHECKPOINT: &str = "If the run need not be committed, do nothing: its checkpoint can undo it. Otherwise, fix the repository and commit the changes.";
 
 impl ErrorCode {
-    /// Returns the advice for the code, in one sentence.
+    /// Returns advice on how to resolve the error, in one to three sentences.
     pub fn to_do(self) -> &'static str {
         match self {
             Self::NotApproved
@@ -22,14 +22,16 @@ impl ErrorCode {
             | Self::ApprovalInvalid
             | Self::ApprovalExpired => ABOUT_APPROVAL,
             Self::ApprovalMissing => {
-                "Have a person agree: `actum plan approve` shows the change and signs, or `actum queue` and `actum approve`."
+                "Get an operator's approval with `actum plan approve`, which shows and signs the change, or with `actum queue` and `actum approve`."
             }
-            Self::InputMissing => "Put the document where the envelope says, beside it.",
+            Self::InputMissing => {
+                "Put the document at the path in the envelope, which is relative to the envelope's directory."
+            }
             Self::TaskIdTaken => {
-                "Give the task another id (`actum plan approve --task ID`), or take back the one that has it with `actum rollback`."
+                "Give the task a different id (`actum plan approve --task ID`), or undo the earlier task with `actum rollback`."
             }
             Self::EnvelopeInvalid => {
-                "Correct the envelope, or have `actum plan approve` write another."
+                "Correct the envelope, or create a new one with `actum plan approve`."
             }
             Self::InvalidJson
             | Self::InvalidYaml
@@ -43,66 +45,72 @@ impl ErrorCode {
             | Self::DependencyCycle
             | Self::SelfDependency => AS_THE_MESSAGE_SAYS,
             Self::UnorderedActions => {
-                "Give one of the two a `depends_on`, or leave `execution_order` at `sequential`."
+                "Add a `depends_on` to one of the two actions, or leave `execution_order` at `sequential`."
             }
             Self::PathTraversal | Self::InvalidPath => {
-                "Name the target by its path from the root of the project, without `.` and `..`."
+                "Name the target by its path relative to the project root, without `.` and `..`."
             }
-            Self::SymlinkRefused => "Name the file by the path that leads over no symbolic link.",
+            Self::SymlinkRefused => "Name the file by a path that contains no symbolic link.",
             Self::InputTooLarge => {
-                "Make the document smaller: content can be split over several tasks."
+                "Make the document smaller, for example by splitting its content over several tasks."
             }
             Self::LimitExceeded | Self::BackupTooLarge => SPLIT,
             Self::FileTooLarge => {
-                "Leave the file out; the system config may have a lower limit than need be."
+                "Leave the file out, or check whether the limit in the system config is lower than necessary."
             }
             Self::NotAvailable => {
-                "Let `actum doctor` say what is missing, or leave the action out."
+                "Run `actum doctor` to see what is missing, or leave the action out."
             }
             Self::PipelineUnknown => {
-                "Correct the name; `actum policy check` lists the pipelines. Only the operator declares one."
+                "Correct the name; `actum policy check` lists the pipelines. Only the operator can declare a new one."
             }
             Self::PipelineParameter => {
-                "Give the parameters that the pipeline has, with values that it takes."
+                "Set the parameters that the pipeline declares to values that it accepts."
             }
             Self::PipelineNotLast => {
-                "Move the external pipelines to the end of the plan, or the other work into a plan of its own."
+                "Move the external pipelines to the end of the plan, or the other actions to a separate plan."
             }
-            Self::PipelineNotStarted => "Run it by a plan of its own, once the reason is gone.",
+            Self::PipelineNotStarted => {
+                "Fix the cause, and then run the pipeline with a separate plan."
+            }
             Self::ExternalEndUnknown => {
-                "Look outside at what the pipeline did; to run it again takes a new plan."
+                "Check what the pipeline did outside the workspace. To run it again, create a new plan."
             }
             Self::PipelineFailed => {
-                "Correct what the step complains of. Nothing of the pipeline is kept in the workspace; what an external one did outside is done."
+                "Fix the problem that the step reports. The pipeline's changes to the workspace were discarded, but effects of an external pipeline elsewhere remain."
             }
             Self::PipelineOutput => {
-                "Let the pipeline write to its outputs alone, or ask the operator to declare more of them."
+                "Make the pipeline write only to its outputs, or ask the operator to declare more outputs."
             }
             Self::SqlNotAllowed => {
-                "Take the statement out; a step reads and changes its one database, and nothing else."
+                "Remove the statement, because an SQL step can read and change only its own database."
             }
             Self::SqlSyntax | Self::SqlCount | Self::SqlBinding | Self::SqlFailed => {
-                "Correct the query; the database is as it was."
+                "Correct the query. The database is unchanged."
             }
-            Self::SqlResult => "End the query with a `SELECT` whose columns Parquet can hold.",
-            Self::SqlParameter => "Give each `$name` of the query one value in `parameters`.",
+            Self::SqlResult => {
+                "End the query with a `SELECT` whose columns can be stored as Parquet."
+            }
+            Self::SqlParameter => {
+                "Give each `$name` in the query a value in `parameters`, and remove unused values."
+            }
             Self::SqlNoRows => {
-                "Correct the query, or leave `expect_results` out where no row may be right."
+                "Correct the query, or remove `expect_results` if an empty result is acceptable."
             }
             Self::SqlOpenTransaction => "End the query with `COMMIT`.",
             Self::DatabaseInUse => "Close the program that has the database open.",
             Self::DatabaseUnreadable => {
-                "Check the file, and the version of DuckDB (`actum doctor`) against the one that wrote it."
+                "Check the file, and compare the version of DuckDB (`actum doctor`) with the one that wrote it."
             }
-            Self::SqlResources => "Let the query do its work in smaller parts.",
+            Self::SqlResources => "Change the query to process less data at a time.",
             Self::NotReversible => {
                 "Leave the action out, or set `rollback_on_failure` to `false` in the plan."
             }
             Self::SecretInContent => {
-                "Take the credential out of the content, and let the file refer to it by name."
+                "Remove the credential from the content, and refer to it by name instead."
             }
             Self::UndeclaredExecutable => {
-                "Say `\"executable\": true` in the operation, where the file is meant to run."
+                "If the file should be executable, set `\"executable\": true` in the operation."
             }
             Self::PatternNotFound
             | Self::PatternCount
@@ -116,37 +124,37 @@ impl ErrorCode {
             | Self::ResultNotParseable
             | Self::ResultNotSchema => LOOK_AT_THE_FILE,
             Self::SelectorInvalid => {
-                "Write the path as `$.name[0]['other name']`, which selects one place."
+                "Write the path in the form `$.name[0]['other name']`, which selects a single value."
             }
             Self::YamlNotEditable => {
-                "Edit the file as text, where the value is written: `text_replace`, `line_insert`, `hunks`."
+                "Edit the value as text with `text_replace`, `line_insert` or `hunks`."
             }
             Self::SourceNotParseable => {
-                "Mend the file, or edit it as text: `text_replace`, `line_insert`, `hunks`."
+                "Fix the file first, or edit it as text with `text_replace`, `line_insert` or `hunks`."
             }
             Self::PreconditionFailed | Self::PostconditionFailed | Self::ValidationRuleFailed => {
-                "See with `actum plan preview` what does not hold, and correct the plan, or what it expects."
+                "Run `actum plan preview` to see which condition is not met, and correct the plan or the condition."
             }
-            Self::FileNotFound => "Correct the target, or make the file with an action before.",
+            Self::FileNotFound => "Correct the target, or create the file with an earlier action.",
             Self::FileExists => {
-                "Modify the file that is there instead, or delete it first; it may be that the task was carried out already."
+                "Modify the existing file instead, or delete it first. The task may already have been executed."
             }
-            Self::NotAFile => "Name a regular file, and no directory, link or device.",
+            Self::NotAFile => "Name a regular file, not a directory, link or device.",
             Self::HashMismatch => {
-                "Look at who changed the file meanwhile, and write the plan anew for what is there now."
+                "Find out who changed the file, and update the plan for its current content."
             }
             Self::DiskFull => {
-                "Make room: `actum gc` removes the oldest history; then run the task again."
+                "Free disk space, for example with `actum gc`, which removes the oldest history. Then run the task again."
             }
-            Self::InputOutput => "Look at what the system says in the message, and try again.",
+            Self::InputOutput => "Check the system error in the message, and try again.",
             Self::ActionTimeout | Self::TaskTimeout => {
                 "Split the plan, or raise the time limit in the system config."
             }
             Self::ReportUnwritable | Self::CheckpointFailed => {
-                "See to it that `agent/agent_outputs` can be written and has room, and run the task again."
+                "Make sure that `agent/agent_outputs` is writable and has free space, and run the task again."
             }
             Self::ChangedAfterRun => {
-                "Find out which process changed the file; `actum diff` shows how. The run is in effect: `actum rollback` refuses to take back over the change."
+                "Find out which process changed the file; `actum diff` shows the difference. The run is in effect, and `actum rollback` refuses to overwrite the change."
             }
             Self::DirtyTarget
             | Self::NoRepository
@@ -157,33 +165,35 @@ impl ErrorCode {
             | Self::BareRepository
             | Self::LinkedWorktree => BY_CHECKPOINT,
             Self::RevertConflict => {
-                "Revert the later commits first, or put the files right by hand; the backups of the task are beside its reports."
+                "Revert the later commits first, or restore the files manually from the task's backups, which are next to its reports."
             }
             Self::PermissionDenied => {
-                "Run as a user who may write the target, or leave it out of the plan."
+                "Run actum as a user who may write to the target, or remove the target from the plan."
             }
             Self::OutOfScope => {
-                "Leave the target out, or have the operator allow it in the policy."
+                "Remove the target from the plan, or have the operator allow it in the policy."
             }
             Self::PolicyDenied => {
-                "`actum plan preview` shows which gate says no, and `actum policy explain` why."
+                "Run `actum plan preview` to see which gate denies the plan, and `actum policy explain` to see why."
             }
             Self::ProtectedFileViolation => {
-                "Leave the target out; a person changes it, or takes it from the protected paths. What the profile `agent-executor` alone protects, `actum apply` may change. A file with other names is copied over itself first."
+                "Remove the target from the plan, and have the user change it or the operator unprotect it. If only the profile `agent-executor` protects it, `actum apply` can change it. Replace a file that has several hard links with a copy first."
             }
             Self::ProtectedReportViolation => {
-                "Leave the target out: reports are not changed by plans."
+                "Remove the target from the plan, because plans cannot change reports."
             }
             Self::DependencyFailed | Self::DependencySkipped => {
-                "Mend the action that this one waits for."
+                "Fix the action that this action depends on."
             }
             Self::InternalError => {
-                "Look at what the reports say is in effect. Where everything is as before, the task can be run again."
+                "Check the reports to see which changes are in effect. If there are none, the task can be run again."
             }
             Self::RollbackFailed => {
-                "`actum status` says what is left, and `actum recover` ends it; look at the files before the task is run again."
+                "Run `actum status` to see what remains and `actum recover` to finish it. Check the files before you run the task again."
             }
-            Self::Cancelled => "Nothing: everything is as before, and the task can be run again.",
+            Self::Cancelled => {
+                "No action is required. All changes were rolled back, and the task can be run again."
+            }
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Findings of a lint and their positions.
+//! Findings of the lint, with their error codes and JSON paths.
 
 use actum_core::RelPath;
 use actum_document::{JsonPath, Step};
@@ -7,156 +7,162 @@ use crate::codes::ErrorCode;
 use crate::name::ActionId;
 use crate::plan::ActionType;
 
-/// Predicted problem of a plan. `action` is the index of an action in the plan, counted from 0.
+/// Predicted problem of a plan. In every variant, `action` is the index of an action in the plan, counted from 0.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Finding {
-    /// Too many files in the plan.
-    #[error("the plan touches {files} files, but a task may touch {files_max}; split it")]
+    /// The plan touches more files than allowed.
+    #[error(
+        "the plan touches {files} files, but a task may touch at most {files_max}; split the plan"
+    )]
     TooManyFiles {
-        /// Number of files.
+        /// Number of files that the plan touches.
         files: usize,
-        /// Maximum number of files.
+        /// Maximum number of files that a task may touch.
         files_max: u32,
     },
-    /// Content over the size limit.
-    #[error("the action `{id}` makes a file of {bytes} bytes, but a file may have {bytes_max}")]
+    /// An action would write a file that exceeds the size limit.
+    #[error(
+        "the action `{id}` would write a file of {bytes} bytes, but a file may have at most {bytes_max} bytes"
+    )]
     TooLarge {
-        /// Index of the action.
+        /// Index of the action that writes the file.
         action: usize,
-        /// Id of the action.
+        /// Id of the action that writes the file.
         id: ActionId,
-        /// Size of the content.
+        /// Size of the new content, in bytes.
         bytes: u64,
-        /// Maximum size.
+        /// Maximum size of a file, in bytes.
         bytes_max: u64,
     },
-    /// Action type that this host cannot run.
-    #[error("the action `{id}` is of the type {action_type}, which cannot be run here: {why}")]
+    /// This host cannot run actions of this type.
+    #[error(
+        "the action `{id}` has the type {action_type}, which is not available on this host: {why}"
+    )]
     NotAvailable {
-        /// Index of the action.
+        /// Index of the action that cannot run.
         action: usize,
-        /// Id of the action.
+        /// Id of the action that cannot run.
         id: ActionId,
         /// Type of the action.
         action_type: ActionType,
-        /// Reason.
+        /// Reason why the host cannot run actions of this type.
         why: String,
     },
-    /// Pipeline that cannot run as planned.
+    /// The pipeline of an action cannot run as planned.
     #[error("the action `{id}` cannot run its pipeline: {why}")]
     Pipeline {
-        /// Index of the action.
+        /// Index of the action that runs the pipeline.
         action: usize,
-        /// Id of the action.
+        /// Id of the action that runs the pipeline.
         id: ActionId,
-        /// Error code.
+        /// Error code of the problem.
         code: ErrorCode,
-        /// Reason.
+        /// Reason why the pipeline cannot run.
         why: String,
     },
-    /// Action after an external pipeline.
-    #[error("the action `{id}` has to come before every external pipeline: {why}")]
+    /// An action would run after an external pipeline, which must be last.
+    #[error("the action `{id}` must run before every external pipeline: {why}")]
     AfterExternal {
-        /// Index of the action.
+        /// Index of the action that would run too late.
         action: usize,
-        /// Id of the action.
+        /// Id of the action that would run too late.
         id: ActionId,
-        /// Reason.
+        /// Reason why the action must run before external pipelines.
         why: String,
     },
-    /// Two actions that touch one file and could run at once.
+    /// Two actions touch the same file and could run at the same time.
     #[error(
-        "the actions `{first}` and `{second}` both touch `{path}` and could run at once; let one depend \
-         on the other, or run them one after the other"
+        "the actions `{first}` and `{second}` both touch `{path}` and could run at the same time; make one \
+         depend on the other, or set `execution_order` to `sequential`"
     )]
     Unordered {
         /// Index of the second action.
         action: usize,
-        /// Path of the file.
+        /// Path of the file that both actions touch.
         path: RelPath,
         /// Id of the first action.
         first: ActionId,
         /// Id of the second action.
         second: ActionId,
     },
-    /// Missing target.
+    /// The target of an action would not exist.
     #[error(
-        "the action `{id}` would fail: its target `{path}` does not exist then; make it in an action \
-         before, or correct the path"
+        "the action `{id}` would fail because its target `{path}` would not exist; create the file in an \
+         earlier action, or correct the path"
     )]
     Missing {
-        /// Index of the action.
+        /// Index of the action whose target is missing.
         action: usize,
-        /// Id of the action.
+        /// Id of the action whose target is missing.
         id: ActionId,
-        /// Path of the target.
+        /// Path of the missing target.
         path: RelPath,
     },
-    /// Existing file at a path to create.
+    /// An action would create a file at a path that is already in use.
     #[error(
-        "the action `{id}` would fail: `{path}` exists already then; change the file, or choose \
-         another path"
+        "the action `{id}` would fail because `{path}` would already exist; modify that file instead, or \
+         choose a different path"
     )]
     Exists {
-        /// Index of the action.
+        /// Index of the action that creates the file.
         action: usize,
-        /// Id of the action.
+        /// Id of the action that creates the file.
         id: ActionId,
-        /// Field with the path.
+        /// Name of the field that contains the path.
         field: &'static str,
-        /// Path to create.
+        /// Path at which the file would be created.
         path: RelPath,
     },
-    /// File at the path of a required directory.
+    /// An action would create a file below a path that is not a directory.
     #[error(
-        "the action `{id}` would fail: `{path}` lies below `{file}`, which is a file then; choose \
-         another path"
+        "the action `{id}` would fail because `{path}` is below `{file}`, which would be a file; choose a \
+         different path"
     )]
     BelowFile {
-        /// Index of the action.
+        /// Index of the action that creates the file.
         action: usize,
-        /// Id of the action.
+        /// Id of the action that creates the file.
         id: ActionId,
-        /// Field with the path.
+        /// Name of the field that contains the path.
         field: &'static str,
-        /// Path to create.
+        /// Path at which the file would be created.
         path: RelPath,
-        /// Path of the file.
+        /// Parent path that would be a file instead of a directory.
         file: RelPath,
     },
-    /// Symbolic link as the target or in its path.
+    /// The path of a target is a symbolic link or leads through one.
     #[error(
-        "the action `{id}` cannot change `{path}`: `{link}` is a symbolic link, and none is followed; name \
-         the file by its path without links"
+        "the action `{id}` cannot change `{path}`: `{link}` is a symbolic link, and symbolic links are not \
+         followed; use the path of the file itself"
     )]
     Linked {
-        /// Index of the action.
+        /// Index of the action that uses the path.
         action: usize,
-        /// Id of the action.
+        /// Id of the action that uses the path.
         id: ActionId,
-        /// Field with the path.
+        /// Name of the field that contains the path.
         field: &'static str,
-        /// Path of the target.
+        /// Path that is a symbolic link or leads through one.
         path: RelPath,
-        /// Path of the link.
+        /// Path of the symbolic link.
         link: RelPath,
     },
-    /// Action that depends on one that would fail.
+    /// An action would be skipped because it depends on another action that would fail.
     #[error(
-        "the action `{id}` would be skipped, since it depends on `{because}`, which would not be done"
+        "the action `{id}` would be skipped because it depends on `{because}`, which would not be completed"
     )]
     Skipped {
-        /// Index of the action.
+        /// Index of the action that would be skipped.
         action: usize,
-        /// Id of the action.
+        /// Id of the action that would be skipped.
         id: ActionId,
-        /// Id of the failing dependency.
+        /// Id of the dependency that would fail or be skipped.
         because: ActionId,
     },
 }
 
 impl Finding {
-    /// Returns the error code (EX-18).
+    /// Returns the error code of the finding (EX-18).
     pub fn code(&self) -> ErrorCode {
         match self {
             Self::TooManyFiles { .. } => ErrorCode::LimitExceeded,
@@ -173,7 +179,7 @@ impl Finding {
         }
     }
 
-    /// Returns the index of the action concerned, or `None` for the plan as a whole.
+    /// Returns the index of the action that has the problem, or `None` if the problem concerns the entire plan.
     pub fn action(&self) -> Option<usize> {
         match self {
             Self::TooManyFiles { .. } => None,
@@ -190,8 +196,8 @@ impl Finding {
         }
     }
 
-    /// Returns the path of the value in the plan that causes the problem. For a field of an operation it is
-    /// the path of the operation, since the field may be in its `details`.
+    /// Returns the JSON path of the value in the plan that causes the problem. A problem in a field of an operation has the path of
+    /// the operation, because the field may be in `details` instead.
     pub fn path(&self) -> JsonPath {
         let member = |name: &str| Step::Member(name.to_owned());
         let mut steps = vec![member("action_plan")];

@@ -1,4 +1,4 @@
-//! Builds a plan from its document.
+//! Parser for task plans.
 
 use std::num::NonZeroU32;
 use std::time::Duration;
@@ -30,12 +30,12 @@ pub(super) fn plan(bytes: &[u8]) -> Result<(TaskPlan, ActionPlaces), Mistakes> {
     })
 }
 
-/// Parses the document, if it is JSON within the size limit.
+/// Parses the bytes as JSON. Returns `None` if they exceed the size limit or are not JSON.
 fn document(bytes: &[u8]) -> Option<Value<'_>> {
     reader::check_size(bytes, PLAN_BYTES_MAX).ok().and_then(|()| Value::read(bytes).ok())
 }
 
-/// Returns the actions of a document, before any is read.
+/// Returns the JSON values of the actions in a plan, which may be invalid as actions.
 fn unread_actions<'v>(document: &'v Value<'v>) -> &'v [Value<'v>] {
     match reader::member_of(document, "action_plan").map(|list| &list.content) {
         Some(Content::Array(actions)) => actions,
@@ -47,7 +47,7 @@ fn as_text<'v>(value: &'v Value<'_>) -> Option<&'v str> {
     if let Content::String(text) = &value.content { Some(text) } else { None }
 }
 
-/// Finds problems with the order of actions whose ids and dependencies can all be read.
+/// Finds problems with the order of the actions. Returns an empty list if any action id or dependency is invalid.
 pub(super) fn order_problems(bytes: &[u8]) -> Vec<(GraphProblem, Option<Place>)> {
     let Some(document) = document(bytes) else { return Vec::new() };
     let actions = unread_actions(&document);
@@ -79,7 +79,7 @@ fn id_and_dependencies(action: &Value<'_>) -> Option<(ActionId, Vec<ActionId>)> 
     Some((id, depends_on))
 }
 
-/// Lists the paths that the actions of a plan name, as far as the bytes can be read.
+/// Lists the target paths of the actions in a plan, and skips the parts of the plan that are invalid.
 pub(super) fn named(bytes: &[u8]) -> Vec<NamedTarget> {
     let Some(document) = document(bytes) else { return Vec::new() };
     let text = |object, name| reader::member_of(object, name).and_then(as_text);
@@ -97,7 +97,7 @@ pub(super) fn named(bytes: &[u8]) -> Vec<NamedTarget> {
     targets
 }
 
-/// Converts ascending byte offsets into positions.
+/// Converts byte offsets, which must be in ascending order, to lines and columns.
 fn places(document: &[u8], starts: &[usize]) -> ActionPlaces {
     let (mut line, mut line_start, mut seen) = (1u64, 0, 0);
     let places = starts.iter().map(|&start| {
@@ -147,7 +147,7 @@ fn instructions(form: Form, value: &Value<'_>) -> Taken<Instructions> {
     fields.finish(Some(Instructions { order, constraints, validation_rules }))
 }
 
-/// Reads the soft constraints that are set.
+/// Reads the soft constraints of a plan or a config.
 pub(crate) fn constraints(fields: &mut Fields<'_>) -> ConstraintOverrides {
     ConstraintOverrides {
         stop_on_error: fields.optional("stop_on_error", flag),
@@ -224,7 +224,7 @@ fn tier(word: &str) -> Option<RiskTier> {
     super::TIERS.into_iter().find(|(level, _)| *level == word).map(|(_, tier)| tier)
 }
 
-/// Operation whose action type is not known yet.
+/// Operation that was parsed before the type of its action is known.
 enum Done {
     Create { content: String, executable: bool },
     Content(String),
@@ -237,8 +237,8 @@ enum Done {
 }
 
 impl Done {
-    /// Returns the work of an action of this type with this operation. The schema of each type rejects all
-    /// other operations.
+    /// Combines the operation with the type of its action. The schema of each action type has already rejected the operations that
+    /// do not belong to it.
     fn work(self, kind: &str) -> Work {
         match (self, kind) {
             (Self::Create { content, executable }, _) => Work::Create { content, executable },

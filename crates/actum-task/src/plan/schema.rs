@@ -1,4 +1,4 @@
-//! Schema of the task plan, used by the reader and the published schema (3.3, EX-2).
+//! Schema of the task plan, from which both the parser and the JSON Schema are derived (3.3, EX-2).
 
 use actum_document::{Branch, Form, Member, Need, ObjectSchema, Others, Tagged, Text};
 
@@ -14,20 +14,20 @@ use super::operation::{
 /// Schema of `task_plan.json`.
 pub(crate) static TASK_PLAN: ObjectSchema = ObjectSchema {
     name: "a task plan",
-    about: "What an inspector asks for. A plan with other members, or with a name twice in one object, is refused; so is one of more than 100 MiB. Ids of actions stand once, what an action depends on is in the plan, and no action waits for itself.",
+    about: "Task plan of an inspector. A plan is rejected if it has unknown fields, if an object contains a name twice, or if it exceeds 100 MiB. Action ids must be unique, and actions may only depend on actions of the plan and not on each other in a cycle.",
     others: Others::Refused,
     members: &[
-        Member::required("plan_id", Form::Text(PLAN_ID), "How the planner calls the plan."),
-        Member::optional("description", DESCRIPTION, "What the plan is for."),
+        Member::required("plan_id", Form::Text(PLAN_ID), "Id of the plan, chosen by the planner."),
+        Member::optional("description", DESCRIPTION, "Purpose of the plan."),
         Member::required(
             "action_plan",
             Form::TaggedList { of: &ACTION, count_min: 1, count_max: ACTIONS_MAX },
-            "What is to be done.",
+            "Actions of the plan.",
         ),
         Member::optional(
             "execution_instructions",
             Form::Object(&INSTRUCTIONS),
-            "How it is to be done.",
+            "Instructions for the execution of the actions.",
         ),
     ],
 };
@@ -37,36 +37,36 @@ const DESCRIPTION: Form = Form::Text(Text::any(DESCRIPTION_CHARS_MAX));
 const STOP_ON_ERROR: Member = Member::optional(
     "stop_on_error",
     Form::Flag,
-    "Whether an action that fails stops the run. True where neither plan nor config says otherwise.",
+    "Whether a failed action stops the run. True if neither the plan nor the config sets it.",
 );
 const ROLLBACK_ON_FAILURE: Member = Member::optional(
     "rollback_on_failure",
     Form::Flag,
-    "Whether a run that stops is taken back. True where neither plan nor config says otherwise.",
+    "Whether a stopped run is rolled back. True if neither the plan nor the config sets it.",
 );
 const PRESERVE_PERMISSIONS: Member = Member::optional(
     "preserve_permissions",
     Form::Flag,
-    "Whether a changed file keeps its permissions. True where neither plan nor config says otherwise.",
+    "Whether a changed file keeps its permissions. True if neither the plan nor the config sets it.",
 );
 const VERIFY_HASHES: Member = Member::optional(
     "verify_hashes",
     Form::Flag,
-    "Whether targets are hashed again after the run. True where neither plan nor config says otherwise. What an operation expects of its target is checked either way.",
+    "Whether targets are hashed again after the run. True if neither the plan nor the config sets it. Digests that operations expect of their targets are always checked.",
 );
-/// Soft constraints, which both a plan and a config can set.
+/// Fields for the soft constraints, which a plan and a config can set.
 pub(crate) static CONSTRAINT_FIELDS: [Member; 4] =
     [STOP_ON_ERROR, ROLLBACK_ON_FAILURE, PRESERVE_PERMISSIONS, VERIFY_HASHES];
 
 static INSTRUCTIONS: ObjectSchema = ObjectSchema {
     name: "execution instructions",
-    about: "How a plan is carried out.",
+    about: "Instructions for the execution of a plan.",
     others: Others::Refused,
     members: &[
         Member::optional(
             "execution_order",
             Form::Word(&["sequential", "parallel"]),
-            "Whether actions run one after the other or several at once; absent is the same as sequential.",
+            "Whether actions run one after another, or several at the same time. Defaults to `sequential`.",
         ),
         STOP_ON_ERROR,
         ROLLBACK_ON_FAILURE,
@@ -79,12 +79,12 @@ static INSTRUCTIONS: ObjectSchema = ObjectSchema {
                 count_min: 0,
                 count_max: VALIDATION_RULES_MAX,
             },
-            "What must hold when all actions are done.",
+            "Conditions that must be true after all actions.",
         ),
     ],
 };
 
-/// Members of an action: those shared by all types, and those that the arguments define.
+/// Returns the fields of an action type. Most are the same for all types; the arguments define those that differ.
 const fn members(
     word: &'static [&'static str],
     operation: Form,
@@ -93,37 +93,53 @@ const fn members(
 ) -> [Member; 11] {
     let conditions = Form::TaggedList { of: &CONDITION, count_min: 0, count_max: CONDITIONS_MAX };
     [
-        Member::required("action_id", Form::Text(ACTION_ID), "What the plan calls the action."),
-        Member::required("action_type", Form::Word(word), "Which type of action it is."),
-        Member::optional("description", DESCRIPTION, "What the action is for."),
-        Member::required("target", Form::Text(PATH_TEXT), "The file that it is about."),
+        Member::required(
+            "action_id",
+            Form::Text(ACTION_ID),
+            "Id of the action, unique in the plan.",
+        ),
+        Member::required("action_type", Form::Word(word), "Type of the action."),
+        Member::optional("description", DESCRIPTION, "Purpose of the action."),
+        Member::required(
+            "target",
+            Form::Text(PATH_TEXT),
+            "Path of the file that the action operates on.",
+        ),
         Member {
             name: "operation",
             need: operation_need,
             form: operation,
-            about: "What is done to the file.",
+            about: "Operation on the target file.",
         },
         Member::optional(
             "depends_on",
             Form::Texts { of: ACTION_ID, count_max: DEPENDENCIES_MAX },
-            "The ids of the actions that must be done before; absent is the same as none.",
+            "Ids of the actions that must be completed before this one. Defaults to none.",
         ),
         Member::optional(
             "reversible",
             Form::Flag,
-            "Whether the action can be taken back; absent is the same as true.",
+            "Whether a failed postcondition rolls back the action. Defaults to true.",
         ),
         Member::optional(
             "risk_level",
             Form::Word(&["LOW", "MEDIUM", "HIGH", "CRITICAL"]),
-            "How much is at stake, as the planner has it. It can only raise what is computed.",
+            "Risk level that the planner declares. It can only raise the computed risk.",
         ),
-        Member::optional("preconditions", conditions, "What must hold before the action."),
-        Member::optional("postconditions", conditions, "What must hold after the action."),
+        Member::optional(
+            "preconditions",
+            conditions,
+            "Conditions that must be true before the action.",
+        ),
+        Member::optional(
+            "postconditions",
+            conditions,
+            "Conditions that must be true after the action.",
+        ),
         Member::optional(
             "timeout_seconds",
             Form::Whole { min: 1, max: seconds_max },
-            "How long the action may take; where it is not said, the config does.",
+            "Time limit of the action in seconds. Defaults to the limit in the config.",
         ),
     ]
 }
@@ -137,37 +153,37 @@ const fn action(
 }
 
 static FILE_CREATE: ObjectSchema = action(
-    "an action FILE_CREATE",
-    "Makes a file, which must not exist.",
+    "a `FILE_CREATE` action",
+    "Creates a file, which must not exist yet.",
     &members(&["FILE_CREATE"], Form::Tagged(&OF_CREATE), Need::Required, 120),
 );
 static FILE_MODIFY: ObjectSchema = action(
-    "an action FILE_MODIFY",
+    "a `FILE_MODIFY` action",
     "Changes a file, which must exist.",
     &members(&["FILE_MODIFY"], Form::Tagged(&OF_MODIFY), Need::Required, 120),
 );
 static FILE_DELETE: ObjectSchema = action(
-    "an action FILE_DELETE",
-    "Removes a file, which must exist.",
+    "a `FILE_DELETE` action",
+    "Deletes a file, which must exist.",
     &members(&["FILE_DELETE"], Form::Tagged(&OF_DELETE), Need::Optional, 120),
 );
 static FILE_RENAME: ObjectSchema = action(
-    "an action FILE_RENAME",
-    "Moves a file, which must exist, to where nothing is.",
+    "a `FILE_RENAME` action",
+    "Moves a file, which must exist, to a path where nothing exists.",
     &members(&["FILE_RENAME"], Form::Tagged(&OF_RENAME), Need::Required, 120),
 );
 static SCHEMA_UPDATE: ObjectSchema = action(
-    "an action SCHEMA_UPDATE",
-    "Changes a schema in JSON or YAML, which must exist and stay one.",
+    "a `SCHEMA_UPDATE` action",
+    "Changes a schema in JSON or YAML, which must exist and remain a valid schema.",
     &members(&["SCHEMA_UPDATE"], Form::Tagged(&OF_SCHEMA), Need::Required, 60),
 );
 static SQL_EXECUTE: ObjectSchema = action(
-    "an action SQL_EXECUTE",
-    "Runs a query on a database.",
+    "an `SQL_EXECUTE` action",
+    "Runs SQL statements on a database.",
     &members(&["SQL_EXECUTE"], Form::Tagged(&OF_SQL), Need::Required, 300),
 );
 static PIPELINE_RUN: ObjectSchema = action(
-    "an action PIPELINE_RUN",
+    "a `PIPELINE_RUN` action",
     "Runs a pipeline that the operator's policy declares.",
     &members(&["PIPELINE_RUN"], Form::Tagged(&OF_PIPELINE), Need::Required, 3600),
 );

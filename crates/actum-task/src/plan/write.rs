@@ -1,4 +1,5 @@
-//! Writes a plan as JSON. Values keep their spelling, so the text is built piece by piece.
+//! Serializes a task plan as JSON. The text is assembled piece by piece, because JSON values from the plan must keep their
+//! spelling.
 
 use std::fmt::Write as _;
 
@@ -9,7 +10,7 @@ use actum_edit::edit::json_patch::JsonText;
 use super::{Action, Change, Instructions, SchemaChange, StructureEdit, TIERS, TaskPlan, Work};
 use crate::condition::{Check, Condition};
 
-/// Object or array that is being written.
+/// JSON text that is being assembled.
 struct Writer {
     text: String,
 }
@@ -25,7 +26,7 @@ pub(super) fn plan(plan: &TaskPlan) -> String {
 }
 
 impl Writer {
-    /// Starts a member, with a comma before all except the first.
+    /// Starts an object member, and adds a comma unless it is the first member.
     fn name(&mut self, name: &str) {
         if !self.text.ends_with('{') {
             self.text.push(',');
@@ -35,7 +36,7 @@ impl Writer {
     }
 
     fn string(&mut self, text: &str) {
-        // Serialising a string always succeeds.
+        // Serializing a string as JSON never fails.
         self.text.push_str(&serde_json::to_string(text).unwrap_or_default());
     }
 
@@ -50,7 +51,9 @@ impl Writer {
         }
     }
 
-    /// INVARIANT: a path that was read from a plan is UTF-8.
+    /// Adds a member with a path.
+    ///
+    /// INVARIANT: a path that was read from a plan is valid UTF-8.
     fn path(&mut self, name: &str, path: &RelPath) {
         self.text_field(name, &String::from_utf8_lossy(path.as_bytes()));
     }
@@ -66,7 +69,7 @@ impl Writer {
 
     fn number(&mut self, name: &str, number: impl Into<u64>) {
         self.name(name);
-        // Writing to a string does not fail.
+        // Writing to a `String` never fails.
         write!(self.text, "{}", number.into()).unwrap_or_default();
     }
 

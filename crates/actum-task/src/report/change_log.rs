@@ -1,4 +1,4 @@
-//! Change log: the changes of each action to its file (EX-15).
+//! Change log of a task: what each action changed in which file (EX-15).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,20 +12,21 @@ use super::file_path::{FilePath, NewPath};
 use super::schemas::CHANGE_LOG;
 use super::{ReportError, document};
 
-/// Changes that the actions made to files, in order. A run that was rolled back lists the changes it had
-/// made. The two totals follow from the changes.
+/// Changes that the actions of a plan made to files, in order. A run that was rolled back still lists the changes that it had made.
+///
+/// The totals in the document are computed from the changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "Written", try_from = "Written")]
 pub struct ChangeLog {
-    /// Id of the log.
+    /// Id of the change log.
     pub log_id: PlainId,
-    /// Id of the plan.
+    /// Id of the plan that was executed.
     pub plan_id: PlainId,
-    /// Id of the execution report.
+    /// Id of the execution report of the same run.
     pub execution_report_id: PlainId,
-    /// Creation time.
+    /// Time at which the log was created.
     pub created_at: Timestamp,
-    /// Changes of the actions.
+    /// Changes that the actions made, in order.
     pub changes: Vec<Change>,
 }
 
@@ -34,55 +35,55 @@ pub struct ChangeLog {
 pub struct Change {
     /// Id of the change.
     pub change_id: PlainId,
-    /// Id of the action.
+    /// Id of the action that made the change.
     pub action_id: CleanText,
-    /// Path of the file; for a renamed file, the old path.
+    /// Path of the changed file. For a renamed file, its old path.
     #[serde(flatten)]
     pub file_path: FilePath,
-    /// New path of a renamed file.
+    /// New path, if the file was renamed.
     #[serde(flatten)]
     pub new_path: Option<NewPath>,
-    /// Kind of change.
+    /// Kind of the change.
     pub operation: ChangeWord,
-    /// State of the file before.
+    /// State of the file before the action.
     pub before_state: FileAt,
-    /// State of the file after; for a renamed file, at its new path.
+    /// State of the file after the action. For a renamed file, the state at its new path.
     pub after_state: FileAt,
-    /// Summary of the difference.
+    /// Summary of the difference between the old and the new content.
     pub diff_summary: DiffSummary,
-    /// Time of the change.
+    /// Time at which the change was made.
     pub timestamp: Timestamp,
 }
 
-/// Kind of change to a file. An update of a schema counts as a modification.
+/// Kind of a change to a file. An update of a schema is a modification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ChangeWord {
-    /// File is created.
+    /// The file was created.
     Create,
-    /// Bytes or mode of the file change.
+    /// The content or the mode of the file changed.
     Modify,
-    /// File is deleted.
+    /// The file was deleted.
     Delete,
-    /// File moves to another path; its bytes may change as well.
+    /// The file was moved to a different path. Its content may have changed as well.
     Rename,
 }
 
-/// State of a path at a moment: a file, or no file.
+/// State of a path at one moment. `None` if there was no file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "WrittenState", try_from = "WrittenState")]
 pub struct FileAt(pub Option<PresentFile>);
 
-/// State of a file at a moment.
+/// State of an existing file at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PresentFile {
-    /// SHA-256 of the bytes.
+    /// SHA-256 of the content.
     pub sha256: Digest,
-    /// Size in bytes.
+    /// Size of the file, in bytes.
     pub size: u64,
     /// Time of the last modification.
     pub modified: Timestamp,
-    /// Permission bits.
+    /// Permission bits of the file, if known.
     pub mode: Option<FileMode>,
 }
 
@@ -124,7 +125,7 @@ impl ChangeLog {
         actum_core::count(files.len())
     }
 
-    /// Returns the number of added and removed lines together.
+    /// Returns the total number of added and removed lines.
     pub fn total_lines_changed(&self) -> u64 {
         let lines = self.changes.iter().map(|change| &change.diff_summary);
         lines.fold(0, |sum: u64, diff| {
@@ -132,28 +133,28 @@ impl ChangeLog {
         })
     }
 
-    /// Reads a log. Ignores unknown members.
+    /// Parses a change log. Unknown fields are ignored.
     ///
     /// # Errors
-    /// [`ReportError`] with the first mistake, including one where a total is not that of the changes.
+    /// Returns [`ReportError`] with the first problem, for example a total that does not match the changes.
     pub fn read(bytes: &[u8]) -> Result<Self, ReportError> {
         document::read(bytes, &CHANGE_LOG)
     }
 
-    /// Writes the log in the form that [`read`](Self::read) accepts.
+    /// Serializes the log in the form that [`read`](Self::read) accepts.
     ///
     /// # Errors
-    /// [`ReportError`] if a value is longer than the schema allows.
+    /// Returns [`ReportError`] if a value is longer than the schema allows.
     pub fn write(&self) -> Result<Vec<u8>, ReportError> {
         document::write(self, Self::read)
     }
 }
 
 impl FileAt {
-    /// State of a path without a file.
+    /// State of a path at which no file exists.
     pub const ABSENT: Self = Self(None);
 
-    /// Returns the state of this file, last modified at this time.
+    /// Returns the state of an existing file that was last modified at `modified`.
     pub fn present(state: FileState, modified: Timestamp) -> Self {
         let FileState { sha256, size, mode } = state;
         Self(Some(PresentFile { sha256, size, modified, mode: Some(mode) }))
@@ -183,7 +184,7 @@ impl TryFrom<WrittenState> for FileAt {
             }
             (false, None, None, None) => Ok(Self::ABSENT),
             (true | false, _, _, _) => Err(
-                "a file that exists has a hash, a size and a time, and one that does not has none",
+                "`hash`, `size_bytes` and `last_modified` must be set if and only if `exists` is true",
             ),
         }
     }
@@ -215,10 +216,10 @@ impl TryFrom<Written> for ChangeLog {
             changes: written.changes,
         };
         if log.files_affected_count() != written.files_affected_count {
-            return Err("`files_affected_count` does not count the files that are listed");
+            return Err("`files_affected_count` does not match the listed files");
         }
         if log.total_lines_changed() != written.total_lines_changed {
-            return Err("`total_lines_changed` is not the sum of the lines that are listed");
+            return Err("`total_lines_changed` does not match the lines of the listed changes");
         }
         Ok(log)
     }

@@ -1,4 +1,4 @@
-//! Text of reports, with credentials removed (EX-20).
+//! Text for reports from which credentials have been removed (EX-20).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,22 +6,25 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-/// Function that finds credentials: it returns their byte ranges in the content.
+/// Function that finds credentials in a content and returns their byte ranges.
 pub type Redact<'r> = &'r dyn Fn(&[u8]) -> Vec<Range<usize>>;
 
-/// Replacement for a credential.
+/// Text that replaces a credential.
 pub const REDACTED: &str = "[redacted]";
-/// Maximum length of a text, in characters. A longer text is truncated.
+/// Maximum length of a text in a report, in characters. Longer texts are truncated.
 pub const TEXT_CHARS_MAX: usize = 4096;
 
-/// Text of a report. It comes from [`CleanText::new`], which removes credentials, from a literal of the
-/// program, or from an existing report. There is no other way to make one.
+/// Text for reports that contains no credentials.
+///
+/// A value can only be created by [`CleanText::new`], which removes credentials, from a string literal, or by parsing an existing
+/// report.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CleanText(String);
 
 impl CleanText {
-    /// Returns the text without its credentials, truncated with `…` after [`TEXT_CHARS_MAX`] characters.
+    /// Removes the credentials that `redact` finds. A text longer than [`TEXT_CHARS_MAX`] characters is truncated and ends with
+    /// `…`.
     pub fn new(text: &str, redact: Redact<'_>) -> Self {
         let masked = masked_lines(text.as_bytes(), redact(text.as_bytes()));
         let lines = (1..).zip(text.as_bytes().split_inclusive(|&byte| byte == b'\n'));
@@ -33,12 +36,12 @@ impl CleanText {
         Self(cut(&String::from_utf8_lossy(&clean), TEXT_CHARS_MAX))
     }
 
-    /// Wraps a literal of the program.
+    /// Wraps a string literal, which cannot contain credentials.
     pub fn fixed(text: &'static str) -> Self {
         Self(cut(text, TEXT_CHARS_MAX))
     }
 
-    /// Returns the text.
+    /// Returns the text as a string slice.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -50,7 +53,7 @@ impl fmt::Display for CleanText {
     }
 }
 
-/// Truncates the text to the allowed number of characters, the last of them `…`.
+/// Truncates the text to at most `chars_max` characters, of which the last is `…`.
 pub(super) fn cut(text: &str, chars_max: usize) -> String {
     match text.char_indices().nth(chars_max) {
         None => text.to_owned(),
@@ -58,8 +61,9 @@ pub(super) fn cut(text: &str, chars_max: usize) -> String {
     }
 }
 
-/// Returns the lines that contain credentials, without the credentials, by line number from 1. Each stays one
-/// line, even if a credential continues on the next line.
+/// Removes credentials from `content`. Returns the lines that contained any, by their number counted from 1.
+///
+/// Line breaks are kept even if a credential spans several lines, so line numbers do not change.
 pub(super) fn masked_lines(content: &[u8], secrets: Vec<Range<usize>>) -> BTreeMap<u64, Vec<u8>> {
     let mut masked = BTreeMap::new();
     if secrets.is_empty() {
@@ -71,7 +75,7 @@ pub(super) fn masked_lines(content: &[u8], secrets: Vec<Range<usize>>) -> BTreeM
     for (number, line) in (1..).zip(content.split_inclusive(|&byte| byte == b'\n')) {
         let end = start + line.len();
         let text_end = end - usize::from(line.ends_with(b"\n"));
-        // Credentials that end before this line do not affect later lines either.
+        // Skip credentials that end before this line, because they cannot affect later lines either.
         next += secrets.iter().skip(next).take_while(|secret| secret.end <= start).count();
         let here = secrets.iter().skip(next).take_while(|secret| secret.start < text_end);
         let (mut clean, mut at) = (Vec::new(), start);
@@ -93,7 +97,7 @@ pub(super) fn masked_lines(content: &[u8], secrets: Vec<Range<usize>>) -> BTreeM
     masked
 }
 
-/// Merges the ranges into sorted ranges that neither overlap nor touch.
+/// Sorts the ranges and merges those that overlap or touch.
 fn apart(mut secrets: Vec<Range<usize>>) -> Vec<Range<usize>> {
     secrets.retain(|secret| secret.start < secret.end);
     secrets.sort_by_key(|secret| secret.start);
@@ -121,7 +125,7 @@ mod tests {
         let clean = CleanText::new("é KEY-1234 and KEY-5678KEY-9abc\nKEY-dead.", &keys);
         assert_eq!(clean.as_str(), "é [redacted] and [redacted]\n[redacted].");
         assert_eq!(CleanText::new("", &keys).as_str(), "");
-        // A credential that spans the end of a line, and one that exceeds the end of the text.
+        // One credential spans several lines, and another one extends past the end of the text.
         assert_eq!(
             CleanText::new("KEY-1\n\n3 x KEY-", &keys).as_str(),
             "[redacted]\n\n[redacted] x [redacted]"

@@ -1,4 +1,4 @@
-//! Summary of a file difference: two line counts and a short preview (EX-15).
+//! Summary of the difference between two versions of a file: line counts and a short preview (EX-15).
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -13,7 +13,7 @@ use super::clean_text::{Redact, cut, masked_lines};
 /// Maximum length of a preview, in characters.
 pub const PREVIEW_CHARS_MAX: usize = 500;
 
-/// Summary of how the content of a file differs. It contains no credentials.
+/// Summary of the difference between two versions of a file. It contains no credentials.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DiffSummary {
     lines_added: u64,
@@ -22,7 +22,8 @@ pub struct DiffSummary {
 }
 
 impl DiffSummary {
-    /// Compares the content before and after; `None` means that there is no file. Binary content has no lines.
+    /// Compares the content of a file before and after a change. `None` stands for a missing file. For binary content, the line
+    /// counts are 0 and the preview states the sizes.
     pub fn new(before: Option<&[u8]>, after: Option<&[u8]>, redact: Redact<'_>) -> Self {
         let (old, new) = (before.unwrap_or_default(), after.unwrap_or_default());
         if !text::is_text(old) || !text::is_text(new) {
@@ -48,31 +49,32 @@ impl DiffSummary {
         Self { lines_added, lines_removed, preview: preview(&hunks, &masked.0, &masked.1) }
     }
 
-    /// Returns the number of lines that are only in the new content.
+    /// Returns the number of lines that occur only in the new content.
     pub fn lines_added(&self) -> u64 {
         self.lines_added
     }
 
-    /// Returns the number of lines that are only in the old content.
+    /// Returns the number of lines that occur only in the old content.
     pub fn lines_removed(&self) -> u64 {
         self.lines_removed
     }
 
-    /// Returns the first hunks of a unified diff, truncated with `…` after [`PREVIEW_CHARS_MAX`] characters.
+    /// Returns the beginning of the unified diff. A diff longer than [`PREVIEW_CHARS_MAX`] characters is truncated and ends with
+    /// `…`.
     pub fn preview(&self) -> &str {
         &self.preview
     }
 }
 
-/// Returns the beginning of the diff. Credentials are removed from the lines that contain them, which are
-/// given by number.
+/// Formats the beginning of the diff. `old_masked` and `new_masked` contain the lines that had credentials, by line number and with
+/// the credentials removed.
 fn preview(
     hunks: &[LineHunk],
     old_masked: &BTreeMap<u64, Vec<u8>>,
     new_masked: &BTreeMap<u64, Vec<u8>>,
 ) -> String {
     let mut preview = String::new();
-    // A character has at least one byte, so a preview over the limit in bytes can still be within it in characters.
+    // The limit is in characters. A preview can have more bytes, because a character has at least one byte.
     let is_full = |preview: &String| preview.chars().count() > PREVIEW_CHARS_MAX;
     for hunk in hunks {
         let LineHunk { old_start, old_lines, new_start, new_lines, .. } = hunk;
@@ -90,7 +92,7 @@ fn preview(
             old += u64::from(line.side != Side::New);
             new += u64::from(line.side != Side::Old);
             let bytes = masked.map_or(line.bytes, Vec::as_slice);
-            // A character has at most four bytes, so bytes beyond this limit are never shown.
+            // A character has at most four bytes, so bytes after this limit would be truncated anyway.
             let shown = bytes.get(..4 * (PREVIEW_CHARS_MAX + 1)).unwrap_or(bytes);
             preview.push(sign);
             preview.push_str(&String::from_utf8_lossy(shown));
@@ -148,7 +150,7 @@ mod tests {
     #[test]
     fn a_preview_has_at_most_500_characters_and_no_half_one() {
         let content = |chars: usize| "é".repeat(chars) + "\n";
-        // Diff header of 16 characters, a sign, and the end of the line.
+        // Besides the 482 characters, the preview has a hunk header of 16 characters, a sign and a newline.
         let longest = DiffSummary::new(None, Some(content(482).as_bytes()), &none);
         assert_eq!(longest.preview().chars().count(), 500);
         assert!(longest.preview().ends_with("é\n"));

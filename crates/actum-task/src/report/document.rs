@@ -1,4 +1,4 @@
-//! Reads and writes the documents of a task by their schemas.
+//! Parses and serializes the documents that a task writes, according to their schemas.
 
 use actum_document::{Diagnostic, JsonPath, ObjectSchema, Problem, reader};
 use serde::Serialize;
@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 
 use super::ReportError;
 
-/// Maximum size of a document, in bytes: 64 MiB. A change log has a preview of each change.
+/// Maximum size of a document in bytes, 64 MiB. The largest document is a change log, which has a preview of each change.
 pub(super) const DOCUMENT_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 pub(super) fn read<T: DeserializeOwned>(
@@ -16,7 +16,7 @@ pub(super) fn read<T: DeserializeOwned>(
     reader::read_as(bytes, DOCUMENT_BYTES_MAX, shape).map_err(ReportError)
 }
 
-/// Writes the document over several lines, so that users can read it too. Fails unless `read` accepts the result.
+/// Serializes the document as JSON with line breaks and indentation. Returns an error unless `read` accepts the result.
 pub(super) fn write<T: Serialize>(
     document: &T,
     read: fn(&[u8]) -> Result<T, ReportError>,
@@ -24,7 +24,7 @@ pub(super) fn write<T: Serialize>(
     written(serde_json::to_vec_pretty(document), read)
 }
 
-/// Writes the document on one line.
+/// Serializes the document as JSON on one line. Returns an error unless `read` accepts the result.
 pub(super) fn write_line<T: Serialize>(
     document: &T,
     read: fn(&[u8]) -> Result<T, ReportError>,

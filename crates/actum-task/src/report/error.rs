@@ -1,4 +1,4 @@
-//! Errors of tasks: the error object, and the report of a run with an error (EX-18).
+//! Errors of tasks and the error report of a run (EX-18).
 
 use actum_core::plain_id::PlainId;
 use actum_core::{RunId, Timestamp};
@@ -10,118 +10,117 @@ use super::schemas::ERROR_REPORT;
 use super::{ReportError, document};
 use crate::{ErrorCategory, ErrorCode, RecoveryAction};
 
-/// Error of a task.
+/// Error of a task as listed in reports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorObject {
     /// Id of the error.
     pub error_id: PlainId,
     /// Error code, from 1000 to 5999.
     pub error_code: u16,
-    /// Category of the error.
+    /// Category of the error code.
     pub error_category: ErrorCategory,
-    /// Name of the error in capitals, for example `FILE_NOT_FOUND`.
+    /// Name of the error code in capitals, such as `FILE_NOT_FOUND`.
     pub error_type: String,
     /// Description of the error in one sentence.
     pub message: CleanText,
-    /// Subject of the error.
+    /// Details about the subject of the error.
     pub details: ErrorDetails,
-    /// Recovery that was carried out.
+    /// Recovery that was performed after the error.
     pub recovery_action: RecoveryAction,
-    /// Time of the error.
+    /// Time at which the error occurred.
     pub timestamp: Timestamp,
 }
 
-/// Subject of an error. Members that do not apply are absent.
+/// Subject of an error. Fields that do not apply are absent.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ErrorDetails {
-    /// Id of the action.
+    /// Id of the action that the error concerns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action_id: Option<CleanText>,
-    /// Path, as written in the plan.
+    /// Target path of the action, as written in the plan.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target: Option<CleanText>,
-    /// Type of the action.
+    /// Type of the action that the error concerns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operation: Option<CleanText>,
-    /// Targets that no plan may have.
+    /// Targets in the plan that no plan may change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub violations: Vec<Violation>,
-    /// JSON path of the value in the plan or the configuration.
+    /// JSON path of the faulty value in the plan or the config.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub json_path: Option<CleanText>,
-    /// Line of the value, counted from 1.
+    /// Line of the faulty value, counted from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
-    /// Column of the value, counted from 1.
+    /// Column of the faulty value, counted from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column: Option<u32>,
-    /// Permanent name of actum's reason.
+    /// Permanent name of the reason that actum reports.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<CleanText>,
-    /// Error chain of an internal error (5xxx), one error a line.
+    /// Error chain of an internal error (5xxx), with one error per line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stack_trace: Option<CleanText>,
-    /// Hints that the reader can act on.
+    /// Hints about what the reader can do to resolve the error.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hints: Vec<CleanText>,
 }
 
-/// Target that no plan may have.
+/// Target in a plan that no plan may change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Violation {
-    /// Id of the action.
+    /// Id of the action that has the target.
     pub action_id: CleanText,
-    /// Path, as written in the plan.
+    /// Target path as written in the plan.
     pub target: CleanText,
-    /// Reason for the rejection, for example `Protected file: agent system documentation`.
+    /// Reason why the target was rejected, such as `Protected file: agent system documentation`.
     pub reason: CleanText,
 }
 
-/// Outcome of a run with an error.
+/// Outcome of a run that was rejected or had an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ErrorStatus {
-    /// Run did not start.
+    /// The run did not start.
     Rejected,
-    /// Some actions are done and in effect.
+    /// Some actions were completed, and their changes are in effect.
     Partial,
-    /// No action is done, or an operator must intervene.
+    /// No action was completed, or an operator must intervene.
     Failed,
-    /// Run was rolled back.
+    /// The run was rolled back.
     RolledBack,
-    /// Run was cancelled.
+    /// The run was cancelled.
     Cancelled,
 }
 
-/// Report of a run that was rejected or had an error. It has the members of that error and those that
-/// identify the run.
+/// Report of a run that was rejected or had an error. The fields of the main error are part of the report itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorReport {
-    /// Id of the report.
+    /// Id of the error report.
     pub report_id: PlainId,
-    /// Id of the plan; absent if the plan could not be read.
+    /// Id of the plan. Absent if the plan could not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_id: Option<PlainId>,
     /// Outcome of the run.
     pub status: ErrorStatus,
-    /// Error that decided the outcome.
+    /// Error that determined the outcome of the run.
     #[serde(flatten)]
     pub error: ErrorObject,
-    /// Other errors, in order.
+    /// Further errors of the run, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_errors: Vec<ErrorObject>,
-    /// Run in the workspace and the ledger.
+    /// Id of the run in the workspace and the ledger.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunId>,
 }
 
 impl ErrorReport {
-    /// Returns all errors, starting with the one that decided the outcome.
+    /// Returns all errors of the run. The error that determined the outcome comes first.
     pub fn errors(&self) -> impl Iterator<Item = &ErrorObject> {
         std::iter::once(&self.error).chain(&self.other_errors)
     }
 
-    /// Returns the errors that are reported to the operator (EX-18).
+    /// Returns the errors about which the operator must be alerted (EX-18).
     pub fn alerts(&self) -> impl Iterator<Item = &ErrorObject> {
         self.errors().filter(|error| {
             let code = ErrorCode::of_number(error.error_code);
@@ -129,25 +128,25 @@ impl ErrorReport {
         })
     }
 
-    /// Reads a report. Ignores unknown members.
+    /// Parses an error report. Unknown fields are ignored.
     ///
     /// # Errors
-    /// [`ReportError`] with the first mistake.
+    /// Returns [`ReportError`] with the first problem.
     pub fn read(bytes: &[u8]) -> Result<Self, ReportError> {
         document::read(bytes, &ERROR_REPORT)
     }
 
-    /// Writes the report in the form that [`read`](Self::read) accepts.
+    /// Serializes the report in the form that [`read`](Self::read) accepts.
     ///
     /// # Errors
-    /// [`ReportError`] if a value does not match the schema, for example a code outside all categories.
+    /// Returns [`ReportError`] if a value does not match the schema, for example an error code that belongs to no category.
     pub fn write(&self) -> Result<Vec<u8>, ReportError> {
         document::write(self, Self::read)
     }
 }
 
 impl ErrorStatus {
-    /// Returns the word used in the report.
+    /// Returns the status as written in the error report.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Rejected => "REJECTED",
@@ -158,7 +157,7 @@ impl ErrorStatus {
         }
     }
 
-    /// Maps the status of an execution report; `None` if the run succeeded.
+    /// Converts the status of an execution report. Returns `None` if the run succeeded.
     pub fn from_report(status: ReportStatus) -> Option<Self> {
         match status {
             ReportStatus::Success => None,

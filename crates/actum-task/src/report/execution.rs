@@ -1,4 +1,4 @@
-//! Execution report: the outcome of a plan (EX-14).
+//! Execution report of a task: the outcome of the run and of each action (EX-14).
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,8 @@ use super::{ReportError, document};
 /// Version of the contract that the reports follow.
 pub const EXECUTOR_VERSION: &str = "2.0.0";
 
-/// Outcome of a plan. Its status, counts and duration are computed from the rest, so they are always consistent.
+/// Outcome of the execution of a plan. The counts and the duration in the document are computed from the other values, so they are
+/// always consistent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "Written", try_from = "Written")]
 pub struct ExecutionReport {
@@ -25,42 +26,42 @@ pub struct ExecutionReport {
     rollback_performed: bool,
 }
 
-/// Facts about the run as a whole.
+/// Facts about a run, without the outcomes of its actions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunFacts {
-    /// Id of the report.
+    /// Id of the execution report.
     pub report_id: PlainId,
-    /// Id of the plan.
+    /// Id of the plan that was executed.
     pub plan_id: PlainId,
-    /// Start time.
+    /// Time at which the run started.
     pub started_at: Timestamp,
-    /// End time.
+    /// Time at which the run ended.
     pub completed_at: Timestamp,
-    /// Id of the rollback manifest, if there is one.
+    /// Id of the rollback manifest, if one was written.
     pub rollback_manifest_id: Option<PlainId>,
-    /// Additional details.
+    /// Further details, which the contract does not require.
     pub more: RunDetails,
 }
 
-/// Additional details of a run. These members are specific to actum.
+/// Further details of a run. These fields are specific to actum.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RunDetails {
     /// Id of the task.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_id: Option<PlainId>,
-    /// Run in the workspace and the ledger.
+    /// Id of the run in the workspace and the ledger.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunId>,
-    /// Path of the receipt.
+    /// Path of the receipt of the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub receipt: Option<CleanText>,
-    /// Hexadecimal id of the git commit, if the run was committed.
+    /// Id of the git commit that contains the changes of the run, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commit: Option<CleanText>,
-    /// Method by which the run can be, or was, rolled back.
+    /// Method by which the run was rolled back or can be rolled back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rollback_method: Option<RollbackMethod>,
-    /// Archive path of the previous plan.
+    /// Path to which the previous plan was archived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub archived_to: Option<CleanText>,
     /// Notes for the user, for example why a run was not committed.
@@ -68,42 +69,42 @@ pub struct RunDetails {
     pub notes: Vec<CleanText>,
 }
 
-/// Method of rolling a run back (EX-17).
+/// Method for rolling back a run (EX-17).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RollbackMethod {
-    /// Git commit that reverts the run's commit.
+    /// A git commit reverts the commit of the run.
     GitRevert,
-    /// Restore to the bytes of the checkpoint.
+    /// The files are restored from the checkpoint of the run.
     Checkpoint,
 }
 
-/// End of a run, apart from the outcomes of its actions.
+/// End of a run, regardless of the outcomes of its actions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunEnd {
-    /// Changes of the actions are in effect.
+    /// The changes of the completed actions are in effect.
     Finished,
-    /// Run was rolled back.
+    /// The run was rolled back.
     RolledBack,
-    /// Run was cancelled and rolled back.
+    /// The run was cancelled and rolled back.
     Cancelled,
-    /// Rollback failed, and an operator must intervene.
+    /// The rollback failed, so an operator must intervene.
     RollbackFailed,
 }
 
-/// Status of a finished run.
+/// Status of a run that has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ReportStatus {
-    /// All actions are done.
+    /// All actions were completed.
     Success,
-    /// Some actions are done and in effect.
+    /// Some actions were completed, and their changes are in effect.
     Partial,
-    /// No action is done, or an operator must intervene.
+    /// No action was completed, or an operator must intervene.
     Failed,
-    /// Completed actions were rolled back.
+    /// The completed actions were rolled back.
     RolledBack,
-    /// Run was cancelled, and completed actions were rolled back.
+    /// The run was cancelled, and the completed actions were rolled back.
     Cancelled,
 }
 
@@ -111,74 +112,74 @@ pub enum ReportStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ActionOutcome {
-    /// Completed action. It counts as completed even if the run was rolled back.
+    /// The action was completed. This does not change if the run is rolled back.
     Completed(CompletedAction),
-    /// Failed action.
+    /// The action failed.
     Failed(FailedAction),
-    /// Skipped action.
+    /// The action was skipped.
     Skipped(SkippedAction),
 }
 
-/// Completed action.
+/// Action that was completed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompletedAction {
-    /// Id of the action.
+    /// Id of the completed action.
     pub action_id: CleanText,
-    /// Status, always `SUCCESS`.
+    /// Status of the action, which is always `SUCCESS`.
     pub status: CompletedWord,
-    /// Start time.
+    /// Time at which the action started.
     pub started_at: Timestamp,
-    /// End time.
+    /// Time at which the action ended.
     pub completed_at: Timestamp,
-    /// Description of the effect in one sentence.
+    /// Description of what the action did, in one sentence.
     pub output: CleanText,
-    /// Details, if it ran in its own process.
+    /// Details of the action, if it ran in its own process.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<ActionDetails>,
 }
 
-/// Failed action.
+/// Action that failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FailedAction {
-    /// Id of the action.
+    /// Id of the failed action.
     pub action_id: CleanText,
-    /// Status, always `FAILED`.
+    /// Status of the action, which is always `FAILED`.
     pub status: FailedWord,
-    /// Error code.
+    /// Error code, from 1000 to 5999.
     pub error_code: u16,
     /// Description of the error in one sentence.
     pub error_message: CleanText,
-    /// Error chain of an internal error (5xxx), one error a line.
+    /// Error chain of an internal error (5xxx), with one error per line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stack_trace: Option<CleanText>,
-    /// Details, if its own process ran to the end.
+    /// Details of the action, if it ran in its own process and the process ended regularly.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<ActionDetails>,
 }
 
-/// Skipped action.
+/// Action that was skipped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkippedAction {
-    /// Id of the action.
+    /// Id of the skipped action.
     pub action_id: CleanText,
-    /// Reason for skipping.
+    /// Reason why the action was skipped.
     pub reason: CleanText,
 }
 
-/// Only status of a completed action.
+/// The only status that a completed action can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum CompletedWord {
-    /// Value `SUCCESS`.
+    /// Written as `SUCCESS`.
     #[default]
     Success,
 }
 
-/// Only status of a failed action.
+/// The only status that a failed action can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum FailedWord {
-    /// Value `FAILED`.
+    /// Written as `FAILED`.
     #[default]
     Failed,
 }
@@ -253,7 +254,7 @@ impl ActionOutcome {
 }
 
 impl ExecutionReport {
-    /// Builds the report of a run from the outcomes of all its actions, which keep their order.
+    /// Creates the report of a run from the outcomes of all its actions. Within each kind of outcome, the actions keep their order.
     pub fn new(facts: RunFacts, actions: Vec<ActionOutcome>, end: RunEnd) -> Self {
         let actions = actions.into_iter().fold(Actions::default(), |mut all, action| {
             match action {
@@ -275,7 +276,7 @@ impl ExecutionReport {
         Self { facts, actions, status, rollback_performed }
     }
 
-    /// Returns the report of the same run after a later rollback (EX-17).
+    /// Updates the report after the run was rolled back later (EX-17).
     #[must_use]
     pub fn rolled_back(mut self, method: RollbackMethod, note: CleanText) -> Self {
         self.status = ReportStatus::RolledBack;
@@ -285,20 +286,20 @@ impl ExecutionReport {
         self
     }
 
-    /// Returns the report with this end time.
+    /// Sets the end time of the run.
     #[must_use]
     pub fn ended(mut self, time: Timestamp) -> Self {
         self.facts.completed_at = time.max(self.facts.started_at);
         self
     }
 
-    /// Returns the report of the same actions with another end of the run, at this time.
+    /// Updates the report for a run that ended differently, at `time`. The outcomes of its actions stay the same.
     #[must_use]
     pub fn ended_as(self, end: RunEnd, time: Timestamp) -> Self {
         Self::new(self.facts, self.actions.outcomes(), end).ended(time)
     }
 
-    /// Returns the report of the same run with these outcomes replaced.
+    /// Replaces the outcomes of the actions that `outcomes` lists, and computes the status again.
     #[must_use]
     pub fn with_outcomes(self, outcomes: Vec<ActionOutcome>) -> Self {
         let (mut actions, time) = (self.actions.outcomes(), self.facts.completed_at);
@@ -311,8 +312,9 @@ impl ExecutionReport {
         Self::new(self.facts, actions, RunEnd::Finished).ended(time)
     }
 
-    /// Returns the report of the same actions while their effect is in force, whatever status this report
-    /// has. A report with the status `FAILED` is unchanged: another process changed the files of the run.
+    /// Returns the report that the run has while its changes are in effect, even if it was rolled back since.
+    ///
+    /// A report with the status `FAILED` is returned unchanged, because another process changed the files of the run.
     #[must_use]
     pub fn in_force(self) -> Self {
         match self.status {
@@ -327,11 +329,11 @@ impl ExecutionReport {
         }
     }
 
-    /// Returns the digest of the action outcomes, which never change after the run. Actions that run later
-    /// are excluded.
+    /// Returns the digest of the action outcomes, which never change after the run. The outcomes of the actions in `later`, which
+    /// run afterwards, are excluded.
     ///
     /// # Errors
-    /// [`CanonicalError`] if the outcomes cannot be serialised.
+    /// Returns [`CanonicalError`] if the outcomes cannot be serialized.
     pub fn outcomes_digest(&self, later: &BTreeSet<&str>) -> Result<Digest, CanonicalError> {
         let Actions { completed, failed, skipped } = &self.actions;
         let is_of_run = |id: &CleanText| !later.contains(id.as_str());
@@ -342,7 +344,7 @@ impl ExecutionReport {
         Ok(Digest::tagged("actum/task-outcomes/v1", &[&outcomes]))
     }
 
-    /// Adds a note for the reader, and the rollback method if the run was rolled back.
+    /// Adds a note for the reader. Also sets the rollback method if the run was rolled back.
     #[must_use]
     pub fn noted(mut self, note: CleanText, method: Option<RollbackMethod>) -> Self {
         self.facts.more.notes.push(note);
@@ -359,7 +361,7 @@ impl ExecutionReport {
         self
     }
 
-    /// Sets the path of the receipt and the commit, if there is one.
+    /// Sets the path of the receipt and, if the run was committed, the id of the commit.
     #[must_use]
     pub fn recorded(mut self, receipt: CleanText, commit: Option<CleanText>) -> Self {
         self.facts.more.receipt = Some(receipt);
@@ -370,7 +372,7 @@ impl ExecutionReport {
         self
     }
 
-    /// Returns the facts about the run as a whole.
+    /// Returns the facts about the run, without the outcomes of its actions.
     pub fn facts(&self) -> &RunFacts {
         &self.facts
     }
@@ -380,7 +382,7 @@ impl ExecutionReport {
         self.status
     }
 
-    /// Returns true if the run has no effect, because it was rolled back or cancelled.
+    /// Returns whether the files are as before the run, because it was rolled back or cancelled.
     pub fn is_as_before(&self) -> bool {
         match self.status {
             ReportStatus::RolledBack | ReportStatus::Cancelled => true,
@@ -388,22 +390,22 @@ impl ExecutionReport {
         }
     }
 
-    /// Returns true if the run was rolled back.
+    /// Returns whether the run was rolled back.
     pub fn rollback_performed(&self) -> bool {
         self.rollback_performed
     }
 
-    /// Returns the completed actions.
+    /// Returns the actions that were completed.
     pub fn completed(&self) -> &[CompletedAction] {
         &self.actions.completed
     }
 
-    /// Returns the failed actions.
+    /// Returns the actions that failed.
     pub fn failed(&self) -> &[FailedAction] {
         &self.actions.failed
     }
 
-    /// Returns the skipped actions.
+    /// Returns the actions that were skipped.
     pub fn skipped(&self) -> &[SkippedAction] {
         &self.actions.skipped
     }
@@ -416,25 +418,25 @@ impl ExecutionReport {
         ActionsSummary { total: completed + failed + skipped, completed, failed, skipped }
     }
 
-    /// Reads a report. Ignores unknown members.
+    /// Parses an execution report. Unknown fields are ignored.
     ///
     /// # Errors
-    /// [`ReportError`] with the first mistake, including one where the counts do not add up.
+    /// Returns [`ReportError`] with the first problem, for example counts that do not match the listed actions.
     pub fn read(bytes: &[u8]) -> Result<Self, ReportError> {
         document::read(bytes, &EXECUTION_REPORT)
     }
 
-    /// Writes the report in the form that [`read`](Self::read) accepts.
+    /// Serializes the report in the form that [`read`](Self::read) accepts.
     ///
     /// # Errors
-    /// [`ReportError`] if a value is longer than the schema allows.
+    /// Returns [`ReportError`] if a value is longer than the schema allows.
     pub fn write(&self) -> Result<Vec<u8>, ReportError> {
         document::write(self, Self::read)
     }
 }
 
 impl ReportStatus {
-    /// Returns the word used in the report.
+    /// Returns the status as written in the execution report.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Success => "SUCCESS",
@@ -468,7 +470,7 @@ impl ActionsSummary {
     }
 }
 
-/// Returns the whole milliseconds between two moments, or 0 if the clock went backwards.
+/// Returns the duration in whole milliseconds, or 0 if the clock went backwards.
 fn duration_ms(started: Timestamp, completed: Timestamp) -> u64 {
     let micros = completed.micros().saturating_sub(started.micros());
     u64::try_from(micros / 1000).unwrap_or(0)
@@ -518,10 +520,12 @@ impl TryFrom<Written> for ExecutionReport {
         let report = Self { facts, actions, status, rollback_performed };
         let summary = report.summary();
         if summary != written.actions_summary {
-            return Err("`actions_summary` does not count the actions that are listed");
+            return Err("`actions_summary` does not match the listed actions");
         }
         if written.duration_ms != duration_ms(written.started_at, written.completed_at) {
-            return Err("`duration_ms` is not the time from `started_at` to `completed_at`");
+            return Err(
+                "`duration_ms` does not match the time from `started_at` to `completed_at`",
+            );
         }
         let is_status_possible = match status {
             ReportStatus::Success => !rollback_performed && summary.completed == summary.total,
@@ -532,6 +536,8 @@ impl TryFrom<Written> for ExecutionReport {
             ReportStatus::RolledBack => rollback_performed,
             ReportStatus::Cancelled => rollback_performed == (summary.completed > 0),
         };
-        is_status_possible.then_some(report).ok_or("`status` does not follow from the actions")
+        is_status_possible
+            .then_some(report)
+            .ok_or("`status` does not match the outcomes of the actions")
     }
 }

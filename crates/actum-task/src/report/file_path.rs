@@ -1,16 +1,16 @@
-//! Paths in reports: a text and, if the path is not UTF-8, its bytes as well.
+//! Paths in reports, written as text and, if they are not valid UTF-8, also as hexadecimal bytes.
 
 use actum_core::RelPath;
 use actum_core::path::{PATH_BYTES_MAX, Quoted};
 use actum_document::{Characters, Form, Member, Text};
 use serde::{Deserialize, Serialize};
 
-/// Path in the member `file_path` and, if it is not UTF-8, in `file_path_hex`.
+/// Path of a file. It is written to the field `file_path`, and also to `file_path_hex` if it is not valid UTF-8.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "WrittenFilePath", try_from = "WrittenFilePath")]
 pub struct FilePath(pub RelPath);
 
-/// Path of a renamed file in the members `new_path` and `new_path_hex`.
+/// New path of a renamed file. It is written to the field `new_path`, and also to `new_path_hex` if it is not valid UTF-8.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(into = "WrittenNewPath", try_from = "WrittenNewPath")]
 pub struct NewPath(pub RelPath);
@@ -29,9 +29,9 @@ struct WrittenNewPath {
     new_path_hex: Option<String>,
 }
 
-/// Length of the longest path in characters when each byte is escaped.
+/// Maximum length of a path in characters, if each of its bytes is escaped.
 const SHOWN_CHARS_MAX: usize = 4 * PATH_BYTES_MAX;
-/// Text form of a path.
+/// Schema of a path that is written as text.
 pub(super) const PATH_TEXT: Text = Text::filled(SHOWN_CHARS_MAX, Characters::NoNul);
 pub(super) const PATH: Form = Form::Text(PATH_TEXT);
 const HEX: Form = Form::Text(Text::filled(2 * PATH_BYTES_MAX, Characters::NoNul));
@@ -39,21 +39,22 @@ const HEX: Form = Form::Text(Text::filled(2 * PATH_BYTES_MAX, Characters::NoNul)
 pub(super) const FILE_PATH: Member = Member::required(
     "file_path",
     PATH,
-    "The path, relative to the root of the workspace; escaped where it is no UTF-8.",
+    "Path of the file, relative to the workspace root. Escaped if it is not valid UTF-8.",
 );
 pub(super) const FILE_PATH_HEX: Member = Member::optional(
     "file_path_hex",
     HEX,
-    "The bytes of the path, where they are no UTF-8, in hexadecimal digits.",
+    "Bytes of the path in hexadecimal digits, if it is not valid UTF-8.",
 );
-pub(super) const NEW_PATH: Member = Member::optional("new_path", PATH, "Where a renamed file is.");
+pub(super) const NEW_PATH: Member =
+    Member::optional("new_path", PATH, "New path of a renamed file.");
 pub(super) const NEW_PATH_HEX: Member = Member::optional(
     "new_path_hex",
     HEX,
-    "The bytes of that path, where they are no UTF-8, in hexadecimal digits.",
+    "Bytes of the new path in hexadecimal digits, if it is not valid UTF-8.",
 );
 
-/// Returns the path as text, and its bytes in hexadecimal if the text is not exact.
+/// Returns the path as text, and also its bytes in hexadecimal if it is not valid UTF-8.
 fn write(path: &RelPath) -> (String, Option<String>) {
     match std::str::from_utf8(path.as_bytes()) {
         Ok(text) => (text.to_owned(), None),
@@ -70,7 +71,7 @@ fn read(text: String, hex: Option<String>) -> Result<RelPath, String> {
         Some(hex) => {
             let pairs = hex.as_bytes().chunks(2).map(actum_core::digest::from_hex::<1>);
             let bytes: Option<Vec<[u8; 1]>> = pairs.collect();
-            bytes.ok_or("the bytes of a path are not in hexadecimal digits")?.concat()
+            bytes.ok_or("the bytes of the path are not written in hexadecimal digits")?.concat()
         }
     };
     RelPath::new(bytes).map_err(|error| error.to_string())

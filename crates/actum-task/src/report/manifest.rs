@@ -1,4 +1,4 @@
-//! Rollback manifest: the files kept for a rollback, and whether it was used (EX-16).
+//! Rollback manifest of a task: which files are kept for a rollback, and whether it has been performed (EX-16).
 
 use actum_core::path::Quoted;
 use actum_core::plain_id::PlainId;
@@ -13,7 +13,7 @@ use super::rollback::{Checkpoint, FileChange, Rollback};
 use super::schemas::ROLLBACK_MANIFEST;
 use super::{ReportError, document};
 
-/// Record of the data kept to roll a run back.
+/// Record of the data that is kept for rolling back a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Read")]
 pub struct RollbackManifest {
@@ -33,66 +33,66 @@ pub struct RollbackManifest {
     run: Option<RunId>,
 }
 
-/// Facts about a manifest, besides its checkpoints.
+/// Facts about a rollback manifest, without its checkpoints.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ManifestFacts {
-    /// Id of the manifest.
+    /// Id of the rollback manifest.
     pub manifest_id: PlainId,
-    /// Id of the plan.
+    /// Id of the plan that was executed.
     pub plan_id: PlainId,
-    /// Creation time.
+    /// Time at which the manifest was created.
     pub created_at: Timestamp,
-    /// Expiry time; absent if the manifest does not expire.
+    /// Time at which the manifest expires. `None` if it never expires.
     pub expires_at: Option<Timestamp>,
-    /// Notes for the user who rolls the run back.
+    /// Notes for the user who rolls back the run.
     pub notes: CleanText,
-    /// Run in the workspace and the ledger.
+    /// Id of the run in the workspace and the ledger.
     pub run: Option<RunId>,
 }
 
-/// Data kept for one file.
+/// Data that is kept for rolling back the changes to one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ManifestCheckpoint {
     /// Id of the checkpoint.
     pub checkpoint_id: PlainId,
-    /// Path of the file; for a renamed file, the old path.
+    /// Path of the file. For a renamed file, its old path.
     #[serde(flatten)]
     pub file_path: FilePath,
-    /// New path of a renamed file.
+    /// New path, if the file was renamed.
     #[serde(flatten)]
     pub new_path: Option<NewPath>,
-    /// Path of the backup from the workspace root; `None` if none is needed.
+    /// Path of the backup, relative to the workspace root. `None` if no backup is needed.
     pub backup_location: Option<String>,
-    /// Form of the backup; absent if the backup is the file itself.
+    /// Format of the backup. Absent if the backup is a copy of the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backup_format: Option<BackupFormat>,
-    /// SHA-256 of the backup, if the backup is not the file itself.
+    /// SHA-256 of the backup. Absent if the backup is a copy of the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backup_hash: Option<Digest>,
-    /// SHA-256 of the bytes before the run; `None` if there was no file.
+    /// SHA-256 of the file before the run. `None` if there was no file.
     pub original_hash: Option<Digest>,
-    /// Size before the run.
+    /// Size of the file before the run, in bytes. `None` if there was no file.
     pub original_size: Option<u64>,
-    /// Permission bits before the run.
+    /// Permission bits of the file before the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub original_mode: Option<FileMode>,
-    /// SHA-256 of the bytes after the run; absent if the run left no file.
+    /// SHA-256 of the file after the run. Absent if the run deleted the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_hash: Option<Digest>,
-    /// Permission bits after the run.
+    /// Permission bits of the file after the run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub left_mode: Option<FileMode>,
-    /// Change to roll back.
+    /// Kind of change that the rollback reverts.
     pub operation_to_reverse: ChangeWord,
-    /// Description of how to restore the file.
+    /// Instructions for restoring the file by hand.
     pub restore_command: String,
 }
 
-/// Form of a backup that is not the file itself.
+/// Format of a backup that is not a copy of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum BackupFormat {
-    /// Blocks in which the file differed from the file after the run.
+    /// Only the blocks that differ between the original file and the file after the run.
     BlockDelta,
 }
 
@@ -100,20 +100,20 @@ pub enum BackupFormat {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ManifestStatus {
-    /// Run can be rolled back.
+    /// The run can be rolled back.
     Active,
-    /// Run was rolled back.
+    /// The run was rolled back.
     Executed,
-    /// Manifest has expired.
+    /// The manifest has expired, so the run can no longer be rolled back.
     Expired,
 }
 
-/// Event that can change the state of a manifest.
+/// Event that may change the state of a rollback manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ManifestEvent {
-    /// Run was rolled back.
+    /// The run was rolled back.
     RolledBack,
-    /// Clock reached this time.
+    /// The clock reached this time.
     Reached(Timestamp),
 }
 
@@ -134,7 +134,7 @@ struct Read {
 }
 
 impl RollbackManifest {
-    /// Builds the manifest for a rollback, with backups in the report directory of the run.
+    /// Creates the manifest for a rollback whose backups are stored in the report directory of the run.
     pub fn new(facts: ManifestFacts, rollback: &Rollback, report: &ReportName) -> Self {
         let checkpoints = rollback.checkpoints().iter();
         let checkpoints: Vec<ManifestCheckpoint> = checkpoints
@@ -161,7 +161,7 @@ impl RollbackManifest {
         &self.manifest_id
     }
 
-    /// Returns the id of the plan.
+    /// Returns the id of the plan that was executed.
     pub fn plan_id(&self) -> &PlainId {
         &self.plan_id
     }
@@ -171,18 +171,18 @@ impl RollbackManifest {
         self.status
     }
 
-    /// Returns the checkpoints, in the order in which they are restored.
+    /// Returns the checkpoints in the order in which they are restored.
     pub fn checkpoints(&self) -> &[ManifestCheckpoint] {
         &self.checkpoints
     }
 
-    /// Returns the run in the workspace and the ledger.
+    /// Returns the id of the run in the workspace and the ledger.
     pub fn run(&self) -> Option<RunId> {
         self.run
     }
 
-    /// Returns the manifest after an event. Only an active manifest changes: a run is rolled back once, and
-    /// an expired manifest stays expired.
+    /// Updates the manifest after an event. Only an active manifest changes, because a run can be rolled back only once and an
+    /// expired manifest stays expired.
     #[must_use]
     pub fn after(mut self, event: ManifestEvent) -> Self {
         self.status = match (self.status, event) {
@@ -197,16 +197,16 @@ impl RollbackManifest {
         self
     }
 
-    /// Returns the digest of the manifest as it was written, before any event.
+    /// Returns the digest of the manifest as it was first written, before any event changed its state.
     ///
     /// # Errors
-    /// Same errors as [`write`](Self::write).
+    /// Returns the same errors as [`write`](Self::write).
     pub fn digest(&self) -> Result<Digest, ReportError> {
         let active = Self { status: ManifestStatus::Active, ..self.clone() };
         Ok(Digest::of(&active.write()?))
     }
 
-    /// Returns true if its backups may be removed, which is never the case while it is active.
+    /// Returns whether the backups may be removed. The backups of an active manifest must be kept.
     pub fn may_be_collected(&self) -> bool {
         match self.status {
             ManifestStatus::Active => false,
@@ -214,18 +214,18 @@ impl RollbackManifest {
         }
     }
 
-    /// Reads a manifest. Ignores unknown members.
+    /// Parses a rollback manifest. Unknown fields are ignored.
     ///
     /// # Errors
-    /// [`ReportError`] with the first mistake, including an order that is not that of the checkpoints.
+    /// Returns [`ReportError`] with the first problem, for example a rollback order that does not match the checkpoints.
     pub fn read(bytes: &[u8]) -> Result<Self, ReportError> {
         document::read(bytes, &ROLLBACK_MANIFEST)
     }
 
-    /// Writes the manifest in the form that [`read`](Self::read) accepts.
+    /// Serializes the manifest in the form that [`read`](Self::read) accepts.
     ///
     /// # Errors
-    /// [`ReportError`] if a value is longer than the schema allows.
+    /// Returns [`ReportError`] if a value is longer than the schema allows.
     pub fn write(&self) -> Result<Vec<u8>, ReportError> {
         document::write(self, Self::read)
     }
@@ -251,11 +251,11 @@ fn manifest_checkpoint(
             format!("Set the mode of the file to {}.", kept.mode)
         }
         (FileChange::Modified { kept, .. }, Some(_)) if delta.is_some() => format!(
-            "Put the blocks of the backup into the file, as `rollback.sh` does, and set its mode to {}.",
+            "Write the blocks of the backup to the file, as `rollback.sh` does, and set its mode to {}.",
             kept.mode
         ),
         (FileChange::Modified { kept, .. }, Some(_)) => {
-            format!("Replace the file by its backup and set its mode to {}.", kept.mode)
+            format!("Replace the file with its backup and set its mode to {}.", kept.mode)
         }
         (FileChange::Deleted { kept }, _) => {
             format!("Copy the backup to the path and set its mode to {}.", kept.mode)
@@ -300,7 +300,7 @@ impl TryFrom<Read> for RollbackManifest {
         order.sort();
         ids.sort();
         if order != ids {
-            return Err("`rollback_order` does not name each checkpoint once");
+            return Err("`rollback_order` must list each checkpoint exactly once");
         }
         let Read { manifest_id, plan_id, created_at, expires_at, status, .. } = read;
         let Read { checkpoints, rollback_order, auto_rollback_script, notes, .. } = read;

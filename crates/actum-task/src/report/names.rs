@@ -1,4 +1,4 @@
-//! Names of the files that a task leaves, and which of them no plan may touch (EX-13, EX-4).
+//! Names of the files that a task writes, and which of them plans must not change (EX-13, EX-4).
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -7,38 +7,39 @@ use actum_core::path::NAME_BYTES_MAX;
 use actum_core::plain_id::{ID_CHARS_MAX, PlainId};
 use actum_core::{Digest, RelPath, Timestamp};
 
-/// Directory of reports, from the workspace root.
+/// Path of the directory that contains the report directories, relative to the workspace root.
 pub const REPORTS_DIRECTORY: &str = "agent/agent_outputs/reports";
-/// Directory of archived plans, from the workspace root.
+/// Path of the directory that contains the archived plans, relative to the workspace root.
 pub const ARCHIVE_DIRECTORY: &str = "agent/agent_outputs/archive";
 
-/// Execution report.
+/// File name of the execution report.
 pub const EXECUTION_REPORT_FILE: &str = "execution_report.json";
-/// Change log.
+/// File name of the change log.
 pub const CHANGE_LOG_FILE: &str = "change_log.json";
-/// Rollback manifest.
+/// File name of the rollback manifest.
 pub const ROLLBACK_MANIFEST_FILE: &str = "rollback_manifest.json";
-/// Error report.
+/// File name of the error report.
 pub const ERROR_REPORT_FILE: &str = "error_report.json";
-/// Prompt for an executor.
+/// File name of the prompt for an executor.
 pub const PROMPT_FILE: &str = "executor_prompt.txt";
-/// Human-readable summary of the plan.
+/// File name of the human-readable summary of the plan.
 pub const SUMMARY_FILE: &str = "IMPLEMENTATION_SUMMARY.md";
-/// Configuration that the plan was executed under.
+/// File name of the config with which the plan was executed.
 pub const CONFIG_FILE: &str = "system_config.yaml";
-/// Plan.
+/// File name of the plan.
 pub const PLAN_FILE: &str = "task_plan.json";
-/// Script that rolls the run back.
+/// File name of the script that rolls back the run.
 pub const ROLLBACK_SCRIPT_FILE: &str = "rollback.sh";
-/// Prefix of the temporary names that the script uses for the copy of a backup before moving it into place.
+/// Prefix of temporary file names. The rollback script copies a backup to such a name before it moves the copy into place.
 pub const TEMPORARY_PREFIX: &str = ".restore-";
-/// Prefix of the names that the script uses for a displaced file until its replacement is in place.
+/// Prefix of the names to which the rollback script moves a file until its replacement is in place.
 const DISPLACED_PREFIX: &str = ".displaced-";
-/// Directory of backups.
+/// Name of the directory that contains the backups of a run.
 pub const BACKUPS_DIRECTORY: &str = "backups";
 
-/// Files of a report directory, most useful first. The error report exists only after an error. The rollback
-/// manifest and script exist only if the run reached a checkpoint.
+/// Names of the files in a report directory, with the most useful ones first.
+///
+/// The error report exists only after an error. The rollback manifest and the script exist only if the run reached a checkpoint.
 pub const REPORT_FILES: [&str; 9] = [
     EXECUTION_REPORT_FILE,
     CHANGE_LOG_FILE,
@@ -51,18 +52,19 @@ pub const REPORT_FILES: [&str; 9] = [
     ROLLBACK_SCRIPT_FILE,
 ];
 
-/// Name of a report directory, for example `20260203_150322_plan-001`, in UTC.
+/// Name of a report directory, such as `20260203_150322_plan-001`. The time is in UTC.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ReportName(String);
 
 impl ReportName {
-    /// Returns the name for a task. `attempt` is 1, or higher if the previous name is taken. A higher one
-    /// adds `+2` and so on, with which no id can end, so every name is unique.
+    /// Returns the report name for a task. `attempt` is 1 and increases each time the name is already taken.
+    ///
+    /// Attempts after the first one add a suffix such as `+2`. Names stay unique because task ids cannot contain `+`.
     pub fn new(time: Timestamp, task: &PlainId, attempt: u32) -> Self {
         Self(numbered(format!("{}_{task}", stamp(time)), attempt))
     }
 
-    /// Parses the name of a directory; `None` if it is not a report name.
+    /// Parses the name of a directory. Returns `None` if it is not a report name.
     pub fn read(name: &[u8]) -> Option<Self> {
         let name = std::str::from_utf8(name).ok()?;
         let (stamp, task) = name.split_at_checked(STAMP.len())?;
@@ -82,34 +84,34 @@ impl ReportName {
         task.split_once('+').map_or(task, |(task, _)| task)
     }
 
-    /// Returns the name.
+    /// Returns the name as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Returns the path of the directory from the workspace root.
+    /// Returns the path of the report directory, relative to the workspace root.
     pub fn directory(&self) -> String {
         format!("{REPORTS_DIRECTORY}/{self}")
     }
 
-    /// Returns the path of one of its files from the workspace root.
+    /// Returns the path of a file in the report directory, relative to the workspace root.
     pub fn file(&self, name: &str) -> String {
         format!("{REPORTS_DIRECTORY}/{self}/{name}")
     }
 
-    /// Returns the path of a file's backup from the workspace root.
+    /// Returns the path of the backup of a file, relative to the workspace root.
     pub fn backup(&self, path: &RelPath) -> String {
         format!("{REPORTS_DIRECTORY}/{self}/{BACKUPS_DIRECTORY}/{}", backup_name(path))
     }
 
-    /// Returns the path of a file that the script displaced, from the workspace root.
+    /// Returns the path to which the rollback script moves a file temporarily, relative to the workspace root.
     pub fn displaced(&self, path: &RelPath) -> String {
         self.file(&displaced_name(path))
     }
 }
 
 impl Ord for ReportName {
-    /// Orders by time, then by task, then by number.
+    /// Orders names by time, then by task, then by attempt.
     fn cmp(&self, other: &Self) -> Ordering {
         let key = |name: &Self| {
             let (_, attempt) = name.0.split_once('+').unwrap_or(("", "1"));
@@ -132,8 +134,8 @@ impl fmt::Display for ReportName {
     }
 }
 
-/// Returns the archive directory of the previous plan (EX-6), from the workspace root. `attempt` is the same
-/// as for a [`ReportName`].
+/// Returns the directory to which the previous plan is archived, relative to the workspace root (EX-6). `attempt` has the same
+/// meaning as in [`ReportName::new`].
 pub fn archive_directory(time: Timestamp, attempt: u32) -> String {
     let name = numbered(format!("{}_plan_active", stamp(time)), attempt);
     format!("{ARCHIVE_DIRECTORY}/{name}")
@@ -143,7 +145,7 @@ fn numbered(name: String, attempt: u32) -> String {
     if attempt > 1 { format!("{name}+{attempt}") } else { name }
 }
 
-/// Formats the time as `YYYYMMDD_HHMMSS` in UTC.
+/// Formats a time as `YYYYMMDD_HHMMSS` in UTC.
 fn stamp(time: Timestamp) -> String {
     let text = time.to_string();
     let seconds = text.chars().take("YYYY-MM-DDTHH:MM:SS".len());
@@ -154,17 +156,20 @@ fn stamp(time: Timestamp) -> String {
     seconds.filter_map(digit).collect()
 }
 
-/// Pattern at the start of a report name.
+/// Pattern of the time at the start of a report name.
 const STAMP: &str = "YYYYMMDD_HHMMSS_";
 
-/// Suffix of a backup name.
+/// Suffix of the names of backups.
 const BACKUP_END: &str = ".bak";
-/// Separator before the digest of a path that is too long. Other backup names do not contain it.
+/// Separator between the truncated path and its digest in the name of a backup. The names of backups with short paths do not
+/// contain it.
 const CUT: char = '~';
 
-/// Returns the name of a path's backup. It encodes the whole path: letters, digits, `.`, `_` and `-` are
-/// literal, and any other byte is `%` and two hexadecimal digits. If the result is longer than a file system
-/// allows, its start is followed by `~` and the SHA-256 of the path. No two paths share a name.
+/// Returns the name of the backup of the file at `path`.
+///
+/// The name encodes the entire path. Letters, digits, `.`, `_` and `-` stay the same, and any other byte becomes `%` and two
+/// hexadecimal digits. If the name would be longer than file systems allow, it is truncated, and `~` and the SHA-256 of the path
+/// are added. Different paths always get different names.
 pub fn backup_name(path: &RelPath) -> String {
     let each = path.as_bytes().iter().map(|&byte| {
         let is_plain = byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
@@ -187,14 +192,16 @@ pub fn backup_name(path: &RelPath) -> String {
     format!("{name}{CUT}{digest}{BACKUP_END}")
 }
 
-/// Returns the name of a displaced file. It depends only on the path, so the next script, or `actum
-/// rollback`, finds the file that a killed one left.
+/// Returns the name to which the rollback script moves a file temporarily. The name depends only on the path, so that the next
+/// script or `actum rollback` finds a file that a killed script left behind.
 pub fn displaced_name(path: &RelPath) -> String {
     format!("{DISPLACED_PREFIX}{}", Digest::of(path.as_bytes()))
 }
 
-/// Returns the path whose backup has this name. Returns `None` if it is not a backup name, or if the path was
-/// too long to encode: the rollback manifest has such a path.
+/// Returns the path whose backup has the given name.
+///
+/// Returns `None` if it is not the name of a backup, or if the path was too long to be encoded. In that case, the rollback manifest
+/// contains the path.
 pub fn path_of_backup(name: &str) -> Option<RelPath> {
     let mut rest = name.strip_suffix(BACKUP_END)?.as_bytes();
     let mut path = Vec::new();
@@ -210,12 +217,12 @@ pub fn path_of_backup(name: &str) -> Option<RelPath> {
             byte => path.push(byte),
         }
     }
-    // Reject any name that is not the canonical one for the path.
+    // Reject any name that is not the canonical name for the path.
     RelPath::new(path).ok().filter(|path| backup_name(path) == name)
 }
 
-/// Returns true if no plan may target this path, because a rollback depends on it (EX-4). This covers the
-/// rollback manifest, the script and the backups of a report. Letter case is ignored.
+/// Returns whether plans must not change the path because a rollback depends on it (EX-4). This applies to the rollback manifest,
+/// the rollback script and the backups in a report directory. Letter case is ignored.
 pub fn is_protected_report(path: &RelPath) -> bool {
     let mut components = path.components();
     let is_report = REPORTS_DIRECTORY.split('/').all(|part| {
@@ -230,7 +237,7 @@ pub fn is_protected_report(path: &RelPath) -> bool {
         })
 }
 
-// The longest id with a timestamp and an attempt number is still a valid file name.
+// Even with the longest id, a report name with a time and an attempt number is not too long for a file name.
 const _: () = assert!(STAMP.len() + ID_CHARS_MAX + "+4294967295".len() <= NAME_BYTES_MAX);
 
 #[cfg(test)]
@@ -259,7 +266,7 @@ mod tests {
             assert_eq!(name.task(), "plan-001");
         }
         let names = [1, 2, 9, 10, 11].map(|attempt| ReportName::new(time, &task, attempt));
-        assert!(names.is_sorted(), "the tenth comes after the ninth");
+        assert!(names.is_sorted(), "attempts must be sorted numerically");
         for other in [
             "",
             "20260203_150322_",

@@ -1,8 +1,9 @@
-//! Prompt for an executor that carries out a plan (EX-23).
+//! Prompt that instructs an executor to carry out a plan (EX-23).
 
 use super::names::{CONFIG_FILE, PLAN_FILE, SUMMARY_FILE};
 
-/// Returns the text of `executor_prompt.txt`. `path` maps each of the files beside it to the path used in the prompt.
+/// Returns the text of `executor_prompt.txt`. `path` must convert the name of a file in the report directory to the path that the
+/// prompt refers to.
 pub fn executor_prompt(path: impl Fn(&str) -> String) -> String {
     let (summary, config, plan) = (path(SUMMARY_FILE), path(CONFIG_FILE), path(PLAN_FILE));
     format!(
@@ -73,7 +74,7 @@ The same plan and the same files must lead you to the same result each time.
     )
 }
 
-/// Returns true if the text is a prompt from [`executor_prompt`], whichever paths it contains.
+/// Returns whether [`executor_prompt`] generated the text, with any paths.
 pub fn is_executor_prompt(text: &str) -> bool {
     let path = |mark: &str| text.lines().find_map(|line| line.strip_prefix(mark));
     let (Some(summary), Some(config), Some(plan)) = (path("1. "), path("2. "), path("3. ")) else {

@@ -1,4 +1,4 @@
-//! Rollback of a run: the state of each path before and after, and the steps in order.
+//! Rollback of a run: the state of each path before and after the run, and the steps that restore it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,106 +8,107 @@ use actum_core::{Digest, FileMode, FileState, RelPath};
 use super::names::ReportName;
 use super::script;
 
-/// Net change of the run to one file, with the data needed to roll it back.
+/// Net change of a run to one file, with the data that a rollback needs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checkpoint {
     /// Id of the checkpoint.
     pub id: PlainId,
-    /// Path of the file; for a renamed file, the old path.
+    /// Path of the file. For a renamed file, its old path.
     pub path: RelPath,
-    /// Change to the file.
+    /// Net change of the run to the file.
     pub change: FileChange,
 }
 
 /// Net change of a run to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileChange {
-    /// File was created.
+    /// The run created the file.
     Created {
-        /// State after the run.
+        /// State of the file after the run.
         left: FileState,
     },
-    /// Bytes or mode of the file changed, or both.
+    /// The run changed the content of the file, its mode, or both.
     Modified {
-        /// State before the run.
+        /// State of the file before the run.
         kept: FileState,
-        /// State after the run.
+        /// State of the file after the run.
         left: FileState,
     },
-    /// File was deleted.
+    /// The run deleted the file.
     Deleted {
-        /// State before the run.
+        /// State of the file before the run.
         kept: FileState,
     },
-    /// File moved to another path, edited or not.
+    /// The run moved the file to a different path and may have changed it as well.
     Renamed {
-        /// New path.
+        /// Path of the file after the run.
         to: RelPath,
-        /// State before the run.
+        /// State of the file before the run.
         kept: FileState,
-        /// State after the run.
+        /// State of the file after the run.
         left: FileState,
     },
 }
 
-/// Directory that the run created or removed.
+/// Directory that a run created or removed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DirectoryChange {
-    /// Directory was created.
+    /// The run created the directory.
     Created(RelPath),
-    /// Directory was removed; it had this mode.
+    /// The run removed the directory, which had this mode.
     Removed(RelPath, FileMode),
 }
 
-/// Block delta as the backup of a file: applied to the file that the run left, it restores the original. It
-/// begins with whole blocks of 4096 bytes. Then comes a line for each sequence of them: the number of its
-/// first block in the file, and the block count.
+/// Backup that contains only the blocks in which a file changed. Applied to the file after the run, it restores the original file.
+///
+/// The backup starts with the blocks, each of 4096 bytes. They are followed by one line for each sequence of adjacent blocks, with
+/// the number of its first block in the file and its number of blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BackupDelta {
-    /// SHA-256 of the delta.
+    /// SHA-256 of the backup.
     pub sha256: Digest,
-    /// Number of blocks in the delta.
+    /// Number of blocks in the backup.
     pub blocks: u64,
 }
 
-/// Data and order for rolling a run back.
+/// Plan for rolling back a run: what is restored, and in which order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rollback {
     checkpoints: Vec<Checkpoint>,
-    /// Backups in the form of deltas.
+    /// Backups that are block deltas, by the path of the file.
     deltas: BTreeMap<RelPath, BackupDelta>,
     created: Vec<RelPath>,
     removed: Vec<(RelPath, FileMode)>,
     states: BTreeMap<RelPath, (There, There)>,
 }
 
-/// Content of a path.
+/// Content of a path: nothing, a file or a directory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum There {
     Nothing,
     File(FileState),
-    /// Directory, with its mode if that matters.
+    /// A directory, with its mode if a rollback has to restore the mode.
     Directory(Option<FileMode>),
 }
 
-/// Contradiction between the facts of a rollback.
+/// Contradictory data about a run, from which no rollback can be planned.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RollbackError {
-    /// Two changes to one path. A run as a whole makes one change to a path.
-    #[error("no rollback can be written: two changes are recorded for the path `{path}`")]
+    /// Two changes are recorded for the same path. A run has only one net change per path.
+    #[error("cannot plan the rollback: two changes are recorded for the path `{path}`")]
     Twice {
-        /// Path of both changes.
+        /// Path that both changes have.
         path: RelPath,
     },
-    /// Two checkpoints with one id.
-    #[error("no rollback can be written: two checkpoints have the id `{id}`")]
+    /// Two checkpoints have the same id.
+    #[error("cannot plan the rollback: two checkpoints have the id `{id}`")]
     SameId {
-        /// Shared id.
+        /// Id that both checkpoints have.
         id: PlainId,
     },
 }
 
-/// Step of a rollback. Between any two steps, each path is as before the run or as after it.
+/// Step of a rollback. Before and after each step, every path is either in its original state or as the run left it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Step {
     RemoveFile { path: RelPath, left: FileState },
@@ -122,21 +123,23 @@ pub(super) enum Step {
 /// Source from which a file is restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RestoredFrom {
-    /// Backup, to a path where no file exists.
+    /// A backup is copied to a path at which no file exists.
     Backup,
-    /// Backup, in place of the file that the run left.
+    /// A backup replaces the file that the run left.
     BackupOver(FileState),
-    /// Delta, applied to the file that the run left.
+    /// A block delta is applied to the file that the run left.
     Delta(BackupDelta, FileState),
 }
 
 impl Rollback {
-    /// Plans the rollback of a run and sorts the checkpoints into the order in which they are restored.
+    /// Plans the rollback of a run, and sorts the checkpoints into the order in which they are restored.
+    ///
+    /// If the run deleted a file and renamed another file to its path, the caller must record the first file as modified and the
+    /// second one as deleted. This ensures that each path is restored in a single step.
     ///
     /// # Errors
-    /// [`RollbackError`] if two facts concern one path, other than a file and a directory that replaced each
-    /// other. If a file was deleted and another was renamed to its path, the caller records the first as
-    /// modified and the second as deleted. So each path is restored in one step.
+    /// Returns [`RollbackError`] if two changes affect the same path, unless a file and a directory replaced each other. Also
+    /// returns it if two checkpoints have the same id.
     pub fn new(
         mut checkpoints: Vec<Checkpoint>,
         directories: Vec<DirectoryChange>,
@@ -166,7 +169,7 @@ impl Rollback {
                 }
             }
         }
-        // Create parents first; remove them last.
+        // Sort the directories so that parents are recreated first and removed last.
         created.sort_by(|a, b| b.cmp(a));
         removed.sort();
         let mut rollback =
@@ -176,7 +179,7 @@ impl Rollback {
         Ok(rollback)
     }
 
-    /// Returns the checkpoints, in the order in which they are restored.
+    /// Returns the checkpoints in the order in which they are restored.
     pub fn checkpoints(&self) -> &[Checkpoint] {
         &self.checkpoints
     }
@@ -186,12 +189,13 @@ impl Rollback {
         &self.created
     }
 
-    /// Records that the backup of a file is a delta. Only applies to [`backups_in_place`](Self::backups_in_place).
+    /// Records that the backup of a file is a block delta. This is allowed only for the files that
+    /// [`backups_in_place`](Self::backups_in_place) returns.
     pub fn keep_delta(&mut self, path: RelPath, delta: BackupDelta) {
         self.deltas.insert(path, delta);
     }
 
-    /// Returns the backups of files whose content changed in place. A delta can replace each of them.
+    /// Returns the files that were changed in place and need a backup, for which a block delta is sufficient.
     pub fn backups_in_place(&self) -> impl Iterator<Item = (&RelPath, &FileState)> {
         self.checkpoints.iter().filter_map(|checkpoint| match &checkpoint.change {
             FileChange::Modified { .. } => Some((&checkpoint.path, self.backup(checkpoint)?)),
@@ -201,7 +205,7 @@ impl Rollback {
         })
     }
 
-    /// Returns the backups that are whole files.
+    /// Returns the files whose backup is a complete copy.
     pub fn whole_backups(&self) -> impl Iterator<Item = (&RelPath, &FileState)> {
         self.checkpoints.iter().filter_map(|checkpoint| {
             let kept = self.backup(checkpoint)?;
@@ -209,7 +213,7 @@ impl Rollback {
         })
     }
 
-    /// Returns the delta that is the backup of a checkpoint, if it is one.
+    /// Returns the block delta that is the backup for a checkpoint, if there is one.
     pub(super) fn delta(&self, checkpoint: &Checkpoint) -> Option<BackupDelta> {
         self.backup(checkpoint)?;
         match &checkpoint.change {
@@ -227,12 +231,12 @@ impl Rollback {
             .filter_map(|checkpoint| Some((&checkpoint.path, self.backup(checkpoint)?)))
     }
 
-    /// Returns the rollback script (EX-16) for the report directory `report` of the run.
+    /// Returns the rollback script of the run (EX-16), which must be stored in the report directory `report`.
     pub fn script(&self, manifest: &PlainId, report: &ReportName) -> Vec<u8> {
         script::script(self, manifest, report)
     }
 
-    /// Returns the file state that a checkpoint needs a backup of.
+    /// Returns the file state for which a checkpoint needs a backup, if it needs one.
     pub(super) fn backup<'c>(&self, checkpoint: &'c Checkpoint) -> Option<&'c FileState> {
         match &checkpoint.change {
             FileChange::Created { .. } => None,
@@ -244,8 +248,8 @@ impl Rollback {
         }
     }
 
-    /// Returns true if a renamed file can be moved rather than recreated. Its content and mode are unchanged,
-    /// and no directory replaced either path.
+    /// Returns whether a renamed file can simply be moved back instead of being restored from a backup. This requires that its
+    /// content and mode are unchanged and that neither path is now or was a directory.
     fn is_moved_back(
         &self,
         path: &RelPath,
@@ -271,12 +275,12 @@ impl Rollback {
         }
     }
 
-    /// Returns each path with its content before and after the run.
+    /// Returns each path that the run changed, with its state before and after the run.
     pub(super) fn states(&self) -> impl Iterator<Item = (&RelPath, &There, &There)> {
         self.states.iter().map(|(path, (was, is))| (path, was, is))
     }
 
-    /// Returns the old and new path of each file that is moved.
+    /// Returns the old and the new path of each file that can simply be moved back.
     pub(super) fn moves(&self) -> impl Iterator<Item = (&RelPath, &RelPath)> {
         self.checkpoints.iter().filter_map(|checkpoint| match &checkpoint.change {
             FileChange::Renamed { to, .. } if self.backup(checkpoint).is_none() => {
@@ -289,8 +293,7 @@ impl Rollback {
         })
     }
 
-    /// Returns the directories that now block the path of a restored file, each with the content that the run
-    /// created in it.
+    /// Returns the directories that the run created at the paths of files to restore, each with the changed paths below it.
     pub(super) fn directories_in_the_way(&self) -> Vec<(&RelPath, Vec<&RelPath>)> {
         let in_the_way = self
             .states
@@ -303,7 +306,7 @@ impl Rollback {
         in_the_way.map(|(path, _)| (path, inside(path))).collect()
     }
 
-    /// Returns the parent directories of restored files that the run neither created nor removed.
+    /// Returns the directories that must exist for files to be restored, except those that the run created or removed.
     pub(super) fn directories_on_the_way(&self) -> BTreeSet<RelPath> {
         let gone = self.states.iter().filter(|(_, (was, is))| {
             matches!((was, is), (There::File(_), There::Nothing | There::Directory(_)))
@@ -313,8 +316,8 @@ impl Rollback {
         above.filter(|path| !self.states.contains_key(path)).collect()
     }
 
-    /// Returns recreated files that are setuid or setgid: they run as their owner or group, whichever user
-    /// starts them.
+    /// Returns the files to recreate that are setuid or setgid. Such a file must get its original owner or group, because it runs
+    /// with their rights.
     pub(super) fn run_as_their_owner(&self) -> impl Iterator<Item = &RelPath> {
         let gone = self.checkpoints.iter().filter(|checkpoint| match &checkpoint.change {
             FileChange::Deleted { .. } | FileChange::Renamed { .. } => true,
@@ -325,7 +328,7 @@ impl Rollback {
         meant.map(|checkpoint| &checkpoint.path)
     }
 
-    /// Returns the steps in order: space is cleared before any file is placed.
+    /// Returns the steps of the rollback in order. Paths are cleared before files are restored there.
     pub(super) fn steps(&self) -> Vec<Step> {
         let mut steps = Vec::new();
         for checkpoint in &self.checkpoints {
@@ -377,7 +380,7 @@ impl Rollback {
                 }
             });
         }
-        // Modes come last, innermost first: a directory's mode may forbid adding files to it.
+        // Restore directory modes last and innermost first, because a mode may forbid adding files to the directory.
         let modes = self.removed.iter().rev().cloned();
         steps.extend(modes.map(|(path, mode)| Step::RestoreDirectoryMode { path, mode }));
         steps
@@ -385,7 +388,7 @@ impl Rollback {
 }
 
 impl FileChange {
-    /// Returns the content of the checkpoint's path before and after the run.
+    /// Returns what existed at the path of the checkpoint before and after the run.
     fn here(&self) -> (There, There) {
         match self {
             Self::Created { left } => (There::Nothing, There::File(*left)),
@@ -397,8 +400,8 @@ impl FileChange {
     }
 }
 
-/// Records the content of a path before and after the run. A file and a directory may have replaced each
-/// other: then one fact has the content before, and the other the content after.
+/// Records what existed at a path before and after the run. If a file and a directory replaced each other, the facts about both are
+/// combined into one entry.
 fn put(
     states: &mut BTreeMap<RelPath, (There, There)>,
     path: &RelPath,

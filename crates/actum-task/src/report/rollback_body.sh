@@ -297,7 +297,7 @@ expect_backup() {
 # BACKUP SUM
 expect_delta() {
   expect_backup "$1" "$2"
-  command -v dd >/dev/null 2>&1 || complain "$backups/$1" "needs \`dd\`, which is not there"
+  command -v dd >/dev/null 2>&1 || complain "$backups/$1" "requires \`dd\`, which is not installed"
 }
 
 # BACKUP FILE: copies the blocks of a delta into a file. Standard input has a line for each run of them: the number of the first in

@@ -1,4 +1,4 @@
-//! Rollback script: POSIX sh that rolls a run back on hosts without actum (EX-16).
+//! Rollback script in POSIX sh, which rolls back a run on hosts without actum (EX-16).
 
 use actum_core::path::Quoted;
 use actum_core::plain_id::PlainId;
@@ -9,21 +9,23 @@ use super::names::{
 };
 use super::rollback::{RestoredFrom, Rollback, Step, There};
 
-/// Fixed part of each script; the paths follow it.
+/// Part of the script that is the same for every run. The generated functions, which contain the paths, follow it.
 const BODY: &str = include_str!("rollback_body.sh");
 
-/// Returns the script that rolls a run back. It belongs in the directory `report` below the workspace root,
-/// and finds the other files from there. If a path is neither as the run left it nor as it was before, the
-/// script lists it and changes nothing. So an interrupted rollback is completed by running it again.
+/// Returns the script that rolls back a run. It must be stored in the directory `report` of the workspace, because it finds the
+/// other files relative to its own location.
 ///
-/// Before it removes or replaces a file, it moves the file aside into the report directory and compares its
-/// digest there. A new file gets its path by a hard link. So it never overwrites data that was saved after
-/// its check.
+/// If a path is neither in its original state nor as the run left it, the script lists the path and changes nothing. An interrupted
+/// rollback can be completed by running the script again.
+///
+/// The script never overwrites data that another process saves after the check. Before it removes or replaces a file, it moves the
+/// file to the report directory and compares its digest there. A new file gets its path by a hard link, which fails if the path is
+/// taken.
 pub(super) fn script(rollback: &Rollback, manifest: &PlainId, report: &ReportName) -> Vec<u8> {
     let mut script = Script(Vec::new());
     script.text("#!/bin/sh\n");
-    script.text("# Takes a run of actum back: every file it changed becomes what it was.\n");
-    script.text("# It changes nothing before it has seen that all is as the run left it.\n");
+    script.text("# Rolls back a run of actum: restores every file that the run changed.\n");
+    script.text("# Before it changes anything, it checks that no other process changed the files since the run.\n");
     script.text(&format!("# Rollback manifest {manifest}. Usage: sh rollback.sh [--check]\n\n"));
     script.text(&format!("report=./{REPORTS_DIRECTORY}/{report}\n"));
     script.text(&format!("backups=$report/{BACKUPS_DIRECTORY}\n"));
@@ -38,7 +40,7 @@ pub(super) fn script(rollback: &Rollback, manifest: &PlainId, report: &ReportNam
     script.text("}\n\nexpect_all() {\n  :\n");
     for (path, was, is) in rollback.states() {
         let call = script.call("expect").path(path.as_bytes()).shown(path).there(was).there(is);
-        // A file and a directory cannot replace each other in one step.
+        // Replacing a file by a directory or the reverse takes two steps, so the path may be absent in between.
         let is_swapped = !matches!(was, There::Nothing)
             && !matches!(is, There::Nothing)
             && (matches!(was, There::Directory(_)) || matches!(is, There::Directory(_)));
@@ -93,7 +95,7 @@ pub(super) fn script(rollback: &Rollback, manifest: &PlainId, report: &ReportNam
 
 struct Script(Vec<u8>);
 
-/// Call of a function of the script, on one line.
+/// Call of a shell function, which is written on one line.
 struct Call<'s>(&'s mut Vec<u8>);
 
 impl Script {
@@ -167,20 +169,20 @@ impl Script {
     }
 }
 
-/// File that a step moves aside before it removes or replaces it.
+/// File that a step moves to the report directory before it removes or replaces it.
 struct Displaced<'s> {
     path: &'s RelPath,
     left: &'s Digest,
     content: Needed<'s>,
 }
 
-/// Retention of the content of a displaced file.
+/// Period for which the content of a displaced file must be kept.
 enum Needed<'s> {
-    /// No retention: a backup has the previous content.
+    /// The content is not needed, because the original content is in a backup or is not restored.
     Not,
-    /// Until the content is at the path that it is moved back to.
+    /// The content must be kept until it has been moved back to this path.
     At(&'s RelPath),
-    /// Until the file with this digest, which a delta makes from the content, is at the path.
+    /// The content must be kept until a file with this digest, which is built from it and a block delta, is in place.
     Until(&'s Digest),
 }
 
@@ -208,28 +210,30 @@ fn bits(mode: FileMode) -> String {
     mode.to_string()
 }
 
-/// Returns the temporary path for the copy of a backup, on the file system of the workspace. An interrupted
-/// script that runs again uses the same path, and leaves nothing among the files of the user.
+/// Returns the path to which the script copies a backup temporarily, on the same file system as the workspace.
+///
+/// The path depends only on the step, so an interrupted script that runs again reuses it. It is in the report directory, so no
+/// temporary files are left among the user's files.
 fn temporary(report: &ReportName, number: usize) -> Vec<u8> {
     format!("{REPORTS_DIRECTORY}/{report}/{TEMPORARY_PREFIX}{number}").into_bytes()
 }
 
 impl Call<'_> {
-    /// Adds a path relative to the root: never an option, never expanded.
+    /// Appends a path relative to the root. The prefix `./` and the quotes prevent the shell and its commands from interpreting it.
     fn path(self, path: &[u8]) -> Self {
         self.0.push(b' ');
         quote(self.0, &[b"./", path].concat());
         self
     }
 
-    /// Adds a path in human-readable form.
+    /// Appends a path in the form in which messages show it.
     fn shown(self, path: &RelPath) -> Self {
         self.0.push(b' ');
         quote(self.0, Quoted(path.as_bytes()).to_string().as_bytes());
         self
     }
 
-    /// Adds a word without characters special to a shell: a digest, a mode or the name of a backup.
+    /// Appends a word without special characters, such as a digest, a mode or the name of a backup.
     fn word(self, word: &impl ToString) -> Self {
         self.0.push(b' ');
         quote(self.0, word.to_string().as_bytes());
@@ -254,7 +258,7 @@ impl Call<'_> {
     }
 }
 
-/// Quotes bytes in single quotes, in which a shell takes every byte except the quote literally.
+/// Appends the bytes in single quotes, within which a shell interprets no byte except the quote itself.
 fn quote(script: &mut Vec<u8>, bytes: &[u8]) {
     script.push(b'\'');
     for (index, part) in bytes.split(|&byte| byte == b'\'').enumerate() {

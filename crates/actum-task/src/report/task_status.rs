@@ -1,4 +1,4 @@
-//! Status lines for the protocol layer during and at the end of a task, each a line of JSON (EX-24).
+//! Status lines that inform the protocol layer about the progress and the outcome of a task, each a line of JSON (EX-24).
 
 use actum_core::plain_id::PlainId;
 use actum_core::{Status, Timestamp};
@@ -11,23 +11,23 @@ use super::schemas::TASK_STATUS;
 use super::{ReportError, document};
 use crate::ErrorCode;
 
-/// Format of the lines.
+/// Name and version of the format of status lines.
 pub const TASK_STATUS_FORMAT: &str = "actum.task-status/1";
 
-/// Line to the protocol layer.
+/// Status line for the protocol layer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum TaskStatus {
     /// Progress of the task.
     Update(StatusUpdate),
-    /// Outcome of the task: the last line.
+    /// Outcome of the task, which is always the last line.
     Final(Box<StatusEnvelope>),
 }
 
-/// Only format of a line.
+/// The only format that a status line can have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum TaskStatusFormat {
-    /// Value of [`TASK_STATUS_FORMAT`].
+    /// Written as the value of [`TASK_STATUS_FORMAT`].
     #[default]
     #[serde(rename = "actum.task-status/1")]
     V1,
@@ -36,33 +36,33 @@ pub enum TaskStatusFormat {
 /// Progress of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatusUpdate {
-    /// Format of the line.
+    /// Format of the status line.
     pub format: TaskStatusFormat,
-    /// Index of the line in the task, counted from 0.
+    /// Index of the line among the status lines of the task, counted from 0.
     pub sequence: u32,
     /// Id of the task.
     pub task_id: PlainId,
-    /// Id of the plan; absent before it was read.
+    /// Id of the plan. Absent until the plan has been read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_id: Option<PlainId>,
-    /// Time of the line.
+    /// Time at which the line was written.
     pub time: Timestamp,
-    /// Current phase.
+    /// Current phase of the task.
     pub phase: Phase,
-    /// Id of the action that the line refers to.
+    /// Id of the action that the line refers to, if it refers to one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action_id: Option<CleanText>,
-    /// Status of that action.
+    /// Status of the action that the line refers to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action_status: Option<ActionStatus>,
-    /// Error code, if it failed.
+    /// Error code, if the action failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error_code: Option<u16>,
     /// Number of actions that have finished so far.
     pub actions_done: u32,
-    /// Number of all actions.
+    /// Number of all actions in the plan.
     pub actions_total: u32,
-    /// Additional message.
+    /// Additional message for the reader.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<CleanText>,
 }
@@ -71,104 +71,104 @@ pub struct StatusUpdate {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum Phase {
-    /// Task was received.
+    /// The task was received.
     Received,
-    /// Plan, configuration and approval are being checked.
+    /// The plan, the config and the approval are being checked.
     Validating,
-    /// Previous plan is being archived.
+    /// The previous plan is being archived.
     Archiving,
-    /// Data for a rollback is being stored.
+    /// The data for a rollback is being stored.
     Checkpoint,
-    /// Actions are running.
+    /// The actions are running.
     Executing,
-    /// Results are being verified.
+    /// The results are being verified.
     Verifying,
-    /// Run is being rolled back.
+    /// The run is being rolled back.
     RollingBack,
-    /// Reports are being written.
+    /// The reports are being written.
     Reporting,
 }
 
-/// Status of an action.
+/// Status of an action in a status line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ActionStatus {
-    /// Action started.
+    /// The action started.
     Started,
-    /// Action completed.
+    /// The action was completed.
     Success,
-    /// Action failed.
+    /// The action failed.
     Failed,
-    /// Action was skipped.
+    /// The action was skipped.
     Skipped,
 }
 
-/// Outcome of a task.
+/// Outcome of a task, written as its last status line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StatusEnvelope {
-    /// Format of the line.
+    /// Format of the status line.
     pub format: TaskStatusFormat,
-    /// Index of the line in the task, counted from 0.
+    /// Index of the line among the status lines of the task, counted from 0.
     pub sequence: u32,
     /// Id of the task.
     pub task_id: PlainId,
-    /// Id of the plan; absent if the plan could not be read.
+    /// Id of the plan. Absent if the plan could not be read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_id: Option<PlainId>,
-    /// Time of the line.
+    /// Time at which the line was written.
     pub time: Timestamp,
-    /// Outcome in the terms of the reports.
+    /// Outcome as named in the reports of tasks.
     pub status: EnvelopeStatus,
-    /// Status that all entry points share (D-1).
+    /// Outcome as one of the statuses that all entry points share (D-1).
     pub outcome: Status,
-    /// Id of the execution report, or of the error report of a rejected task.
+    /// Id of the execution report, or of the error report if the task was rejected.
     pub report_id: PlainId,
-    /// Report directory, from the workspace root; absent if nothing could be written.
+    /// Path of the report directory, relative to the workspace root. Absent if no report could be written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub report_directory: Option<String>,
-    /// Number of actions by outcome; absent if the task was rejected.
+    /// Number of actions by outcome. Absent if the task was rejected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub actions_summary: Option<ActionsSummary>,
-    /// True if the run was rolled back.
+    /// Whether the run was rolled back.
     pub rollback_performed: bool,
-    /// Error that decided the outcome.
+    /// Error that determined the outcome, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<ErrorObject>,
 }
 
-/// Outcome of a task in the terms of the reports.
+/// Outcome of a task as named in its reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum EnvelopeStatus {
-    /// All actions are done.
+    /// All actions were completed.
     Success,
-    /// Some actions are done and in effect.
+    /// Some actions were completed, and their changes are in effect.
     Partial,
-    /// No action is done, or an operator must intervene.
+    /// No action was completed, or an operator must intervene.
     Failed,
-    /// Completed actions were rolled back.
+    /// The completed actions were rolled back.
     RolledBack,
-    /// Run was cancelled.
+    /// The run was cancelled.
     Cancelled,
-    /// Task did not start.
+    /// The task did not start.
     Rejected,
 }
 
-/// Facts that identify a line.
+/// Values that every final status line has, regardless of the outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LineFacts {
-    /// Index of the line in the task, counted from 0.
+    /// Index of the line among the status lines of the task, counted from 0.
     pub sequence: u32,
     /// Id of the task.
     pub task_id: PlainId,
-    /// Time of the line.
+    /// Time at which the line is written.
     pub time: Timestamp,
-    /// Report directory, from the workspace root.
+    /// Path of the report directory, relative to the workspace root.
     pub report_directory: Option<String>,
 }
 
 impl StatusEnvelope {
-    /// Builds the final line of a task that was started.
+    /// Creates the final status line of a task that started.
     pub fn of_report(
         line: LineFacts,
         report: &ExecutionReport,
@@ -192,7 +192,7 @@ impl StatusEnvelope {
         }
     }
 
-    /// Builds the final line of a task that was rejected.
+    /// Creates the final status line of a task that was rejected.
     pub fn of_rejection(line: LineFacts, report: &ErrorReport) -> Self {
         let LineFacts { sequence, task_id, time, report_directory } = line;
         Self {
@@ -202,7 +202,7 @@ impl StatusEnvelope {
             plan_id: report.plan_id.clone(),
             time,
             status: EnvelopeStatus::Rejected,
-            // Pending until the operator approves it (D-1).
+            // A task without an approval is pending until the operator approves it (D-1).
             outcome: match report.error.error_code == ErrorCode::ApprovalMissing.number() {
                 true => Status::Queued,
                 false => Status::Rejected,
@@ -216,7 +216,7 @@ impl StatusEnvelope {
     }
 }
 
-/// Maps a report status onto the status that all entry points share (D-1).
+/// Converts the status of a report to the status that all entry points share (D-1).
 pub fn outcome(status: ReportStatus, rollback_performed: bool) -> Status {
     match status {
         ReportStatus::Success => Status::Succeeded,
@@ -228,7 +228,7 @@ pub fn outcome(status: ReportStatus, rollback_performed: bool) -> Status {
 }
 
 impl EnvelopeStatus {
-    /// Returns the outcome of a task that was started.
+    /// Converts the status of an execution report to the outcome of the task.
     pub fn from_report(status: ReportStatus) -> Self {
         match status {
             ReportStatus::Success => Self::Success,
@@ -241,18 +241,18 @@ impl EnvelopeStatus {
 }
 
 impl TaskStatus {
-    /// Reads a line. Ignores unknown members.
+    /// Parses a status line. Unknown fields are ignored.
     ///
     /// # Errors
-    /// [`ReportError`] with the first mistake.
+    /// Returns [`ReportError`] with the first problem.
     pub fn read(line: &[u8]) -> Result<Self, ReportError> {
         document::read(line, &TASK_STATUS)
     }
 
-    /// Writes the line, including its newline.
+    /// Serializes the status line, including its newline.
     ///
     /// # Errors
-    /// [`ReportError`] if a value is longer than the schema allows.
+    /// Returns [`ReportError`] if a value is longer than the schema allows.
     pub fn write(&self) -> Result<Vec<u8>, ReportError> {
         document::write_line(self, Self::read)
     }

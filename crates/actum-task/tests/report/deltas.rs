@@ -185,7 +185,7 @@ fn without_dd_a_delta_is_refused_before_anything_is_changed() {
     let refused =
         Command::new("/bin/sh").arg(&script).env("PATH", programs.path()).output().unwrap();
     assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
-    assert!(said(&refused).contains("needs `dd`"), "{}", said(&refused));
+    assert!(said(&refused).contains("requires `dd`"), "{}", said(&refused));
     assert_eq!(snapshot(root.path()), left);
 }
 

@@ -172,7 +172,7 @@ fn a_manifest_tells_of_each_file_in_the_order_of_the_script() {
             "left_hash": Digest::of(b"left"),
             "left_mode": "0644",
             "operation_to_reverse": "MODIFY",
-            "restore_command": "Replace the file by its backup and set its mode to 0640.",
+            "restore_command": "Replace the file with its backup and set its mode to 0640.",
         })
     );
     let backups: Vec<bool> =

@@ -64,15 +64,14 @@ fn an_approval_counts_for_what_it_names_and_until_it_expires() {
         told(at(999_999).unwrap_err()),
         (
             ErrorCode::ApprovalInvalid,
-            "the approval was given at 1970-01-01T00:00:01.000000Z, which is still to come"
-                .to_owned()
+            "the time of the approval, 1970-01-01T00:00:01.000000Z, is in the future".to_owned()
         )
     );
     assert_eq!(
         told(at(2_000_000).unwrap_err()),
         (
             ErrorCode::ApprovalExpired,
-            "the approval expired at 1970-01-01T00:00:02.000000Z; ask for a new one".to_owned()
+            "the approval expired at 1970-01-01T00:00:02.000000Z; request a new one".to_owned()
         )
     );
     let other_task = "task-8".parse().unwrap();
@@ -80,16 +79,16 @@ fn an_approval_counts_for_what_it_names_and_until_it_expires() {
     for (subject, message) in [
         (
             ApprovalSubject { workspace: WorkspaceId::from_random(8), ..subject },
-            "the approval is for another workspace",
+            "the approval is for a different workspace",
         ),
         (
             ApprovalSubject { task: &other_task, ..subject },
-            "the approval is for the task `task-7` and not for `task-8`",
+            "the approval is for the task `task-7`, not for `task-8`",
         ),
-        (ApprovalSubject { plan: other, ..subject }, "the approval is for another plan"),
+        (ApprovalSubject { plan: other, ..subject }, "the approval is for a different plan"),
         (
             ApprovalSubject { config: other, ..subject },
-            "the approval is for the plan with another config",
+            "the approval is for the plan with a different config",
         ),
     ] {
         let error = approval.check(&subject, approval.time).unwrap_err();

@@ -39,7 +39,7 @@ fn a_task_that_is_not_approved_or_not_validated_is_refused_with_a_code_of_its_ow
         let expected = format!(
             "the task is not approved: line 4, column 13: `status`: expected `APPROVED`, but found \
              `{status}`{}",
-            if status == "approved" { ", perhaps `APPROVED` is meant" } else { "" }
+            if status == "approved" { " (did you mean `APPROVED`?)" } else { "" }
         );
         let text = ENVELOPE.replace("APPROVED", status);
         assert_eq!(refused(&text), (ErrorCode::NotApproved, expected));
@@ -69,14 +69,14 @@ fn a_task_that_is_not_approved_or_not_validated_is_refused_with_a_code_of_its_ow
         ),
         (
             ENVELOPE.replace("  \"protocol_validation\": true,\n", ""),
-            "the task envelope cannot be used: line 1, column 1: `protocol_validation`: the field is \
-             missing; expected `true`",
+            "the task envelope cannot be used: line 1, column 1: `protocol_validation`: missing \
+             field; expected `true`",
         ),
         (
             ENVELOPE.replace("envelope/1", "envelope/2"),
             "the task envelope cannot be used: line 2, column 13: `format`: expected \
-             `actum.task-envelope/1`, but found `actum.task-envelope/2`, perhaps \
-             `actum.task-envelope/1` is meant",
+             `actum.task-envelope/1`, but found `actum.task-envelope/2` (did you mean \
+             `actum.task-envelope/1`?)",
         ),
         (
             ENVELOPE.replace("in/system", "../system"),
@@ -85,8 +85,8 @@ fn a_task_that_is_not_approved_or_not_validated_is_refused_with_a_code_of_its_ow
         ),
         (
             ENVELOPE.replace("\"task-7\"", "\"a/b\""),
-            "the task envelope cannot be used: line 3, column 14: `task_id`: expected a text of 1 to \
-             128 characters of letters, digits, `.`, `_` and `-`, but found `a/b`",
+            "the task envelope cannot be used: line 3, column 14: `task_id`: expected a string of \
+             1 to 128 characters (letters, digits, `.`, `_` and `-`), but found `a/b`",
         ),
     ];
     for (text, message) in cases {
@@ -107,8 +107,7 @@ fn a_plan_or_config_that_was_changed_after_it_was_approved_is_refused() {
     assert_eq!(
         error.to_string(),
         format!(
-            "the task plan was changed after it was approved: it has the SHA-256 {}, and {} was \
-             approved",
+            "the task plan has changed since it was approved: its SHA-256 is {} instead of {}",
             Digest::of(b"plan "),
             Digest::of(b"plan")
         )
@@ -118,8 +117,7 @@ fn a_plan_or_config_that_was_changed_after_it_was_approved_is_refused() {
     assert_eq!(
         error.to_string(),
         format!(
-            "the system config was changed after it was approved: it has the SHA-256 {}, and {} was \
-             approved",
+            "the system config has changed since it was approved: its SHA-256 is {} instead of {}",
             Digest::of(b""),
             Digest::of(b"config")
         )

@@ -48,14 +48,14 @@ fn what_has_no_order_is_refused_by_the_names_of_its_actions() {
         [(
             ErrorCode::DuplicateActionId,
             "action_plan[2].action_id".to_owned(),
-            "two actions have the id `a`; give each its own".to_owned()
+            "two actions have the id `a`; give each action a unique id".to_owned()
         )]
     );
     assert_eq!(told(&[("make_it", &[]), ("b", &["make_it", "makeit"]), ("c", &["zzz"])]), [
         (
             ErrorCode::UnknownDependency,
             "action_plan[1].depends_on[1]".to_owned(),
-            "the action `b` depends on `makeit`, which is not in the plan; perhaps `make_it` is meant"
+            "the action `b` depends on `makeit`, which is not in the plan (did you mean `make_it`?)"
                 .to_owned()
         ),
         (
@@ -69,21 +69,21 @@ fn what_has_no_order_is_refused_by_the_names_of_its_actions() {
         [(
             ErrorCode::SelfDependency,
             "action_plan[0].depends_on[0]".to_owned(),
-            "the action `a` depends on itself, so it could never begin".to_owned()
+            "the action `a` depends on itself, so it could never start".to_owned()
         )]
     );
     assert_eq!(told(&[("x", &["c"]), ("a", &["b"]), ("b", &["c"]), ("c", &["a"])]), [(
         ErrorCode::DependencyCycle,
         "action_plan[1].depends_on".to_owned(),
-        "these actions wait for each other, so none could begin: `a` on `b` on `c` on `a`; take one \
-         dependency away"
+        "these actions wait for each other, so none of them could start: `a` -> `b` -> `c` -> `a`; \
+         remove one of these dependencies"
             .to_owned()
     )]);
     let error = refused(&[("a", &["b"]), ("b", &["a"]), ("b", &["b"])]);
     assert_eq!(
         error.to_string(),
-        "the actions of the plan have no order: `action_plan[2].action_id`: two actions have the id \
-         `b`; give each its own (and 2 other problems)"
+        "the actions of the plan cannot be ordered: `action_plan[2].action_id`: two actions have the id \
+         `b`; give each action a unique id (and 2 other problems)"
     );
 }
 
@@ -96,8 +96,8 @@ fn a_long_cycle_is_told_in_part() {
         ids.iter().zip(&next).map(|(id, next)| (&**id, next.as_slice())).collect();
     assert_eq!(
         refused(&actions).problems[0].to_string(),
-        "these actions wait for each other, so none could begin: `a0` on `a1` on `a2` on `a3` on `a4` \
-         on `a5` on `a6` on `a7` on 4 others on `a0`; take one dependency away"
+        "these actions wait for each other, so none of them could start: `a0` -> `a1` -> `a2` -> `a3` -> \
+         `a4` -> `a5` -> `a6` -> `a7` -> (4 more) -> `a0`; remove one of these dependencies"
     );
 }
 

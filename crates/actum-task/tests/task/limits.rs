@@ -172,7 +172,7 @@ fn the_sizes_of_documents_are_limited_on_both_sides() {
     assert_eq!(error.0.code(), ErrorCode::InputTooLarge);
     assert_eq!(
         error.to_string(),
-        "the task plan cannot be used: it has 104857601 bytes, but at most 104857600 are read"
+        "the task plan cannot be used: the document has 104857601 bytes, but at most 104857600 are allowed"
     );
     assert!(TaskEnvelope::read(&padded(ENVELOPE, ENVELOPE_BYTES_MAX)).is_ok());
     let error = TaskEnvelope::read(&padded(ENVELOPE, ENVELOPE_BYTES_MAX + 1)).unwrap_err();
@@ -194,7 +194,7 @@ fn of_many_problems_the_first_hundred_are_told() {
     assert_eq!((all.0.list.len(), all.0.is_cut), (PROBLEMS_MAX, false));
     let cut = wrong(PROBLEMS_MAX + 1);
     assert_eq!((&cut.0.list, cut.0.is_cut), (&all.0.list, true));
-    assert!(cut.to_string().ends_with(" (and 99 other problems, and more)"), "{cut}");
+    assert!(cut.to_string().ends_with(" (and more than 99 other problems)"), "{cut}");
     // Unknown fields as well, each of which is compared with all known ones.
     let unknown = |count: usize| {
         let mut action = delete();
@@ -242,7 +242,7 @@ fn the_files_of_a_plan_and_the_bytes_of_each_are_limited_on_both_sides() {
     let text = chain(files + 1, "sequential").replacen("f0.rs", "other", 1);
     assert_eq!(
         linted(&text, &config).iter().map(ToString::to_string).collect::<Vec<_>>(),
-        ["the plan touches 101 files, but a task may touch 100; split it"]
+        ["the plan touches 101 files, but a task may touch at most 100; split the plan"]
     );
     let fewer = SystemConfig::read(b"limits: {max_files: 99, max_file_bytes: 3}").unwrap();
     assert_eq!(linted(&chain(99, "sequential"), &fewer), []);
@@ -256,7 +256,7 @@ fn the_files_of_a_plan_and_the_bytes_of_each_are_limited_on_both_sides() {
     assert_eq!(findings[0].code(), ErrorCode::FileTooLarge);
     assert_eq!(
         findings[0].to_string(),
-        "the action `a` makes a file of 4 bytes, but a file may have 3"
+        "the action `a` would write a file of 4 bytes, but a file may have at most 3 bytes"
     );
 }
 

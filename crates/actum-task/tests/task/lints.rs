@@ -92,50 +92,50 @@ fn what_is_missing_or_there_already_fails_its_action_and_what_waits_for_it_is_sk
         (
             ErrorCode::FileNotFound,
             "action_plan[1].target".to_owned(),
-            "the action `change` would fail: its target `a` does not exist then; make it in an action \
-             before, or correct the path"
+            "the action `change` would fail because its target `a` would not exist; create the file in \
+             an earlier action, or correct the path"
                 .to_owned()
         ),
         (
             ErrorCode::DependencyFailed,
             "action_plan[2].depends_on".to_owned(),
-            "the action `follow` would be skipped, since it depends on `change`, which would not be \
-             done"
+            "the action `follow` would be skipped because it depends on `change`, which would not be \
+             completed"
                 .to_owned()
         ),
         (
             ErrorCode::DependencyFailed,
             "action_plan[3].depends_on".to_owned(),
-            "the action `farther` would be skipped, since it depends on `follow`, which would not be \
-             done"
+            "the action `farther` would be skipped because it depends on `follow`, which would not be \
+             completed"
                 .to_owned()
         ),
         (
             ErrorCode::FileExists,
             "action_plan[4].target".to_owned(),
-            "the action `make` would fail: `here` exists already then; change the file, or choose \
-             another path"
+            "the action `make` would fail because `here` would already exist; modify that file instead, or \
+             choose a different path"
                 .to_owned()
         ),
         (
             ErrorCode::FileExists,
             "action_plan[5].operation".to_owned(),
-            "the action `move` would fail: `there` exists already then; change the file, or choose \
-             another path"
+            "the action `move` would fail because `there` would already exist; modify that file instead, or \
+             choose a different path"
                 .to_owned()
         ),
         (
             ErrorCode::FileExists,
             "action_plan[6].operation".to_owned(),
-            "the action `itself` would fail: `here` exists already then; change the file, or choose \
-             another path"
+            "the action `itself` would fail because `here` would already exist; modify that file instead, or \
+             choose a different path"
                 .to_owned()
         ),
         (
             ErrorCode::NotAFile,
             "action_plan[7].target".to_owned(),
-            "the action `below` would fail: `here/x/y` lies below `here`, which is a file then; choose \
-             another path"
+            "the action `below` would fail because `here/x/y` is below `here`, which would be a file; \
+             choose a different path"
                 .to_owned()
         ),
     ]);
@@ -154,8 +154,8 @@ fn actions_that_touch_one_file_need_an_order_where_they_could_run_at_once() {
     ];
     let touch = |first: &str, second: &str, path: &str| {
         format!(
-            "the actions `{first}` and `{second}` both touch `{path}` and could run at once; let one \
-             depend on the other, or run them one after the other"
+            "the actions `{first}` and `{second}` both touch `{path}` and could run at the same time; \
+             make one depend on the other, or set `execution_order` to `sequential`"
         )
     };
     let told: Vec<_> = found("parallel", &actions, &["a", "b", "c"]).into_iter().collect();
@@ -216,6 +216,6 @@ fn actions_that_cannot_be_run_here_are_found() {
     assert_eq!(codes, [ErrorCode::NotAFile, ErrorCode::DependencyFailed]);
     let no_sql = unavailable(&plan, ActionType::SqlExecute, "there is no library");
     let no_sql = no_sql.iter().map(|finding| (finding.code(), finding.to_string()));
-    let message = "the action `sql` is of the type SQL_EXECUTE, which cannot be run here: there is no library";
+    let message = "the action `sql` has the type SQL_EXECUTE, which is not available on this host: there is no library";
     assert_eq!(no_sql.collect::<Vec<_>>(), [(ErrorCode::NotAvailable, message.to_owned())]);
 }

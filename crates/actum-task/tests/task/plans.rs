@@ -61,7 +61,7 @@ fn a_condition_that_names_no_file_is_about_the_target_and_after_a_rename_about_i
             "`b` exists",
             "`k` does not exist",
             "`c` contains `x`",
-            "`c` lacks `y`",
+            "`c` does not contain `y`",
         ]
     );
 }
@@ -74,7 +74,7 @@ fn a_task_without_an_envelope_is_called_as_its_plan() {
     let error = "a/b".parse::<TaskId>().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "`a/b` cannot be used as a task id: expected a text of 1 to 128 characters of letters, \
-         digits, `.`, `_` and `-`"
+        "`a/b` cannot be used as a task id: expected a string of 1 to 128 characters (letters, \
+         digits, `.`, `_` and `-`)"
     );
 }

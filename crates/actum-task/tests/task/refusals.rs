@@ -45,14 +45,14 @@ fn everything_that_is_wrong_is_told_at_once_in_the_order_of_the_text() {
     assert_eq!(told(text), [
         (
             ErrorCode::SchemaViolation,
-            "line 1, column 12: `plan_id`: expected a text of 1 to 128 characters of letters, \
-             digits, `.`, `_` and `-`, but found `a b`"
+            "line 1, column 12: `plan_id`: expected a string of 1 to 128 characters (letters, \
+             digits, `.`, `_` and `-`), but found `a b`"
                 .to_owned()
         ),
         (
             ErrorCode::SchemaViolation,
-            "line 3, column 14: `action_plan[0].action_id`: expected a text of 1 to 128 characters \
-             without control characters, but found 0 characters"
+            "line 3, column 14: `action_plan[0].action_id`: expected a string of 1 to 128 \
+             characters without control characters, but found 0 characters"
                 .to_owned()
         ),
         (
@@ -63,28 +63,27 @@ fn everything_that_is_wrong_is_told_at_once_in_the_order_of_the_text() {
         ),
         (
             ErrorCode::SchemaViolation,
-            "line 3, column 73: `action_plan[0].operation.content`: the field is missing; expected a \
-             text of at most 50000000 characters"
+            "line 3, column 73: `action_plan[0].operation.content`: missing field; expected a \
+             string of at most 50000000 characters"
                 .to_owned()
         ),
         (
             ErrorCode::UnknownField,
-            "line 4, column 59: `action_plan[1].dependson`: unknown field, perhaps `depends_on` is \
-             meant; an action FILE_MODIFY has `action_id`, `action_type`, `description`, `target`, \
-             `operation`, `depends_on`, `reversible`, `risk_level`, `preconditions`, \
-             `postconditions`, `timeout_seconds`"
+            "line 4, column 59: `action_plan[1].dependson`: unknown field (did you mean \
+             `depends_on`?); fields of a `FILE_MODIFY` action: `action_id`, `action_type`, \
+             `description`, `target`, `operation`, `depends_on`, `reversible`, `risk_level`, \
+             `preconditions`, `postconditions`, `timeout_seconds`"
                 .to_owned()
         ),
         (
             ErrorCode::SchemaViolation,
-            "line 5, column 49: `action_plan[1].operation.path`: expected a text of 1 to 4096 \
-             characters that is a JSONPath, which begins with `$`, but found `a`"
+            "line 5, column 49: `action_plan[1].operation.path`: expected a string of 1 to 4096 \
+             characters that is a JSONPath starting with `$`, but found `a`"
                 .to_owned()
         ),
         (
             ErrorCode::DuplicateKey,
-            "line 5, column 68: `action_plan[1].operation.value.a`: the name stands in its object a \
-             second time"
+            "line 5, column 68: `action_plan[1].operation.value.a`: duplicate field"
                 .to_owned()
         ),
         (
@@ -97,8 +96,8 @@ fn everything_that_is_wrong_is_told_at_once_in_the_order_of_the_text() {
     let error = TaskPlan::read(text.as_bytes()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the task plan cannot be used: line 1, column 12: `plan_id`: expected a text of 1 to 128 \
-         characters of letters, digits, `.`, `_` and `-`, but found `a b` (and 7 other problems)"
+        "the task plan cannot be used: line 1, column 12: `plan_id`: expected a string of 1 to 128 \
+         characters (letters, digits, `.`, `_` and `-`), but found `a b` (and 7 other problems)"
     );
     assert_eq!(error.0.code(), ErrorCode::SchemaViolation);
     let two = TaskPlan::read(b"{\"action_plan\":[]}").unwrap_err().to_string();
@@ -112,8 +111,7 @@ fn text_that_is_no_json_is_refused_at_its_first_place() {
         told("{\n\"plan_id\": 'a'}"),
         [(
             ErrorCode::InvalidJson,
-            "line 2, column 12: the JSON is not sound: expected a value here, but found `'`"
-                .to_owned()
+            "line 2, column 12: invalid JSON: expected a value, found `'`".to_owned()
         )]
     );
     assert_eq!(
@@ -136,26 +134,26 @@ fn a_wrong_operation_is_told_for_the_branch_that_was_meant() {
             ErrorCode::UnknownOperation,
             "column 79: `action_plan[0].operation.type`: expected `content`, `hunks`, \
              `text_replace`, `line_insert`, `line_delete`, `json_add_property`, \
-             `json_remove_property`, `json_update_value`, `yaml_update` or `yaml_remove`, but found `text_replac`, \
-             perhaps `text_replace` is meant",
+             `json_remove_property`, `json_update_value`, `yaml_update` or `yaml_remove`, but \
+             found `text_replac` (did you mean `text_replace`?)",
         ),
         (
             r#"{"pattern":"a"}"#,
             code,
-            "column 71: `action_plan[0].operation.type`: the field is missing; expected `content`, \
+            "column 71: `action_plan[0].operation.type`: missing field; expected `content`, \
              `hunks`, `text_replace`, `line_insert`, `line_delete`, `json_add_property`, \
              `json_remove_property`, `json_update_value`, `yaml_update` or `yaml_remove`",
         ),
         (
             "[]",
             code,
-            "column 71: `action_plan[0].operation`: expected an operation of FILE_MODIFY, which is \
-             an object, but found an array",
+            "column 71: `action_plan[0].operation`: expected an operation of a `FILE_MODIFY` action, \
+             which is an object, but found an array",
         ),
         (
             r#"{"type":"text_replace","pattern":"","replacement":""}"#,
             code,
-            "column 104: `action_plan[0].operation.pattern`: expected a text of 1 to 50000000 \
+            "column 104: `action_plan[0].operation.pattern`: expected a string of 1 to 50000000 \
              characters, but found 0 characters",
         ),
         (
@@ -167,14 +165,14 @@ fn a_wrong_operation_is_told_for_the_branch_that_was_meant() {
         (
             r#"{"type":"text_replace","pattern":"a","details":{"pattern":"a","replacement":""}}"#,
             code,
-            "column 94: `action_plan[0].operation.pattern`: the field also stands in `details`; give \
-             it once",
+            "column 94: `action_plan[0].operation.pattern`: the field is also set in `details`; \
+             set it only once",
         ),
         (
             r#"{"type":"text_replace","pattern":"a","details":{"replacement":"","type":"x"}}"#,
             ErrorCode::UnknownField,
-            "column 136: `action_plan[0].operation.details.type`: unknown field; the operation \
-             `text_replace` has `pattern`, `replacement`, `count`, `expected_prev_sha256`",
+            "column 136: `action_plan[0].operation.details.type`: unknown field; fields of the \
+             operation `text_replace`: `pattern`, `replacement`, `count`, `expected_prev_sha256`",
         ),
         (
             r#"{"type":"line_delete","start_line":1,"end_line":1,"details":null}"#,
@@ -202,13 +200,13 @@ fn a_wrong_operation_is_told_for_the_branch_that_was_meant() {
         (
             r#"{"type":"content","content":"","expected_prev_sha256":"beef"}"#,
             code,
-            "column 125: `action_plan[0].operation.expected_prev_sha256`: expected a text of 64 \
-             characters of 0-9 and a-f, but found 4 characters",
+            "column 125: `action_plan[0].operation.expected_prev_sha256`: expected a string of 64 \
+             characters (0-9 and a-f), but found 4 characters",
         ),
         (
             r#"{"type":"json_add_property","path":"$","key":"k"}"#,
             code,
-            "column 71: `action_plan[0].operation.value`: the field is missing; expected any value",
+            "column 71: `action_plan[0].operation.value`: missing field; expected any value",
         ),
     ];
     for (operation, code, message) in cases {
@@ -225,8 +223,8 @@ fn a_wrong_operation_is_told_for_the_branch_that_was_meant() {
         (
             ErrorCode::UnknownActionType,
             "column 32: `action_plan[0].action_type`: expected `FILE_CREATE`, `FILE_MODIFY`, \
-         `FILE_DELETE`, `FILE_RENAME`, `SCHEMA_UPDATE`, `SQL_EXECUTE` or `PIPELINE_RUN`, but found \
-         `FILE_DELET`, perhaps `FILE_DELETE` is meant"
+             `FILE_DELETE`, `FILE_RENAME`, `SCHEMA_UPDATE`, `SQL_EXECUTE` or `PIPELINE_RUN`, but \
+             found `FILE_DELET` (did you mean `FILE_DELETE`?)"
                 .to_owned()
         )
     );
@@ -234,8 +232,8 @@ fn a_wrong_operation_is_told_for_the_branch_that_was_meant() {
         wrong(r#"{"action_id":"a","action_type":"FILE_CREATE","target":"f"}"#),
         (
             code,
-            "column 1: `action_plan[0].operation`: the field is missing; expected an operation of \
-         FILE_CREATE, which is an object"
+            "column 1: `action_plan[0].operation`: missing field; expected an operation of \
+             FILE_CREATE, which is an object"
                 .to_owned()
         )
     );
@@ -339,12 +337,12 @@ fn conditions_timeouts_and_levels_are_held_to_what_there_is() {
         (
             r#""preconditions":[{"type":"exist"}]"#,
             "column 84: `action_plan[0].preconditions[0].type`: expected `exists`, `absent`, \
-             `sha256`, `contains` or `lacks`, but found `exist`, perhaps `exists` is meant",
+             `sha256`, `contains` or `lacks`, but found `exist` (did you mean `exists`?)",
         ),
         (
             r#""postconditions":[{"type":"sha256"}]"#,
-            "column 77: `action_plan[0].postconditions[0].sha256`: the field is missing; expected a \
-             text of 64 characters of 0-9 and a-f",
+            "column 77: `action_plan[0].postconditions[0].sha256`: missing field; expected a \
+             string of 64 characters (0-9 and a-f)",
         ),
         (
             r#""timeout_seconds":121"#,
@@ -358,8 +356,8 @@ fn conditions_timeouts_and_levels_are_held_to_what_there_is() {
         ),
         (
             r#""depends_on":"a""#,
-            "column 72: `action_plan[0].depends_on`: expected a list of at most 10000 texts, each of \
-             1 to 128 characters without control characters, but found a string",
+            "column 72: `action_plan[0].depends_on`: expected a list of at most 10000 strings, \
+             each of 1 to 128 characters without control characters, but found a string",
         ),
     ] {
         assert_eq!(wrong(&action(more)), (code, message.to_owned()), "{more}");
@@ -373,9 +371,9 @@ fn conditions_timeouts_and_levels_are_held_to_what_there_is() {
         told(&text),
         [(
             code,
-            "line 19, column 26: `execution_instructions.validation_rules[0].path`: the field is \
-         missing; expected a text of 1 to 4095 characters that is a path below the root, such as \
-         `src/main.rs`"
+            "line 19, column 26: `execution_instructions.validation_rules[0].path`: missing field; \
+             expected a string of 1 to 4095 characters that is a path below the workspace root, \
+             such as `src/main.rs`"
                 .to_owned()
         )]
     );

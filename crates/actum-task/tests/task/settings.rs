@@ -131,7 +131,8 @@ fn a_plan_says_otherwise_where_it_may() {
 /// EX-2, EX-21
 #[test]
 fn what_is_wrong_with_a_config_is_told_with_its_line() {
-    let known = "limits has `max_files`, `max_file_bytes`, `max_backup_bytes`, `max_parallel`";
+    let known =
+        "fields of limits: `max_files`, `max_file_bytes`, `max_backup_bytes`, `max_parallel`";
     assert_eq!(told("limits:\n  max_files: 101\n  max_fils: 3\n  max_parallel: four\n"), [
         (
             ErrorCode::SchemaViolation,
@@ -142,7 +143,7 @@ fn what_is_wrong_with_a_config_is_told_with_its_line() {
         (
             ErrorCode::UnknownField,
             format!(
-                "line 3, column 3: `limits.max_fils`: unknown field, perhaps `max_files` is meant; \
+                "line 3, column 3: `limits.max_fils`: unknown field (did you mean `max_files`?); \
                  {known}"
             )
         ),
@@ -157,27 +158,23 @@ fn what_is_wrong_with_a_config_is_told_with_its_line() {
         let expected = (ErrorCode::InvalidYaml, message.to_owned());
         assert_eq!(told(text), [expected], "{text}");
     };
-    yaml("git: {}\nb", "line 2, column 1: the YAML is not sound: simple key expected ':'");
+    yaml("git: {}\nb", "line 2, column 1: invalid YAML: simple key expected ':'");
     yaml(
         "limits:\n\tmax_files: 1\n",
-        "line 2, column 2: the YAML is not sound: tabs disallowed within this context (block \
-         indentation)",
+        "line 2, column 2: invalid YAML: tabs disallowed within this context (block indentation)",
     );
     yaml(
         "limits: {<<: {max_files: 2}}",
-        "line 1, column 10: the YAML is not sound: `<<` is not read; write the fields out",
+        "line 1, column 10: invalid YAML: merge keys (`<<`) are not supported; write the fields out",
     );
     yaml(
         "--- {}\n--- {}\n",
-        "line 2, column 5: the YAML is not sound: a second document begins here; one is read",
+        "line 2, column 5: invalid YAML: a second document starts here, but only one is allowed",
     );
-    yaml("git: !a {}", "line 1, column 9: the YAML is not sound: unsupported tag `!a`");
+    yaml("git: !a {}", "line 1, column 9: invalid YAML: unsupported tag `!a`");
     assert_eq!(
         told("git: {}\ngit: {}\n"),
-        [(
-            ErrorCode::DuplicateKey,
-            "line 2, column 1: `git`: the name stands in its object a second time".to_owned()
-        )]
+        [(ErrorCode::DuplicateKey, "line 2, column 1: `git`: duplicate field".to_owned())]
     );
     let schema = |text: &str, message: &str| {
         let expected = (ErrorCode::SchemaViolation, message.to_owned());
@@ -207,7 +204,7 @@ fn what_is_wrong_with_a_config_is_told_with_its_line() {
     let invalid = SystemConfig::read(b"a: \xff").unwrap_err();
     assert_eq!(
         invalid.to_string(),
-        "the system config cannot be used: line 1, column 4: the YAML is not sound: YAML is UTF-8, \
-         and the byte here is not"
+        "the system config cannot be used: line 1, column 4: invalid YAML: the byte at \
+         this position is not valid UTF-8"
     );
 }

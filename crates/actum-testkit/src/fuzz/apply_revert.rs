@@ -1,4 +1,5 @@
-//! Any steps in any order: they are made whole or not at all, and undo restores the state before.
+//! Fuzz target that applies arbitrary operations. They must be applied completely or not at all, and undo must restore the previous
+//! state.
 
 use std::path::Path;
 
@@ -85,7 +86,7 @@ fn path(bytes: &mut Bytes<'_>) -> RelPath {
     RelPath::new(PATHS[bytes.below(PATHS.len())]).unwrap()
 }
 
-/// Returns hunks that fit one of the possible contents, or any.
+/// Returns hunks that are computed from a content that a file may have, or from arbitrary bytes.
 fn hunks(bytes: &mut Bytes<'_>) -> Vec<LineHunk> {
     let old: &[u8] = match bytes.below(4) {
         0 => b"first\nline\n",

@@ -1,6 +1,6 @@
-//! Reader of values from the bytes of an input, so that every input is valid.
+//! Reader that derives structured values from fuzzer input. It accepts every input.
 
-/// Remaining bytes of an input. Behind its end everything is 0 and empty.
+/// Remaining bytes of the input. After its end, the reader returns zeros and empty slices.
 pub(super) struct Bytes<'a>(pub(super) &'a [u8]);
 
 impl<'a> Bytes<'a> {
@@ -14,12 +14,12 @@ impl<'a> Bytes<'a> {
         first
     }
 
-    /// Returns a number below `end`, which is not 0.
+    /// Returns a number less than `end`, which must not be 0.
     pub(super) fn below(&mut self, end: usize) -> usize {
         usize::from(self.byte()) % end
     }
 
-    /// Returns up to 255 bytes, preceded by their number.
+    /// Reads a length byte and returns that many bytes, or fewer at the end of the input.
     pub(super) fn piece(&mut self) -> &'a [u8] {
         let length = usize::from(self.byte()).min(self.0.len());
         let (piece, rest) = self.0.split_at(length);
@@ -27,7 +27,7 @@ impl<'a> Bytes<'a> {
         piece
     }
 
-    /// Returns the bytes before and behind the first NUL.
+    /// Splits the input at its first NUL byte. Without a NUL byte, the second part is empty.
     pub(super) fn halves(self) -> (&'a [u8], &'a [u8]) {
         match self.0.iter().position(|byte| *byte == 0) {
             Some(at) => (&self.0[..at], &self.0[at + 1..]),

@@ -1,4 +1,4 @@
-//! Edits and hunks on any content: their result can be undone, however it arrives.
+//! Fuzz targets that apply edits and hunks to arbitrary content. Every result must be reversible.
 
 use actum_core::RelPath;
 use actum_edit::edit::{Edit, Occurrences, Replacement};
@@ -8,7 +8,7 @@ use actum_edit::{HunkError, LineHunk, Operation, Splice, line_diff};
 
 use super::bytes::Bytes;
 
-/// Checks a JSON Patch, a Codex patch or a replacement, and the content that it edits.
+/// Applies a JSON Patch, a Codex patch or a text replacement from the input to the content in the input.
 pub(super) fn run(input: &[u8]) {
     let (text, content) = Bytes(input).halves();
     let mut edits = Vec::new();
@@ -50,8 +50,8 @@ fn taken_back(content: &[u8], splices: &[Splice]) {
     assert_eq!(Splice::apply(&Splice::invert(splices), &new).unwrap(), content);
 }
 
-/// Checks the hunks between two contents. They lead from one to the other, in pieces of any size, and also if lines
-/// were added above.
+/// Checks the hunks of the diff between two contents. They must turn the old content into the new one, even if it arrives in
+/// pieces. Applying them to other content may fail, but any result must be reversible.
 pub(super) fn hunks(input: &[u8]) {
     let (old, new) = Bytes(input).halves();
     let piece = old.len() % 7 + 1;
@@ -61,7 +61,7 @@ pub(super) fn hunks(input: &[u8]) {
         assert_eq!(hunks.is_empty(), old == new);
         let above = [b"a line above\n", old].concat();
         if let Ok((placed, _)) = LineHunk::relocated(&hunks, &above) {
-            // The patcher decides if the hunk fits; its result can be undone.
+            // The relocated hunks may not fit, but if the patcher accepts them, the result must be reversible.
             drop(patched(&placed, &above, piece));
         }
         drop(patched(&hunks, new, piece));

@@ -1,5 +1,5 @@
-//! Damaged state: whatever the journal holds, opening is refused or continues, and no file changes that a sound journal
-//! did not record.
+//! Fuzz target that damages the journal of a workspace. Opening the workspace must either fail or recover it, and no file may
+//! change in a way that an intact journal does not record.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use super::bytes::Bytes;
 use crate::SimDisk;
 
 pub(super) fn run(input: &[u8]) {
-    // The decoder alone, behind the checksums.
+    // First test only the record decoder, which otherwise rarely sees input because of the checksums.
     let _is_sound = fuzzing::decode_record(input);
     let mut bytes = Bytes(input);
     let disk = SimDisk::new();
@@ -26,7 +26,7 @@ pub(super) fn run(input: &[u8]) {
     let before = disk.snapshot_without(".actum");
     let mut journal = disk.get(".actum/journal").unwrap();
     while !bytes.is_empty() {
-        // Most of the journal is zeros; its records are at the beginning.
+        // Damage only the beginning of the journal, which contains its records. The rest is mostly zeros.
         let at = (usize::from(bytes.byte()) << 8 | usize::from(bytes.byte())) % journal.len();
         for (index, byte) in bytes.piece().iter().enumerate() {
             if let Some(place) = journal.get_mut(at + index) {
@@ -38,8 +38,8 @@ pub(super) fn run(input: &[u8]) {
     drop(View::open_on(disk.clone(), Path::new("/")).and_then(|view| view.status()));
     match Workspace::open_on(disk.clone(), Path::new("/")) {
         Ok(mut workspace) => {
-            // A record that the damage cut off as if it had never been written is rolled back at most to the earlier
-            // content of the file.
+            // Damage can make a record look as if it had never been written. Even then, the file must have a content that
+            // it had at some point.
             let held = disk.get("a").unwrap();
             assert!([&b"first\n"[..], b"second\n", b"third!\n"].contains(&held.as_slice()));
             drop(workspace.revert(actum_core::RunId::from_random(1)));

@@ -1,6 +1,7 @@
-//! Lease tokens and chain documents: a text is rejected, or read as terms that are written and read again unchanged.
+//! Fuzz target for lease tokens and chain documents. An input must be rejected, or parsed into terms that stay the same when they
+//! are written and parsed again.
 //!
-//! The first byte of an input selects the kind of the rest: the text of a token, its bytes, or a chain document.
+//! The first byte of the input selects how the rest is parsed: as the text of a token, as its bytes, or as a chain document.
 
 use actum_core::Timestamp;
 use actum_lease::{
@@ -10,9 +11,9 @@ use actum_record::keyring::{KeyEntry, Keyring};
 use actum_record::lease::LeaseTerms;
 use actum_record::signer::{KeyId, KeyRole, PublicKey};
 
-/// Secret of the key that signed the tokens of the corpus.
+/// Secret key that signed the tokens in the corpus.
 const SECRET: [u8; 32] = [7; 32];
-/// Public half of it.
+/// Public key that belongs to [`SECRET`].
 const PUBLIC: &str = "6kpsY+KcUgq+9VB7Ey7F+ZVHdq6+vnuSQh7qaRRG0iw=";
 
 pub(super) fn run(input: &[u8]) {
@@ -34,7 +35,7 @@ fn token(text: &[u8]) {
     assert!(token.to_text().len() <= TOKEN_TEXT_BYTES_MAX);
     for block in token.blocks() {
         block.terms.check_limits().unwrap();
-        // The terms that were read equal the written ones: no check was added or lost.
+        // Writing the terms and reading them again must neither add nor lose a check.
         let written = grant(&SECRET, &with_required(&block.terms)).unwrap();
         assert_eq!(written.blocks()[0].terms, with_required(&block.terms));
     }
@@ -56,7 +57,7 @@ fn chain(bytes: &[u8]) {
             assert_eq!(verified, Err(error));
         }
         Ok(chain) => {
-            // A chain is not a token.
+            // A chain document must not be accepted as a token.
             assert!(Token::read(bytes).is_err());
             match verified {
                 Err(error) => sound(&error),
@@ -66,7 +67,7 @@ fn chain(bytes: &[u8]) {
     }
 }
 
-/// Returns the terms, with the required fields of a first block added.
+/// Returns the terms with the fields added that the first block of a token requires.
 fn with_required(terms: &LeaseTerms) -> LeaseTerms {
     let mut terms = terms.clone();
     terms.tenant.get_or_insert_with(|| "default".parse().unwrap());
@@ -118,7 +119,8 @@ fn write_base64(bytes: &[u8]) -> String {
 mod tests {
     use super::*;
 
-    /// FE-17: otherwise the fuzzer would never get past the signatures.
+    /// FE-17: the token in the corpus must have a valid signature, or the fuzzer would never reach the code after the signature
+    /// check.
     #[test]
     fn the_kept_token_is_verified_with_the_key_of_the_target() {
         let kept = include_bytes!("../../../../fuzz/corpus/leases/bytes-two-blocks");

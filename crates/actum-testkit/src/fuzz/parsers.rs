@@ -1,4 +1,5 @@
-//! Parsers of inputs: they never panic, return the same result twice, and their errors can be shown.
+//! Fuzz targets for the input parsers. A parser must never panic, must be deterministic, and must produce errors that
+//! are safe to print.
 
 use actum_core::{RelPath, path::PATH_BYTES_MAX};
 use actum_edit::Operation;
@@ -27,7 +28,7 @@ pub(super) fn search_replace(input: &[u8]) {
     let parsed = search_replace::parse(input);
     assert_eq!(parsed, search_replace::parse(input));
     if let Ok(operations) = &parsed {
-        // None of them is left out.
+        // The parser must return one operation for each `<<<<<<< SEARCH` line in the input.
         let is_head = |line: &&[u8]| line.trim_ascii_end() == b"<<<<<<< SEARCH";
         assert_eq!(operations.len(), input.split(|byte| *byte == b'\n').filter(is_head).count());
         assert!(search_replace::begins(input));
@@ -36,7 +37,7 @@ pub(super) fn search_replace(input: &[u8]) {
 }
 
 pub(super) fn formats(input: &[u8]) {
-    // Parsed in the recognised format, and in each format.
+    // Parse the input once in every format, and once with automatic format detection.
     for format in Format::ALL.map(Some).into_iter().chain([None]) {
         for target in [None, Some(RelPath::new("a").unwrap())] {
             sound(format::parse(input, &Reading { format, target, ..Reading::default() }));
@@ -55,7 +56,7 @@ fn sound(parsed: Result<Vec<Operation>, format::ParseError>) {
             assert!(!operations.is_empty());
             for operation in operations {
                 if let Operation::Patch { hunks, .. } = operation {
-                    // Hunks may be out of order, which their patcher reports.
+                    // The parser accepts hunks that are out of order; only the patcher rejects them.
                     drop(Patcher::new(&hunks).map(drop).map_err(|error| error.to_string()));
                 }
             }

@@ -1,4 +1,5 @@
-//! Paths against a plain oracle: a path that may lead out of a workspace, or into state, is refused.
+//! Fuzz target that compares path validation with a simple oracle. Paths that could escape the workspace or reach
+//! `.git` or `.actum` must be rejected.
 
 use actum_core::RelPath;
 

@@ -1,5 +1,6 @@
-//! Access of tests to a simulated disk from outside the engine: to set it up, to play a user or an attacker, and to
-//! inspect it. Nothing here is counted, fails by plan, or follows a symlink.
+//! Direct access to a simulated disk by path, with which tests set it up, inspect it, or act as a user or an attacker.
+//!
+//! These methods do not count as system calls, are not subject to planned faults, and do not follow symbolic links.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,30 +14,30 @@ use super::inode::{Body, Names};
 use super::tree::{Ino, ROOT, Tree};
 use super::{Errno, SimDisk};
 
-/// Object in a [`SimDisk::snapshot`], with all that must survive a rollback.
+/// Object in a [`SimDisk::snapshot`], with every property that a rollback must restore.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Node {
     /// A directory.
     Directory {
-        /// Its permission bits.
+        /// Permission bits of the directory.
         mode: FileMode,
     },
     /// A regular file.
     File {
-        /// Its permission bits.
+        /// Permission bits of the file.
         mode: FileMode,
-        /// Its owner.
+        /// User ID of the owner.
         user: u32,
-        /// Its group.
+        /// Group ID of the file.
         group: u32,
-        /// Its extended attributes, ordered by name.
+        /// Extended attributes of the file, ordered by name.
         xattrs: Vec<Xattr>,
-        /// Its content.
+        /// Content of the file.
         bytes: Vec<u8>,
     },
     /// A symbolic link.
     Symlink {
-        /// Its target.
+        /// Target of the symbolic link.
         target: Vec<u8>,
     },
     /// A FIFO.
@@ -44,26 +45,28 @@ pub enum Node {
 }
 
 impl SimDisk {
-    /// Makes a directory and its missing parents.
+    /// Creates a directory and its missing parents.
     ///
     /// # Panics
-    /// If one of them is another object. All methods here panic where the kernel would refuse.
+    /// Panics if one of them exists and is not a directory. All methods in this block panic if the kernel would return
+    /// an error.
     pub fn mkdir_p(&self, path: impl AsRef<[u8]>) {
         self.at(path.as_ref(), |tree, path| make_directories(tree, path).map(|_| ()));
     }
 
-    /// Writes a file as `>` does: in place if it exists, otherwise a new one, with its parent directories.
+    /// Writes a file like `>` in a shell. An existing file is overwritten in place; otherwise the file and its missing
+    /// parent directories are created.
     pub fn put(&self, path: impl AsRef<[u8]>, bytes: impl AsRef<[u8]>) {
         self.at(path.as_ref(), |tree, path| put(tree, path, bytes.as_ref()).map(|_| ()));
     }
 
-    /// Writes a file and sets its mode: [`put`](Self::put) and [`chmod`](Self::chmod).
+    /// Writes a file with [`put`](Self::put) and then sets its mode with [`chmod`](Self::chmod).
     pub fn put_mode(&self, path: impl AsRef<[u8]>, bytes: impl AsRef<[u8]>, mode: u32) {
         self.put(path.as_ref(), bytes);
         self.chmod(path, mode);
     }
 
-    /// Changes some bytes of an existing file in place.
+    /// Overwrites bytes of an existing file in place, starting at `offset`.
     pub fn overwrite(&self, path: impl AsRef<[u8]>, bytes: impl AsRef<[u8]>, offset: u64) {
         self.at(path.as_ref(), |tree, path| {
             let ino = find(tree, path)?;
@@ -71,7 +74,7 @@ impl SimDisk {
         });
     }
 
-    /// Replaces the content of a file by renaming a new inode over it, as editors do. The mode remains.
+    /// Replaces a file by renaming a new file over it, as editors do. The new file has the mode of the old one.
     pub fn replace(&self, path: impl AsRef<[u8]>, bytes: impl AsRef<[u8]>) {
         self.at(path.as_ref(), |tree, path| {
             let mode = tree.get(find(tree, path)?).attributes.get().mode;
@@ -83,7 +86,7 @@ impl SimDisk {
         });
     }
 
-    /// Sets the stamp of the content, as `touch -d` and `cp -p` do; the change stamp moves.
+    /// Sets the modification time of a file, as `touch -d` and `cp -p` do. Its change time advances to the current time.
     pub fn set_modified(&self, path: impl AsRef<[u8]>, modified: Time) {
         self.at(path.as_ref(), |tree, path| {
             let ino = find(tree, path)?;
@@ -92,25 +95,25 @@ impl SimDisk {
         });
     }
 
-    /// Returns the content of a file, or `None` if it is missing.
+    /// Returns the content of a file, or `None` if there is no file at the path.
     pub fn get(&self, path: impl AsRef<[u8]>) -> Option<Vec<u8>> {
         let machine = self.machine.borrow();
         let ino = find(&machine.tree, path.as_ref()).ok()?;
         (machine.tree.kind(ino) == Kind::File).then(|| content(&machine.tree, ino))
     }
 
-    /// Returns the facts about a path, or `None` if it is missing.
+    /// Returns the metadata of the object at a path, or `None` if the path does not exist.
     pub fn stat_of(&self, path: impl AsRef<[u8]>) -> Option<Stat> {
         let machine = self.machine.borrow();
         Some(machine.tree.stat(find(&machine.tree, path.as_ref()).ok()?))
     }
 
-    /// Removes the object at a path, directories with all they hold.
+    /// Removes the object at a path. Directories are removed with all their contents.
     pub fn remove(&self, path: impl AsRef<[u8]>) {
         self.at(path.as_ref(), remove);
     }
 
-    /// Moves a name, and replaces an existing file.
+    /// Renames a file or directory. An existing file at the new path is replaced.
     pub fn rename_path(&self, from: impl AsRef<[u8]>, to: impl AsRef<[u8]>) {
         self.at(from.as_ref(), |tree, from| {
             let (from, to) = (place(tree, from)?, place(tree, to.as_ref())?);
@@ -118,7 +121,7 @@ impl SimDisk {
         });
     }
 
-    /// Links a file under a second name.
+    /// Creates a hard link to a file.
     pub fn hard_link(&self, from: impl AsRef<[u8]>, to: impl AsRef<[u8]>) {
         self.at(from.as_ref(), |tree, from| {
             let (from, to) = (place(tree, from)?, place(tree, to.as_ref())?);
@@ -126,13 +129,14 @@ impl SimDisk {
         });
     }
 
-    /// Makes a symbolic link.
+    /// Creates a symbolic link at `path` that points to `target`.
     pub fn symlink(&self, path: impl AsRef<[u8]>, target: impl AsRef<[u8]>) {
         self.make(path.as_ref(), Body::Symlink(target.as_ref().into()));
     }
 
-    /// Turns the inode of the file at `path` into the directory `before`, with its stamps, and leaves that empty. A
-    /// power cut without a journal can leave an inode as it was before a file reused it.
+    /// Turns the inode of the file at `path` into a copy of the directory `before`, including its times, and empties
+    /// `before`. This simulates a power cut without a journal, which can restore the state that an inode had before a
+    /// file reused it.
     pub fn revert_inode(&self, path: impl AsRef<[u8]>, before: impl AsRef<[u8]>) {
         self.at(path.as_ref(), |tree, path| {
             let (reused, directory) = (place(tree, path)?, find(tree, before.as_ref())?);
@@ -140,12 +144,13 @@ impl SimDisk {
         });
     }
 
-    /// Makes a FIFO.
+    /// Creates a FIFO at `path`.
     pub fn fifo(&self, path: impl AsRef<[u8]>) {
         self.make(path.as_ref(), Body::Special);
     }
 
-    /// Makes a directory and all below it another file system; new files in it belong to that one.
+    /// Moves a directory and everything below it to a separate file system. New files in the directory belong to that
+    /// file system as well.
     pub fn mount(&self, path: impl AsRef<[u8]>) {
         self.at(path.as_ref(), |tree, path| {
             let ino = find(tree, path)?;
@@ -156,7 +161,7 @@ impl SimDisk {
         });
     }
 
-    /// Sets the permission bits.
+    /// Sets the permission bits of the object at a path.
     pub fn chmod(&self, path: impl AsRef<[u8]>, mode: u32) {
         self.at(path.as_ref(), |tree, path| {
             let ino = find(tree, path)?;
@@ -165,7 +170,7 @@ impl SimDisk {
         });
     }
 
-    /// Sets owner and group.
+    /// Sets the owner and group of the object at a path.
     pub fn chown(&self, path: impl AsRef<[u8]>, user: u32, group: u32) {
         self.at(path.as_ref(), |tree, path| {
             let ino = find(tree, path)?;
@@ -174,7 +179,7 @@ impl SimDisk {
         });
     }
 
-    /// Sets an extended attribute.
+    /// Sets an extended attribute of the object at a path.
     pub fn set_xattr_at(
         &self,
         path: impl AsRef<[u8]>,
@@ -187,12 +192,13 @@ impl SimDisk {
         });
     }
 
-    /// Returns the whole tree by path, without the root itself.
+    /// Returns all objects on the disk by path, except the root directory.
     pub fn snapshot(&self) -> BTreeMap<String, Node> {
         self.snapshot_where(|_| true)
     }
 
-    /// Returns the tree without the objects at and below `top`, a name in the root directory.
+    /// Returns all objects on the disk by path, except the root directory and everything at or below `top`, a name in
+    /// the root directory.
     pub fn snapshot_without(&self, top: &str) -> BTreeMap<String, Node> {
         self.snapshot_where(|name| name != top.as_bytes())
     }
@@ -239,7 +245,7 @@ fn split(path: &[u8]) -> Result<(&[u8], &[u8]), Errno> {
     Ok((&path[..end - name.len()], name))
 }
 
-/// Returns the directory that holds the last component of a path, and that component.
+/// Splits a path into the inode of its parent directory and its last component.
 fn place<'a>(tree: &Tree, path: &'a [u8]) -> Result<(Ino, &'a [u8]), Errno> {
     let (parent, name) = split(path)?;
     Ok((find(tree, parent)?, name))
@@ -297,7 +303,8 @@ fn content(tree: &Tree, ino: Ino) -> Vec<u8> {
     bytes
 }
 
-/// Adds the last of `lineage` and all below it. Half a rename can leave a directory below itself, where this stops.
+/// Adds the last inode of `lineage` and all objects below it to `nodes`. A half-completed rename can leave a directory
+/// below itself, so the recursion skips inodes that are already in `lineage`.
 fn collect(tree: &Tree, path: &[u8], lineage: &mut Vec<Ino>, nodes: &mut BTreeMap<String, Node>) {
     let ino = lineage[lineage.len() - 1];
     let inode = tree.get(ino);
@@ -332,7 +339,7 @@ fn collect(tree: &Tree, path: &[u8], lineage: &mut Vec<Ino>, nodes: &mut BTreeMa
 }
 
 impl fmt::Debug for Node {
-    /// Shows one line, with the content as text.
+    /// Formats the node on one line, with the beginning of its content as text.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const SHOWN_BYTES_MAX: usize = 120;
         match self {

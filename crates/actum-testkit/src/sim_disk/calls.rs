@@ -1,4 +1,4 @@
-//! System calls, as defined by [`Disk`].
+//! Simulated system calls: the implementation of [`Disk`] for [`SimDisk`].
 
 use std::io;
 use std::path::Path;
@@ -16,10 +16,10 @@ use super::{Access, Errno, SimDisk, SimHandle};
 impl Disk for SimDisk {
     type Handle = SimHandle;
 
-    /// Small, since tests recover hundreds of thousands of times.
+    /// Much smaller than on a real disk, because tests recover a journal hundreds of thousands of times.
     const JOURNAL_STEP: u64 = 128 << 10;
 
-    /// Opens the root of the simulated disk, whatever `path` is.
+    /// Opens the directory at `path`, which is resolved from the root of the simulated disk even if it is relative.
     fn open_root(&self, path: &Path) -> io::Result<SimHandle> {
         let below = path.strip_prefix("/").unwrap_or(path).as_os_str().as_encoded_bytes();
         let names = below.split(|&byte| byte == b'/').filter(|name| !name.is_empty());
@@ -48,7 +48,7 @@ impl Disk for SimDisk {
         Ok(self.handle(ino, Access::Path, join(&root.path, path.as_bytes())))
     }
 
-    /// Opens a directory. Here, and only here, the kernel reports a symlink as not a directory.
+    /// Opens a directory. This is the only call for which the kernel reports a symbolic link as `ENOTDIR`.
     fn open_directory(&self, parent: &SimHandle, name: &[u8]) -> io::Result<SimHandle> {
         let open = |machine: &Machine, directory: Ino| {
             let opened = if name == b"." { Ok(directory) } else { machine.open(directory, name) };
@@ -65,7 +65,7 @@ impl Disk for SimDisk {
         let open = |machine: &Machine, directory| {
             let ino = machine.open(directory, name)?;
             let is_file = machine.tree.kind(ino) == Kind::File;
-            // The owner, as whom the process runs, may not read.
+            // The simulated process runs as the owner, so the owner's read bit decides.
             if is_file && machine.tree.stat(ino).mode.bits() & 0o400 == 0 {
                 return Err(Errno::ACCESS);
             }
@@ -96,7 +96,7 @@ impl Disk for SimDisk {
             let ino = machine.open(directory, name)?;
             match machine.tree.kind(ino) {
                 Kind::Directory => Err(Errno::ISDIR),
-                // Opening for writing fails where the file system is read-only.
+                // A file cannot be opened for writing on a read-only file system.
                 Kind::File if machine.permit(Effect::Change) == Err(Errno::ROFS) => {
                     Err(Errno::ROFS)
                 }
@@ -131,7 +131,7 @@ impl Disk for SimDisk {
     }
 
     fn born(&self, _: &SimHandle) -> io::Result<Option<Time>> {
-        Ok(None) // as on file systems that do not record it
+        Ok(None) // like a file system that does not record creation times
     }
 
     fn stat_at(&self, parent: &SimHandle, name: &[u8]) -> io::Result<Option<Stat>> {
@@ -168,11 +168,11 @@ impl Disk for SimDisk {
             }
         };
         self.call_or(Entry::new("write_at", &file.path).detail(range), partly, |machine| {
-            // An empty write is no system call, so the handle may be any.
+            // An empty write makes no system call, so any handle is accepted.
             if bytes.is_empty() {
                 return Ok(());
             }
-            // The kernel checks for a position before it checks how the file was opened.
+            // The kernel checks whether the file is seekable before it checks the access mode.
             if machine.tree.kind(machine.check(file, Need::Open)?) == Kind::Special {
                 return Err(Errno::SPIPE);
             }
@@ -192,7 +192,7 @@ impl Disk for SimDisk {
     fn set_size(&self, file: &SimHandle, size: u64) -> io::Result<()> {
         let entry = Entry::new("set_size", &file.path).detail(Detail::Size(size));
         self.call(entry, |machine| {
-            // ftruncate(2) reports a handle that was opened for reading as an invalid argument.
+            // ftruncate(2) fails with `EINVAL` if the file was opened only for reading.
             let ino = machine.check(file, Need::Open)?;
             let ino = machine.check(file, Need::Write).map(|_| ino).map_err(|_| Errno::INVAL)?;
             machine.permit(Effect::Change)?;
@@ -337,14 +337,14 @@ impl Disk for SimDisk {
     }
 
     /// # Panics
-    /// When the lock is busy and `wait` is set: no other process could ever release it.
+    /// Panics if another handle holds the lock and `wait` is set, because nothing could ever release the lock.
     fn lock(&self, file: &SimHandle, wait: bool) -> io::Result<bool> {
         let entry = Entry::new("lock", &file.path).detail(Detail::Wait(wait));
         self.call(entry, |machine| {
             let ino = machine.check(file, Need::Open)?;
             let holder = *machine.locks.entry(ino).or_insert(file.id);
             let is_mine = holder == file.id;
-            assert!(is_mine || !wait, "waiting for the lock would never end");
+            assert!(is_mine || !wait, "waiting for the lock would block forever");
             Ok(is_mine)
         })
     }
@@ -393,14 +393,14 @@ impl Disk for SimDisk {
 }
 
 impl Machine {
-    /// Requests the space for a name, unless the directory has it already.
+    /// Checks whether a name may be set in a directory. A name that does not exist yet also needs space.
     fn permit_new_name(&self, directory: Ino, name: &[u8]) -> Result<(), Errno> {
         let is_new = self.tree.lookup((directory, name))?.is_none();
         self.permit(if is_new { Effect::Allocate } else { Effect::Change })?;
         if is_new { self.permit_names(directory) } else { Ok(()) }
     }
 
-    /// Requests the removal of a name, if it exists, from the directory.
+    /// Checks whether a name, if it exists, may be removed from a directory.
     fn permit_old_name(&self, directory: Ino, name: &[u8]) -> Result<(), Errno> {
         self.permit(Effect::Change)?;
         match self.tree.lookup((directory, name))? {
@@ -409,7 +409,7 @@ impl Machine {
         }
     }
 
-    /// Fails if the owner, as whom the process runs, may not change the names in the directory.
+    /// Fails with `EACCES` if the directory lacks the owner's write permission. The simulated process runs as the owner.
     fn permit_names(&self, directory: Ino) -> Result<(), Errno> {
         match self.tree.stat(directory).mode.bits() & 0o200 {
             0 => Err(Errno::ACCESS),
@@ -469,7 +469,7 @@ impl SimDisk {
     }
 }
 
-/// Returns the names of a directory in a random order, which is the same every time.
+/// Returns the names in a directory in an arbitrary but deterministic order.
 fn shuffled(names: &Names) -> Vec<Vec<u8>> {
     let live = names.iter().filter(|(_, cell)| cell.get().is_some());
     // FNV-1a, by Fowler, Noll and Vo.

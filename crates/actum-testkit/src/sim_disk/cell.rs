@@ -1,21 +1,21 @@
-//! Cell: a value that a disk can lose by itself. It has the current value, and those that a power cut may leave
-//! instead.
+//! Cells, the units of loss of the simulated disk. A cell stores a current value and the earlier values to which a
+//! power cut may revert it.
 
-/// Value as every call sees it, with the values that may be found after a power cut: the durable one, or any later one.
+/// Current value of a cell, and the values that it may have after a power cut: the durable value or any later one.
 #[derive(Debug, Clone)]
 pub(super) struct Cell<T> {
     now: T,
-    /// `None` when `now` is durable.
+    /// Earlier values, or `None` if the current value is durable.
     past: Option<Box<Past<T>>>,
 }
 
 #[derive(Debug, Clone)]
 struct Past<T> {
     durable: T,
-    /// Every value since, with the number of the change that set it; the last equals `now`.
+    /// Every value set since the durable one, with the number of its change. The last one equals `now`.
     pending: Vec<(u64, T)>,
-    /// A sync failed: the kernel considers the value clean and will not write it again. So no later sync makes it
-    /// durable until it is set again.
+    /// Set by a failed sync, after which the kernel considers the value clean and does not write it again. Later syncs
+    /// cannot make it durable unless it is set again.
     abandoned: bool,
 }
 
@@ -32,7 +32,7 @@ impl<T: Clone> Cell<T> {
         self.past.is_none()
     }
 
-    /// Sets the value, as the change with this number.
+    /// Sets the value and records it under the number of the change.
     pub(super) fn set(&mut self, change: u64, value: T) {
         let durable = std::mem::replace(&mut self.now, value.clone());
         let past = self.past.get_or_insert_with(|| {
@@ -42,7 +42,7 @@ impl<T: Clone> Cell<T> {
         past.abandoned = false;
     }
 
-    /// Alters the newest value in place, which does not count as a change.
+    /// Alters the current value in place without recording a new change.
     pub(super) fn amend(&mut self, alter: impl Fn(&mut T)) {
         alter(&mut self.now);
         if let Some((_, newest)) = self.past.as_mut().and_then(|past| past.pending.last_mut()) {
@@ -50,26 +50,27 @@ impl<T: Clone> Cell<T> {
         }
     }
 
-    /// Completes a sync that succeeds.
+    /// Marks the current value as durable after a successful sync, unless an earlier sync of it failed.
     pub(super) fn flush(&mut self) {
         if self.past.as_ref().is_some_and(|past| !past.abandoned) {
             self.past = None;
         }
     }
 
-    /// Completes a sync that fails.
+    /// Marks pending values as abandoned after a failed sync, so that later syncs skip them.
     pub(super) fn abandon(&mut self) {
         if let Some(past) = &mut self.past {
             past.abandoned = true;
         }
     }
 
-    /// Returns the durable value.
+    /// Returns the durable value, which is the oldest one that a power cut can leave.
     pub(super) fn oldest(&self) -> &T {
         self.past.as_ref().map_or(&self.now, |past| &past.durable)
     }
 
-    /// Returns the values that a power cut may leave, oldest first: the durable value as change 0, then the others.
+    /// Returns the values that a power cut may leave, oldest first, with their change numbers. The durable value comes
+    /// first and has the number 0.
     pub(super) fn candidates(&self) -> impl Iterator<Item = (u64, &T)> {
         let pending = self.past.as_ref().map_or([].as_slice(), |past| past.pending.as_slice());
         let later = pending.iter().map(|(change, value)| (*change, value));

@@ -1,5 +1,5 @@
-//! Choices of a power cut: the cells of one inode that it may leave with one value or another, and the ways to choose
-//! among them.
+//! Choices in a simulated power cut: which cells of an inode can end up with different values, and the strategies for
+//! choosing among these values.
 
 use std::rc::Rc;
 
@@ -11,14 +11,14 @@ use super::inode::{Attributes, BLOCK_BYTES, Block, Body, Inode, Name, same_block
 use super::machine::mix;
 use super::tree::{Ino, ROOT, Tree};
 
-/// Value that a cell got.
+/// Chosen value of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Choice {
     pub(super) id: u32,
     pub(super) value: u32,
 }
 
-/// Location of a cell.
+/// Identity of a cell: an inode, and for a block or a name also its position in the inode.
 pub(super) enum CellId {
     Attributes(Ino),
     Size(Ino),
@@ -26,43 +26,43 @@ pub(super) enum CellId {
     Name(Ino, Name),
 }
 
-/// Distinct values that a cell may be left with, oldest first.
+/// Distinct values that a cell may have after a power cut, oldest first.
 pub(super) struct Values<T> {
     options: Options,
     values: Vec<T>,
 }
 
-/// Choice among the values of a cell, without the values themselves.
+/// Indexes of the values among which one is chosen for a cell, without the values themselves.
 pub(super) struct Options {
     pub(super) id: u32,
-    /// Number of distinct values.
+    /// Number of distinct values of the cell.
     pub(super) count: u32,
-    /// Current value.
+    /// Index of the current value.
     pub(super) newest: u32,
-    /// Number of each change, with its value; change 0 is the durable one.
+    /// Number of each change and the index of the value that it set. The durable value has the number 0.
     history: Vec<(u64, u32)>,
 }
 
-/// Cells of one inode that have more than one value.
+/// Cells of an inode that have more than one possible value after a power cut.
 #[derive(Default)]
 pub(super) struct Alternatives {
     attributes: Option<Values<Attributes>>,
     size: Option<Values<u64>>,
     blocks: Vec<(u64, Values<Block>)>,
     names: Vec<(Name, Values<Option<Ino>>)>,
-    /// The size, if it is certain.
+    /// Durable size of the file, which is used if only one size is possible.
     certain_size: u64,
 }
 
-/// Decides each choice when it occurs.
+/// Source of decisions: picks a value whenever a state of the disk requires a choice.
 pub(super) enum Chooser {
-    /// By a tape, which is extended by the first choice at its end.
+    /// Replays a tape of choices, and extends it with the first option when it ends.
     Tape(Tape),
-    /// By a rule.
+    /// Applies a fixed strategy.
     Directed(Strategy),
 }
 
-/// Sequence of choices; successive tapes go through all possible sequences.
+/// Sequence of choices. Successive tapes enumerate all possible sequences.
 #[derive(Default)]
 pub(super) struct Tape {
     steps: Vec<Step>,
@@ -74,19 +74,19 @@ struct Step {
     count: u32,
 }
 
-/// Rule that selects one state.
+/// Rule that selects a single state of the disk.
 #[derive(Clone, Copy)]
 pub(super) enum Strategy {
-    /// The state after all changes up to this one.
+    /// Selects the state after all changes up to the given one.
     Until(u64),
-    /// One cell has this value, all others are in the state after the changes up to `others`.
+    /// Sets one cell to the given value, and all other cells to their values after the changes up to `others`.
     One { id: u32, value: u32, others: u64 },
-    /// By chance; of 8 choices, about `durable_of_8` are the durable value.
+    /// Chooses randomly. In about `durable_of_8` of 8 cases, the durable value is chosen.
     Random { state: u64, durable_of_8: u64 },
 }
 
 impl<T: Clone> Values<T> {
-    /// Returns `None` if there is only one value.
+    /// Collects the distinct values of a cell. Returns `None` if there is only one value.
     fn new(
         cell: &Cell<T>,
         equal: impl Fn(&T, &T) -> bool,
@@ -116,7 +116,7 @@ impl<T: Clone> Values<T> {
         Some(Self { options, values })
     }
 
-    /// Chooses a value. `same`, if some values make no difference, has for each value the first that equals it.
+    /// Chooses a value. If some values are equivalent, `same` maps each value to the first equivalent one.
     fn choose(&self, chooser: &mut Chooser, same: Option<&[u32]>, choices: &mut Vec<Choice>) -> &T {
         let picked = chooser.pick(&self.options, same);
         let value = same.map_or(picked, |same| same[picked as usize]);
@@ -126,7 +126,7 @@ impl<T: Clone> Values<T> {
 }
 
 impl Options {
-    /// Returns the numbers of the changes to this cell.
+    /// Returns the numbers of all changes to the cell.
     pub(super) fn changes(&self) -> impl Iterator<Item = u64> {
         self.history.iter().map(|&(change, _)| change)
     }
@@ -164,7 +164,7 @@ impl Alternatives {
         found
     }
 
-    /// Returns the inode with every cell at its durable value.
+    /// Returns a copy of the inode in which every cell has its durable value.
     pub(super) fn base(&self, inode: &Inode) -> Inode {
         fn settle<T: Clone>(cell: &mut Cell<T>) {
             *cell = Cell::durable(cell.oldest().clone());
@@ -215,7 +215,7 @@ impl Alternatives {
         }
     }
 
-    /// Chooses attributes, then size, then those blocks that lie within it.
+    /// Chooses the attributes of an inode, then its size, and then its blocks within that size.
     pub(super) fn choose_content(
         &self,
         chooser: &mut Chooser,
@@ -243,7 +243,7 @@ impl Alternatives {
         cut_to_size(inode);
     }
 
-    /// Returns the number of results that [`Self::choose_content`] can have.
+    /// Returns the number of different results of [`Self::choose_content`].
     pub(super) fn content_count(&self) -> u128 {
         let attributes = self.attributes.as_ref().map_or(1, |values| values.values.len() as u128);
         let sizes = self
@@ -263,10 +263,10 @@ impl Alternatives {
     }
 }
 
-/// Values of a block that read the same in a file of a certain size.
+/// Equivalence of the values of a block in a file of a given size: values can differ only in bytes beyond the end.
 enum Alike {
     None,
-    /// For each value the first that reads the same.
+    /// Maps each value to the first value that reads the same.
     Some(Vec<u32>),
 }
 
@@ -279,7 +279,8 @@ impl Alike {
     }
 }
 
-/// Returns `None` if a file of `bytes` bytes has no such block.
+/// Determines which values of a block are equivalent. Returns `None` if a file of `bytes` bytes does not include the
+/// block.
 fn alike(index: u64, values: &Values<Block>, bytes: u64) -> Option<Alike> {
     let start = index * BLOCK_BYTES as u64;
     if start >= bytes {
@@ -300,7 +301,7 @@ fn alike(index: u64, values: &Values<Block>, bytes: u64) -> Option<Alike> {
     Some(Alike::Some(cut.iter().filter_map(first).collect()))
 }
 
-/// Returns the values that are the first of equal ones.
+/// Returns the values that are the first of their equivalent values.
 fn firsts(same: &[u32]) -> impl Iterator<Item = u32> {
     (0..).zip(same).filter(|(at, first)| at == *first).map(|(at, _)| at)
 }
@@ -316,11 +317,11 @@ impl CellId {
     }
 }
 
-/// Returns the first path by which an inode is reached now, or its number.
+/// Returns a description of an inode: its first current path and its number, or only the number if it has no name.
 fn path_of(live: &Tree, ino: Ino) -> String {
     let mut path = Vec::new();
     let mut at = ino;
-    // Bounded, because half a rename can leave a directory below itself.
+    // The loop is bounded because a half-completed rename can leave a directory below itself.
     for _ in 0..live.inodes.len() {
         if at == ROOT {
             break;
@@ -338,7 +339,7 @@ fn path_of(live: &Tree, ino: Ino) -> String {
 }
 
 impl Chooser {
-    /// Picks a value; a tape only picks the first of equal ones.
+    /// Picks a value. A tape picks only the first of several equivalent values.
     fn pick(&mut self, options: &Options, same: Option<&[u32]>) -> u32 {
         match self {
             Self::Tape(tape) => {
@@ -349,13 +350,14 @@ impl Chooser {
                 let taken = tape.steps[tape.at].taken;
                 tape.at += 1;
                 let nth_first = |same| firsts(same).nth(taken as usize);
-                same.map_or(Some(taken), nth_first).expect("the choices come in the same order")
+                same.map_or(Some(taken), nth_first)
+                    .expect("choices are always made in the same order")
             }
             Self::Directed(strategy) => strategy.pick(options),
         }
     }
 
-    /// Returns the tape after this one, if this was one and not the last.
+    /// Returns the next tape. Returns `None` after the last tape, or if the chooser does not use a tape.
     pub(super) fn next_tape(self) -> Option<Tape> {
         let Self::Tape(mut tape) = self else { return None };
         while tape.steps.last().is_some_and(|step| step.taken + 1 == step.count) {
@@ -368,7 +370,7 @@ impl Chooser {
 }
 
 impl Strategy {
-    /// Returns the `draw`-th sample of this seed.
+    /// Creates the random strategy for sample number `draw` of a seed.
     pub(super) fn random(seed: u64, draw: u64) -> Self {
         let state = mix(seed, draw);
         Self::Random { state, durable_of_8: [1, 4, 7][(state % 3) as usize] }

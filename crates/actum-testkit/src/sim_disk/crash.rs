@@ -1,8 +1,9 @@
-//! States that a power cut can leave: every cell has, by itself, its durable value or a later one.
+//! Enumerates the states in which a power cut can leave a disk. Each cell independently keeps its durable value or a
+//! later one.
 //!
-//! A state is built from the root down, so that choices are made only for what a name of that state reaches. The
-//! content of a file whose name was lost makes no difference, nor do the blocks beyond the size it was left with. Hence
-//! no two choices result in the same state.
+//! A state is built from the root downwards, and values are chosen only for inodes that are reachable in that state. The
+//! content of a file without a name is irrelevant, and so are blocks beyond the chosen size of a file. Therefore, every
+//! sequence of choices results in a different state.
 
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::rc::Rc;
@@ -13,16 +14,15 @@ use super::inode::{Body, Inode, truncate};
 use super::machine::Machine;
 use super::tree::{Ino, ROOT, Tree};
 
-/// Limit up to which [`SimDisk::crash_state_count`] counts exactly.
+/// Maximum number of states that [`SimDisk::crash_state_count`] counts exactly.
 const COUNT_EXACT_MAX: u128 = 1 << 16;
-/// Number of known states that the sampler may hit in a row before it gives up.
+/// Maximum number of consecutive samples without a new state before the sampler gives up.
 const SAMPLE_MISSES_MAX: usize = 256;
 
-/// Disks that may be found after a power cut, each different from all others. [`SimDisk::crash_states`] makes them one
-/// at a time.
+/// Iterator over disks that a power cut may leave, each in a different state. Returned by [`SimDisk::crash_states`].
 pub struct CrashStates {
     plan: Rc<Plan>,
-    /// Computer that lost power; only what survives in it is read.
+    /// Computer that lost power. Only the settings that survive the power cut are used.
     template: Machine,
     progress: Progress,
 }
@@ -30,27 +30,27 @@ pub struct CrashStates {
 enum Progress {
     Exhaustive(Option<Tape>),
     Sampled {
-        /// Strategies that remain before the sampling.
+        /// Directed strategies that have not been used yet. Random sampling starts after the last one.
         directed: VecDeque<Strategy>,
         seen: HashSet<Vec<Choice>>,
         limit: usize,
         draws: u64,
-        /// Number of samples in a row that were not new.
+        /// Number of consecutive samples that did not produce a new state.
         misses: usize,
     },
 }
 
-/// Possible choices.
+/// All choices that a power cut of a given disk involves.
 pub(super) struct Plan {
-    /// By number; `None` if there is nothing to choose.
+    /// Alternatives of each inode, indexed by inode number. `None` if the inode is completely durable.
     alternatives: Vec<Option<Alternatives>>,
-    /// By number, with durable values wherever nothing is chosen.
+    /// Inodes with the durable value of every cell, indexed by inode number.
     base: Vec<Option<Rc<Inode>>>,
     cells: Vec<CellId>,
     live: Tree,
 }
 
-/// Origin of the disk after a power cut.
+/// Power cut from which a disk originates, and the values that were chosen for its cells.
 #[derive(Clone)]
 pub(super) struct Origin {
     plan: Rc<Plan>,
@@ -71,7 +71,7 @@ impl CrashStates {
         Self { plan: Rc::new(plan), template, progress }
     }
 
-    /// Returns true if all possible states are made.
+    /// Returns true if the iterator yields all possible states, and false if it yields only a sample.
     pub fn is_exhaustive(&self) -> bool {
         match self.progress {
             Progress::Exhaustive(_) => true,
@@ -142,7 +142,7 @@ impl Plan {
         Self { alternatives, base, cells, live: live.clone() }
     }
 
-    /// Builds one state, from the root down.
+    /// Builds one state of the disk, from the root downwards.
     fn build(&self, chooser: &mut Chooser) -> (Tree, Vec<Choice>) {
         let mut tree = Tree::bare(self.base.len(), self.live.clock, self.live.changes);
         tree.vary_times = self.live.vary_times;
@@ -164,7 +164,7 @@ impl Plan {
         (tree, choices)
     }
 
-    /// Chooses the names of one state and visits every inode they reach, once.
+    /// Chooses the directory entries of one state, and visits every reachable inode once.
     fn walk(
         &self,
         chooser: &mut Chooser,
@@ -177,7 +177,7 @@ impl Plan {
         let mut at = 0;
         while let Some(&ino) = queue.get(at) {
             at += 1;
-            let base = self.base[ino].as_ref().expect("a name refers to an inode that exists");
+            let base = self.base[ino].as_ref().expect("a name refers to an existing inode");
             let mut inode = Rc::clone(base);
             if let Some(alternatives) = &self.alternatives[ino] {
                 alternatives.choose_names(chooser, choices, &mut inode);
@@ -193,7 +193,7 @@ impl Plan {
         }
     }
 
-    /// Returns the number of states, if it is not more than `max`.
+    /// Returns the number of states, or `None` if it exceeds `max`.
     fn count_up_to(&self, max: u128) -> Option<u128> {
         let contents: Vec<u128> = self
             .alternatives
@@ -217,7 +217,7 @@ impl Plan {
         Some(total)
     }
 
-    /// Returns the states that the sampler never misses.
+    /// Returns the strategies for the states that are always included before random sampling starts.
     fn directed(&self) -> VecDeque<Strategy> {
         let options = || self.alternatives.iter().flatten().flat_map(Alternatives::options);
         let changes: BTreeSet<u64> = options().flat_map(Options::changes).collect();
@@ -234,7 +234,7 @@ impl Plan {
 }
 
 impl Origin {
-    /// Returns the cells that were left with another value than their newest.
+    /// Describes the cells that did not keep their newest value.
     pub(super) fn lost(&self) -> Vec<String> {
         let plan = &self.plan;
         let options: Vec<_> =
@@ -252,20 +252,23 @@ impl Origin {
 }
 
 impl SimDisk {
-    /// Returns the disks that may be found if the power fails now. Each is independent, with nothing pending, in the
-    /// next epoch and a minute later, without faults, hooks, locks or trace. Ignored barriers remain ignored.
+    /// Returns the disks that may be left if the power fails now. Each disk is an independent copy in the next epoch,
+    /// one minute later, and has no pending changes, faults, hooks, locks or trace. Ignored barriers stay ignored.
     ///
-    /// If there are at most `limit`, these are all of them. Otherwise they are the newest state, the oldest, and every
-    /// prefix of the pending changes in the order they were made. Every cell also has one other value, among the oldest
-    /// of all others and among the newest. These are made even if they are more than `limit`; they are about three for
-    /// each change. Samples follow up to `limit`, from a generator that is seeded with the number of changes made so
-    /// far. So the same history results in the same samples.
+    /// If there are at most `limit` possible states, the iterator yields all of them. Otherwise it yields:
+    ///
+    /// - the newest state, the oldest state, and the state after every prefix of the pending changes
+    /// - for each value of each cell, the states in which all other cells have their oldest or their newest values
+    /// - random samples until `limit` states are reached
+    ///
+    /// The first two groups have about three states for each change and are not subject to `limit`. The random generator
+    /// is seeded with the number of changes made so far, so the same history always results in the same samples.
     pub fn crash_states(&self, limit: usize) -> CrashStates {
         CrashStates::new(&self.machine.borrow(), limit)
     }
 
-    /// Returns the number of disks that may be found if the power fails now. It is exact up to 65,536. Beyond that it
-    /// is the product of the choices of all cells, which is more than the exact number.
+    /// Returns the number of states that are possible if the power fails now. The number is exact up to 65,536. Beyond
+    /// that, it is the product of the choices of all cells, which is an upper bound.
     pub fn crash_state_count(&self) -> u128 {
         let plan = Plan::new(&self.machine.borrow().tree);
         plan.count_up_to(COUNT_EXACT_MAX).unwrap_or_else(|| {
@@ -274,13 +277,13 @@ impl SimDisk {
         })
     }
 
-    /// Returns the changes that a power cut lost, on the disk that it left, for the message of a failing test.
+    /// Describes the changes that were lost in the power cut that produced this disk, for the message of a failed test.
     pub fn lost(&self) -> Vec<String> {
         self.machine.borrow().origin.as_ref().map(Origin::lost).unwrap_or_default()
     }
 }
 
-/// Drops the blocks of a file that are beyond its size, and clears the rest of the last one.
+/// Removes the blocks beyond the size of a file, and zeroes the part of its last block that is beyond the size.
 pub(super) fn cut_to_size(inode: &mut Inode) {
     let bytes = inode.body.size();
     let Body::File { blocks, .. } = &mut inode.body else { return };

@@ -1,4 +1,4 @@
-//! Inode of a simulated disk: its attributes and its content, cell by cell.
+//! Inodes of a simulated disk. Their attributes and contents consist of cells, which a power cut affects independently.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -10,14 +10,14 @@ use super::Errno;
 use super::cell::Cell;
 use super::tree::Ino;
 
-/// Unit in which content is written.
+/// Size in bytes of a block, the unit in which file content becomes durable.
 pub(super) const BLOCK_BYTES: usize = 4096;
 
-/// Block, or `None` for a hole, which reads as zeros.
+/// Block of a file. `None` is a hole, which reads as zeros.
 pub(super) type Block = Option<Rc<[u8; BLOCK_BYTES]>>;
 
 pub(super) type Name = Rc<[u8]>;
-/// Extended attributes by name.
+/// Values of extended attributes by name.
 pub(super) type Xattrs = BTreeMap<Vec<u8>, Vec<u8>>;
 pub(super) type Names = BTreeMap<Name, Cell<Option<Ino>>>;
 
@@ -26,11 +26,11 @@ pub(super) struct Inode {
     pub(super) body: Body,
     pub(super) device: u64,
     pub(super) attributes: Cell<Attributes>,
-    /// True if any cell may not be durable.
+    /// False only if every cell of the inode is durable.
     pub(super) is_dirty: bool,
 }
 
-/// INVARIANT: bytes of a block beyond the size are zero in the volatile view.
+/// INVARIANT: in the volatile view, all bytes of a block beyond the size of the file are zero.
 #[derive(Clone)]
 pub(super) enum Body {
     File { size: Cell<u64>, blocks: BTreeMap<u64, Cell<Block>> },
@@ -57,7 +57,7 @@ impl Attributes {
     }
 }
 
-/// Returns the inodes that a directory names now.
+/// Returns the inodes of the current entries of a directory.
 pub(super) fn live(names: &Names) -> Vec<Ino> {
     names.values().filter_map(|cell| *cell.get()).collect()
 }
@@ -87,7 +87,7 @@ impl Body {
 }
 
 impl Inode {
-    /// Returns an inode whose first attributes are durable, as is its emptiness.
+    /// Creates an inode whose initial attributes are durable.
     pub(super) fn new(body: Body, device: u64, attributes: Attributes) -> Self {
         Self { body, device, attributes: Cell::durable(attributes), is_dirty: false }
     }
@@ -111,7 +111,7 @@ impl Inode {
         Ok(length)
     }
 
-    /// Returns true if a write of `length` bytes at `offset` needs space that the file does not have.
+    /// Returns true if writing `length` bytes at `offset` would extend the file or fill a hole.
     pub(super) fn would_allocate(&self, length: usize, offset: u64) -> bool {
         let Body::File { size, blocks } = &self.body else { return false };
         let is_hole = |block| blocks.get(&block).is_none_or(|cell| cell.get().is_none());
@@ -176,7 +176,7 @@ impl Inode {
         }
     }
 
-    /// Completes a sync that succeeds, for the cells that are part of it.
+    /// Makes the cells in this part of the inode durable after a successful sync.
     pub(super) fn flush(&mut self, part: Part) {
         match &mut self.body {
             Body::File { size, blocks } => {
@@ -196,7 +196,8 @@ impl Inode {
         self.is_dirty = !self.attributes.is_durable() || !self.is_content_durable();
     }
 
-    /// Completes a sync that fails: the kernel drops what it could not write.
+    /// Abandons the pending values in this part of the inode after a failed sync, because the kernel does not write them
+    /// again.
     pub(super) fn abandon(&mut self, part: Part) {
         match &mut self.body {
             Body::File { size, blocks } => {
@@ -223,21 +224,21 @@ impl Inode {
     }
 }
 
-/// Extent of a sync.
+/// Part of an inode that a sync covers.
 #[derive(Clone, Copy)]
 pub(super) enum Part {
-    /// Bytes and size, or names.
+    /// Bytes and size of a file, or entries of a directory.
     Data,
-    /// The attributes too.
+    /// Content and attributes.
     Everything,
 }
 
-/// Share of one block in a range of bytes.
+/// Part of a byte range that is within a single block.
 struct Span {
     block: u64,
-    /// Position of its start in the block.
+    /// Offset of the part within the block.
     within: usize,
-    /// Position of its start in the range.
+    /// Offset of the part within the byte range.
     from: usize,
     length: usize,
 }
@@ -258,12 +259,12 @@ fn parts(offset: u64, length: usize) -> impl Iterator<Item = Span> {
     })
 }
 
-/// Returns the number of blocks that a range of bytes touches.
+/// Returns the number of blocks that overlap a range of bytes.
 pub(super) fn blocks_touched(offset: u64, length: usize) -> u64 {
     parts(offset, length).count() as u64
 }
 
-/// Returns the rest of the block at `index` in a file of `size` bytes.
+/// Returns the block at `index` after the file is truncated to `size` bytes, or `None` if nothing of it remains.
 pub(super) fn truncate(block: &Block, index: u64, size: u64) -> Block {
     let bytes = block.as_ref()?;
     let kept = size.saturating_sub(index * BLOCK_BYTES as u64).min(BLOCK_BYTES as u64) as usize;
@@ -278,7 +279,7 @@ pub(super) fn truncate(block: &Block, index: u64, size: u64) -> Block {
     Some(Rc::new(cut))
 }
 
-/// Returns true if two blocks read the same; a hole reads as zeros.
+/// Returns true if two blocks have the same bytes. A hole is equal to a block of zeros.
 pub(super) fn same_block(a: &Block, b: &Block) -> bool {
     match (a, b) {
         (Some(a), Some(b)) => Rc::ptr_eq(a, b) || a == b,

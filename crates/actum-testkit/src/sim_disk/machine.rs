@@ -1,4 +1,5 @@
-//! Computer around a simulated disk: its calls are counted, may fail, and may be its last.
+//! Simulated computer that makes system calls on a disk. It counts the calls, lets planned ones fail, and can be killed
+//! at any call.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -14,41 +15,41 @@ use super::{Access, Errno, SimDisk, SimHandle};
 
 pub(super) struct Machine {
     pub(super) tree: Tree,
-    /// Number of starts of the computer.
+    /// Number of times the computer has booted.
     pub(super) boot: u64,
-    /// Number of random numbers that were drawn.
+    /// Number of random numbers drawn so far.
     pub(super) draws: u64,
     pub(super) ignored: BTreeSet<Barrier>,
     pub(super) syncs: BTreeMap<Barrier, usize>,
     pub(super) trace: Vec<Entry>,
     pub(super) calls: usize,
-    /// Calls that wrote, with the number of blocks of each.
+    /// Index of each call that wrote to a file, and the number of blocks that it touched.
     pub(super) writes: Vec<(usize, u64)>,
-    /// Number of the call that is being made.
+    /// Index of the call in progress.
     pub(super) current: usize,
-    /// By inode: the handle that holds the lock.
+    /// ID of the handle that holds the lock of each locked inode.
     pub(super) locks: BTreeMap<Ino, u64>,
     pub(super) handles: u64,
-    /// Number of starts of the process. Handles do not outlive it.
+    /// Number of restarts of the process. Handles from before a restart are invalid.
     pub(super) life: u64,
     pub(super) is_killed: bool,
-    /// Size of the longest write that finds space, in bytes.
+    /// Reported free space in bytes. A single write that needs more fails with `ENOSPC`.
     pub(super) free_bytes: u64,
     once: Vec<Fault>,
     from: Vec<(usize, Errno)>,
     hooks: BTreeMap<usize, Vec<Hook>>,
-    /// Origin of the disk, if a power cut left it.
+    /// Power cut from which the disk originates, if any.
     pub(super) origin: Option<Origin>,
 }
 
 pub(super) type Hook = Box<dyn FnOnce(&SimDisk)>;
 
-/// Fault that happens once, at the call with the number `at`.
+/// Planned fault that occurs once, at the call with index `at`.
 #[derive(Clone, Copy)]
 pub(super) struct Fault {
     pub(super) at: usize,
     pub(super) kind: FaultKind,
-    /// Number of blocks that a write completes before that.
+    /// Number of blocks that a write completes before the fault occurs.
     pub(super) blocks: u64,
 }
 
@@ -58,25 +59,25 @@ pub(super) enum FaultKind {
     Kill,
 }
 
-/// Effect of a call on the disk, for the faults that concern only some.
+/// Effect of a call on the disk, which determines the faults that apply to it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Effect {
-    /// The call changes something.
+    /// The call changes the disk without needing space.
     Change,
-    /// The call takes space.
+    /// The call changes the disk and needs space.
     Allocate,
-    /// The call makes something durable.
+    /// The call makes changes durable.
     Sync,
 }
 
-/// Requirement of a call on a handle.
+/// Access that a call requires of its handle.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Need {
-    /// The handle is open.
+    /// Any open handle is sufficient.
     Any,
-    /// More than `O_PATH`.
+    /// The handle must not be opened with `O_PATH`.
     Open,
-    /// The handle was opened for writing.
+    /// The handle must be opened for writing.
     Write,
 }
 
@@ -104,7 +105,7 @@ impl Machine {
         }
     }
 
-    /// Returns the computer after a power cut that left `tree`.
+    /// Returns the rebooted computer after a power cut that left the disk in the state `tree`.
     pub(super) fn after_power_cut(&self, mut tree: Tree) -> Self {
         tree.clock.0 += 60_000 * TICK;
         let mut machine = Self::new(tree, self.boot + 1);
@@ -112,9 +113,9 @@ impl Machine {
         machine
     }
 
-    // Planning faults.
+    // Planned faults.
 
-    /// Plans a fault at a call counted from the next one.
+    /// Plans a fault at the call with this index, relative to the next call.
     pub(super) fn plan(&mut self, index: usize, kind: FaultKind, blocks: u64) {
         self.once.push(Fault { at: self.calls + index, kind, blocks });
     }
@@ -133,9 +134,9 @@ impl Machine {
         self.hooks.clear();
     }
 
-    // Making a call.
+    // Calls.
 
-    /// Counts a call, unless the process is dead, and returns the hooks to run before it.
+    /// Counts a call, and returns its index and the hooks to run before it. Returns `None` if the process was killed.
     pub(super) fn count(&mut self) -> Option<(usize, Vec<Hook>)> {
         if self.is_killed {
             return None;
@@ -146,7 +147,7 @@ impl Machine {
         Some((index, hooks.unwrap_or_default()))
     }
 
-    /// Begins the call with this number, and returns the fault that strikes it, if any.
+    /// Records the call with this index in the trace, and returns the fault planned for it, if any.
     pub(super) fn begin(&mut self, index: usize, entry: Entry) -> Option<Fault> {
         self.current = index;
         self.trace.push(entry);
@@ -159,7 +160,7 @@ impl Machine {
         Some(fault)
     }
 
-    /// Fails if a lasting fault prevents a call with this effect.
+    /// Fails if a fault of [`SimDisk::fail_from`] applies to a call with this effect.
     pub(super) fn permit(&self, effect: Effect) -> Result<(), Errno> {
         for &(from, errno) in &self.from {
             let concerns = match errno {
@@ -174,7 +175,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Returns the inode of a handle, if it meets the requirement of the call.
+    /// Returns the inode of a handle. Fails with `EBADF` if the handle does not permit the required access or is from
+    /// before a restart.
     pub(super) fn check(&self, handle: &SimHandle, need: Need) -> Result<Ino, Errno> {
         let is_ours = std::ptr::eq(handle.machine.as_ptr(), self);
         assert!(is_ours, "the handle belongs to another disk");
@@ -186,7 +188,7 @@ impl Machine {
         if is_good && handle.life == self.life { Ok(handle.ino) } else { Err(Errno::BADF) }
     }
 
-    /// Returns the inode of `name`, which must not be a symlink or in another file system.
+    /// Returns the inode of `name`. Fails if it is a symbolic link or on a different file system than `parent`.
     pub(super) fn open(&self, parent: Ino, name: &[u8]) -> Result<Ino, Errno> {
         if name == b".." {
             return Err(Errno::XDEV);
@@ -201,7 +203,7 @@ impl Machine {
         Ok(ino)
     }
 
-    // Syncing.
+    // Syncs.
 
     pub(super) fn sync(&mut self, inos: &[Ino], part: Part, barrier: Barrier) -> Result<(), Errno> {
         *self.syncs.entry(barrier).or_default() += 1;
@@ -219,7 +221,7 @@ impl Machine {
         Ok(())
     }
 
-    /// Fails a sync. After `EIO` the kernel considers clean what it could not write.
+    /// Applies the effects of a failed sync. After `EIO`, the kernel considers unwritten changes clean.
     pub(super) fn fail_sync(&mut self, inos: &[Ino], part: Part, errno: Errno) {
         if errno == Errno::IO {
             for &ino in inos {
@@ -229,12 +231,12 @@ impl Machine {
     }
 }
 
-/// Returns the error that every call of a dead process gets.
+/// Returns the error of every call that a killed process makes.
 pub(super) fn killed() -> io::Error {
     io::Error::other("killed")
 }
 
-/// Hashes two numbers (splitmix64, by Sebastiano Vigna, in the public domain).
+/// Combines two numbers into a hash (splitmix64, by Sebastiano Vigna, public domain).
 pub(super) fn mix(a: u64, b: u64) -> u64 {
     let mut z = a.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(b).wrapping_add(1);
     for _ in 0..2 {
@@ -247,9 +249,9 @@ pub(super) fn mix(a: u64, b: u64) -> u64 {
 }
 
 impl Drop for SimHandle {
-    /// Closes the handle, which ends its lock.
+    /// Closes the handle and releases its lock.
     fn drop(&mut self) {
-        // Never borrowed here: no call drops a handle while it runs.
+        // The machine is not borrowed at this point, because no call drops a handle while it is in progress.
         if let Ok(mut machine) = self.machine.try_borrow_mut()
             && machine.locks.get(&self.ino) == Some(&self.id)
         {
@@ -272,7 +274,7 @@ impl SimDisk {
         }
     }
 
-    /// Makes a call: hooks, faults, then `act`. `struck` sees the fault that prevents it.
+    /// Makes a call: runs its hooks, and then `act` unless a fault is planned. If there is a fault, runs `struck` instead.
     pub(super) fn call_or<T>(
         &self,
         entry: Entry,

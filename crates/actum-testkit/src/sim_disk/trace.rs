@@ -1,4 +1,4 @@
-//! Trace of the calls on a simulated disk, one entry a call, formatted only on request.
+//! Trace of the system calls on a simulated disk. Each call has one entry, which is formatted only when it is printed.
 
 use std::fmt;
 use std::rc::Rc;
@@ -8,11 +8,11 @@ use actum_workspace::disk::{Barrier, Rename};
 
 use super::Errno;
 
-/// Call on the disk.
+/// Trace entry for a single system call.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     pub(super) verb: &'static str,
-    /// Path by which the handle was opened.
+    /// Path from which the handle was opened.
     pub(super) on: Rc<[u8]>,
     pub(super) name: Option<Box<[u8]>>,
     pub(super) detail: Detail,
@@ -48,7 +48,7 @@ impl Entry {
     }
 }
 
-/// Returns the path of `name` in the directory at `on`.
+/// Joins the directory path `on` and `name`.
 pub(super) fn join(on: &[u8], name: &[u8]) -> Rc<[u8]> {
     if on.is_empty() { name.into() } else { [on, b"/", name].concat().into() }
 }

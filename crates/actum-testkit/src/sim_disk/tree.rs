@@ -1,6 +1,6 @@
-//! Inodes of a simulated disk and their names, with every primitive change to them.
+//! Inodes and directory entries of a simulated disk, and all primitive operations that modify them.
 //!
-//! Errors are the kernel's, in the kernel's order of checks (rename(2), link(2), unlink(2)).
+//! Operations return the same errors as the kernel and check for them in the same order (rename(2), link(2), unlink(2)).
 
 use std::rc::Rc;
 
@@ -10,35 +10,35 @@ use actum_workspace::disk::{Kind, Rename, Stat, Time};
 use super::Errno;
 use super::inode::{Attributes, Body, Inode, Name, Names};
 
-/// Number of an inode, and its index in the table.
+/// Inode number, which is also the index into [`Tree::inodes`].
 pub(super) type Ino = usize;
 
-/// Root directory.
+/// Inode number of the root directory.
 pub(super) const ROOT: Ino = 1;
 
-/// One millisecond, by which the clock moves at every change.
+/// Nanoseconds by which the clock advances at every change: one millisecond.
 pub(super) const TICK: i64 = 1_000_000;
 
-/// Owner of new files.
+/// User ID of new files.
 const USER: u32 = 1000;
 const GROUP: u32 = 1000;
 const UMASK: u32 = 0o022;
 
-/// Name in a directory.
+/// Directory entry, identified by the inode of the directory and a name.
 pub(super) type Place<'a> = (Ino, &'a [u8]);
 
-/// All inodes. Copies share the inodes that neither has changed since.
+/// Table of all inodes. A clone shares every inode that neither the clone nor the original has modified.
 #[derive(Clone)]
 pub(super) struct Tree {
-    /// By number. Numbers are never used again.
+    /// Inodes, indexed by their numbers. Numbers are never reused.
     pub(super) inodes: Vec<Option<Rc<Inode>>>,
-    /// Counts, for each inode, of the names in the volatile view.
+    /// Link information of each inode in the volatile view, indexed by inode number.
     links: Vec<Links>,
     /// Time of the last change.
     pub(super) clock: Time,
-    /// Number of cell changes ever made: the global order of changes.
+    /// Number of changes to cells made so far, which defines the global order of changes.
     pub(super) changes: u64,
-    /// True if different times make attributes different.
+    /// True if attributes that differ only in their times count as different. See [`super::SimDisk::vary_times`].
     pub(super) vary_times: bool,
 }
 
@@ -46,12 +46,12 @@ pub(super) struct Tree {
 struct Links {
     names: u32,
     subdirectories: u32,
-    /// The parent that names a directory.
+    /// Parent of a directory.
     parent: Ino,
 }
 
 impl Tree {
-    /// Creates an empty file system: a root directory.
+    /// Creates a file system that contains only an empty root directory.
     pub(super) fn new() -> Self {
         let clock = Time(1_700_000_000 * 1000 * TICK);
         let root = Attributes {
@@ -67,7 +67,7 @@ impl Tree {
         tree
     }
 
-    /// Creates a table of `len` inodes, none of which exist yet.
+    /// Creates a table with space for `len` inodes, without creating any of them.
     pub(super) fn bare(len: usize, clock: Time, changes: u64) -> Self {
         let mut links = vec![Links::default(); len];
         links[ROOT] = Links { names: 1, subdirectories: 0, parent: ROOT };
@@ -75,7 +75,7 @@ impl Tree {
     }
 
     pub(super) fn get(&self, ino: Ino) -> &Inode {
-        self.inodes[ino].as_ref().expect("a name or handle refers to an inode that exists")
+        self.inodes[ino].as_ref().expect("a name or handle refers to an existing inode")
     }
 
     pub(super) fn edit(&mut self, ino: Ino) -> &mut Inode {
@@ -92,7 +92,7 @@ impl Tree {
         self.changes
     }
 
-    // Looking.
+    // Lookups.
 
     pub(super) fn names(&self, directory: Ino) -> Result<&Names, Errno> {
         match &self.get(directory).body {
@@ -153,9 +153,9 @@ impl Tree {
         self.names(directory).is_ok_and(|names| names.values().all(|cell| cell.get().is_none()))
     }
 
-    /// Returns true if `ino` is `ancestor` or is below it.
+    /// Returns true if `ino` is `ancestor` or a descendant of it.
     fn is_within(&self, mut ino: Ino, ancestor: Ino) -> bool {
-        // Bounded, because half a rename can leave a directory below itself.
+        // The loop is bounded because a half-completed rename can leave a directory below itself.
         for _ in 0..self.inodes.len() {
             if ino == ancestor || ino == ROOT {
                 break;
@@ -169,9 +169,9 @@ impl Tree {
         self.get(directory).device != self.get(ino).device
     }
 
-    // Changing names.
+    // Changes to directory entries.
 
-    /// Counts that `directory` names `ino`.
+    /// Counts a new entry for `ino` in `directory`.
     pub(super) fn count_name(&mut self, directory: Ino, ino: Ino) {
         self.links[ino].names += 1;
         if self.kind(ino) == Kind::Directory {
@@ -211,7 +211,7 @@ impl Tree {
         self.touch(directory, Touch::Modified);
     }
 
-    /// Turns a file into the directory `before`, which is empty then.
+    /// Turns the inode of a file into a copy of the directory `before`, and empties `before`.
     pub(super) fn revert(&mut self, file: Place<'_>, before: Ino) -> Result<(), Errno> {
         let ino = self.child(file)?;
         let empty = Body::Directory(Names::default());
@@ -224,7 +224,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Fails for a directory that was removed but is still open: it accepts no more names.
+    /// Fails with `ENOENT` for a directory that was removed but is still open, because it accepts no new names.
     fn is_alive(&self, directory: Ino) -> Result<(), Errno> {
         if self.links[directory].names == 0 { Err(Errno::NOENT) } else { Ok(()) }
     }
@@ -283,7 +283,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Changes two names, each a cell of its own: the new name first, then the old one.
+    /// Renames a file or directory. Changes the cell of the new name first, and then the cell of the old name.
     pub(super) fn rename(
         &mut self,
         from: Place<'_>,
@@ -379,9 +379,9 @@ impl Tree {
         Ok(())
     }
 
-    // Changing content and attributes.
+    // Changes to content and attributes.
 
-    /// Writes `bytes`; of a write that is cut short, only the first `blocks_max` blocks that it touches.
+    /// Writes `bytes` at `offset`, but at most the first `blocks_max` of the blocks that the write touches.
     pub(super) fn write(
         &mut self,
         ino: Ino,
@@ -410,7 +410,7 @@ impl Tree {
         self.forget_capability(ino);
     }
 
-    /// Removes a file's capabilities, as the kernel does when its content or owner changes (capabilities(7)).
+    /// Removes the capabilities of a file, as the kernel does when its content or owner changes (capabilities(7)).
     fn forget_capability(&mut self, ino: Ino) {
         const CAPABILITY: &[u8] = b"security.capability";
         if self.get(ino).attributes.get().xattrs.contains_key(CAPABILITY) {
@@ -430,7 +430,8 @@ impl Tree {
         self.alter(ino, |attributes| attributes.mode = mode);
     }
 
-    /// Sets the owner. Also removes the set-user-ID and set-group-ID bits from a program (chown(2)).
+    /// Sets the owner and group. For anything except a directory, also clears the set-user-ID bit and, if the file is
+    /// executable by its group, the set-group-ID bit (chown(2)).
     pub(super) fn set_owner(&mut self, ino: Ino, user: u32, group: u32) {
         self.tick();
         let is_directory = self.kind(ino) == Kind::Directory;
@@ -472,7 +473,7 @@ impl Tree {
         Ok(())
     }
 
-    /// Makes `directory` and all below it another file system, as a mount does.
+    /// Moves `directory` and everything below it to the file system `device`, as a mount does.
     pub(super) fn mount(&mut self, directory: Ino, device: u64) {
         self.edit(directory).device = device;
         let children: Vec<Ino> = self.names(directory).map(super::inode::live).unwrap_or_default();
@@ -488,7 +489,7 @@ impl Tree {
         });
     }
 
-    /// Changes attributes, with `changed` already set to now.
+    /// Applies `alter` to the attributes of an inode, after setting their change time to the current time.
     fn alter(&mut self, ino: Ino, alter: impl FnOnce(&mut Attributes)) {
         let (now, vary_times) = (self.clock, self.vary_times);
         let change = self.changes + 1;
@@ -509,20 +510,20 @@ impl Tree {
         }
     }
 
-    // Syncing.
+    // Syncs.
 
-    /// Returns all inodes of one file system that have something to write.
+    /// Returns all inodes of a file system that have changes to be written.
     pub(super) fn dirty(&self, device: u64) -> Vec<Ino> {
         let is_dirty = |inode: &Option<Rc<Inode>>| matches!(inode, Some(i) if i.is_dirty && i.device == device);
         (0..self.inodes.len()).filter(|&ino| is_dirty(&self.inodes[ino])).collect()
     }
 }
 
-/// Stamps that a change moves.
+/// Times of an inode that a change updates.
 #[derive(Clone, Copy)]
 enum Touch {
-    /// Only the stamp of the inode.
+    /// Only the change time (`ctime`).
     Changed,
-    /// The stamp of the content too.
+    /// The change time and the modification time (`mtime`).
     Modified,
 }

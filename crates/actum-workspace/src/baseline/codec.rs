@@ -1,4 +1,4 @@
-//! Encoding of a baseline.
+//! Binary encoding of baselines.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,9 +8,9 @@ use super::{BASELINE_FILES_MAX, Baseline, BlobId, Known, Source, Stamp, Turn};
 use crate::disk::{Kind, Time};
 use crate::journal::codec::{DecodeError, Decoder, Encoder};
 
-/// Version of the format. A baseline of another version counts as missing.
+/// Version of the format. A baseline with a different version is treated as missing.
 const VERSION: u8 = 1;
-/// Bytes of a file with a path of usual length.
+/// Estimated number of bytes for a file with a path of typical length.
 const FILE_BYTES: usize = 160;
 
 impl Baseline {
@@ -96,11 +96,11 @@ impl Baseline {
             let path = decode_path(&mut from)?;
             let stamp = decode_stamp(&mut from)?;
             let is_fresh = decode_flag(&mut from)?;
-            let source = match from.u8("where a content is")? {
+            let source = match from.u8("the source of a file")? {
                 0 => Source::Nowhere,
                 1 => Source::Blob(BlobId(from.array("a blob")?)),
                 2 => Source::Copy(Digest::from_bytes(from.array("a digest")?)),
-                _ => return Err(DecodeError("where a content is")),
+                _ => return Err(DecodeError("the source of a file")),
             };
             files.push((path, Known { stamp, source, is_fresh }));
         }

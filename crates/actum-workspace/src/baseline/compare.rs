@@ -1,4 +1,4 @@
-//! Comparison with a baseline: finds differences that no run made.
+//! Compares the workspace with its baseline to find changes that were not made by any run.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -19,31 +19,32 @@ use crate::journal::record::{Image, Outcome, Side};
 use crate::tree::{Found, Tree, digest_of_found, read_whole};
 use crate::workspace::Workspace;
 
-/// Kind of change of a path.
+/// Kind of an undeclared change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UndeclaredChange {
-    /// The path is new.
+    /// The path did not exist before.
     Created,
-    /// Its content or kind changed.
+    /// The content, attributes or kind of the object at the path changed.
     Modified,
-    /// The path is gone.
+    /// The path no longer exists.
     Deleted,
 }
 
-/// Change of a path that no run made.
+/// Change to a path that was not made by any run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Undeclared {
-    /// The path.
+    /// Path that changed.
     pub path: RelPath,
-    /// Kind of change.
+    /// Kind of the change.
     pub change: UndeclaredChange,
-    /// Kind of the object at the path, or of the last one if it is gone.
+    /// Kind of the object at the path, or of the deleted object if the path no longer exists.
     pub kind: Kind,
     pub(crate) before: Before,
 }
 
 impl Undeclared {
-    /// Returns true if it can become a run: its earlier state is known, and it is no device, pipe or socket.
+    /// Returns true if the change can be adopted as a run. This requires that the earlier state is known and that the
+    /// object is not a device, FIFO or socket.
     pub fn is_adoptable(&self) -> bool {
         let is_known = match &self.before {
             Before::Absent | Before::Directory(_) => true,
@@ -55,18 +56,19 @@ impl Undeclared {
     }
 }
 
-/// State of a path before.
+/// State of a path before an undeclared change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Before {
     Absent,
     Directory(Stamp),
-    /// A file or a symbolic link.
+    /// A file or symbolic link.
     File(Stamp, Source),
-    /// The image that a run left: the one after the entry of that index.
+    /// The image that a run left at the path: the post-image of the entry with this index.
     Run(RunId, usize, Image),
-    /// A device, a pipe, a socket, or a directory that was not searched.
+    /// A device, FIFO or socket, or a directory that was not searched.
     Other(Kind),
-    /// A state that differs from what the next run found there, so that the change is a part of that run.
+    /// A state that differs from the one that a later run found. The undeclared change therefore became a part of that
+    /// run.
     Buried,
 }
 
@@ -82,17 +84,17 @@ impl Before {
 }
 
 impl<D: Disk> Workspace<D> {
-    /// Returns the differences from the baseline that no run made.
+    /// Returns the differences from the baseline that were not made by any run.
     ///
     /// # Errors
-    /// `Io`.
+    /// `Io` if a file cannot be read.
     pub(crate) fn compare(
         &self,
         baseline: &Baseline,
         scan: &Scan,
         known: &mut dyn KnownFiles,
     ) -> Result<Vec<Undeclared>> {
-        // The content of a directory that was not searched now is unknown.
+        // Directories that the current scan did not search have unknown contents.
         let is_unseen = |path: &RelPath| {
             let above = std::iter::successors(path.parent(), RelPath::parent);
             std::iter::once(path.clone()).chain(above).any(|it| scan.left_out.contains(&it))
@@ -116,7 +118,7 @@ impl<D: Disk> Workspace<D> {
                     }
                 }
                 (Some((path, _)), None) => drop(paths.insert(path)),
-                // A directory that is not searched is in place of the file.
+                // The path is missing from the scan, or an unsearched directory has replaced the file.
                 (None, Some((path, was)))
                     if !is_unseen(path)
                         || was.stamp.kind != Kind::Directory && scan.left_out.contains(path) =>
@@ -127,14 +129,15 @@ impl<D: Disk> Workspace<D> {
             }
         }
         let (runs, buried) = self.left_by_runs(baseline)?;
-        // A path that a run changed, and that is restored to its state in the baseline, differs from what the run left.
+        // If a path was restored to its state in the baseline after a run changed it, it differs from the result of the
+        // run.
         paths.extend(runs.keys().filter(|path| !is_unseen(path)));
         let mut undeclared = Vec::new();
         for path in paths {
             let now = scan.found.get(path).map(Stamp::from);
             let before = match runs.get(path) {
                 Some((run, index, image)) => Before::Run(*run, *index, image.clone()),
-                // A directory that was left out existed, and its content is unknown.
+                // The directory existed at the time of the baseline, but its contents are unknown.
                 None if baseline.left_out.contains(path) => Before::Other(Kind::Directory),
                 None => Before::new(baseline.files.get(path)),
             };
@@ -149,7 +152,7 @@ impl<D: Disk> Workspace<D> {
         Ok(undeclared)
     }
 
-    /// Returns the change of a path that a run left, if it differs from what the run left.
+    /// Compares the current state of a path with an earlier state. Returns `None` if they are equal.
     pub(crate) fn drifted(
         &self,
         path: &RelPath,
@@ -159,15 +162,15 @@ impl<D: Disk> Workspace<D> {
         self.change_of(path, self.stamp_at(path)?, before, known)
     }
 
-    /// Returns the stamp of the object at a path; `None` if it is missing, or cannot be reached.
+    /// Returns the stamp of the object at a path, or `None` if the path does not exist or cannot be reached.
     pub(crate) fn stamp_at(&self, path: &RelPath) -> Result<Option<Stamp>> {
         let tree = Tree::new(&self.disk, &self.home.root);
         let Ok(Some(parent)) = tree.parent(path) else { return Ok(None) };
         let stat = self.disk.stat_at(&parent, path.name());
-        Ok(stat.doing(|| format!("look at `{path}`"))?.as_ref().map(Stamp::from))
+        Ok(stat.doing(|| format!("read the metadata of `{path}`"))?.as_ref().map(Stamp::from))
     }
 
-    /// Returns the change of a path that was `before`; `None` if it did not change.
+    /// Returns the change of a path from the state `before` to the stamp `now`, or `None` if it did not change.
     fn change_of(
         &self,
         path: &RelPath,
@@ -195,14 +198,14 @@ impl<D: Disk> Workspace<D> {
         Ok(Some(Undeclared { path: path.clone(), change, kind, before }))
     }
 
-    /// Returns what the runs after the baseline left at their paths. Also returns the paths at which one of them found
-    /// another state than the baseline has, or the run before it left.
+    /// Returns the final images that runs after the baseline left at their paths. Also returns the paths at which a run
+    /// did not find the state that the baseline or the previous run would suggest.
     fn left_by_runs(&self, baseline: &Baseline) -> Result<(LeftByRuns, BTreeSet<RelPath>)> {
         let runs = self.runs()?;
         let (mut left, mut buried) = (LeftByRuns::new(), BTreeSet::new());
         let later = runs.refs().iter().filter(|run| run.sequence > baseline.sequence);
         for known in later.filter(|run| run.outcome != Outcome::RolledBack) {
-            // A damaged record does not show what it left.
+            // Skip damaged records, because their results are unknown.
             let Ok((intent, _)) = runs.read_found(known) else { continue };
             for (index, entry) in intent.entries.iter().enumerate() {
                 let is_expected = match left.get(&entry.path) {
@@ -218,7 +221,7 @@ impl<D: Disk> Workspace<D> {
         Ok((left, buried))
     }
 
-    /// Returns true if a path is as before, by its content where the stamp is inconclusive.
+    /// Returns true if a path still has the state `before`. Compares the content if the stamp is inconclusive.
     fn is_as_before(
         &self,
         path: &RelPath,
@@ -263,7 +266,8 @@ impl<D: Disk> Workspace<D> {
         })
     }
 
-    /// Returns the digest of the file at a path, or of the target of a symbolic link; `None` if neither can be read.
+    /// Returns the digest of the file at a path, or of the target of a symbolic link. Returns `None` if the path is
+    /// neither, or if it cannot be read.
     fn digest_at(&self, path: &RelPath) -> Result<Option<Digest>> {
         let (stat, file) = match Tree::new(&self.disk, &self.home.root).find(path) {
             Ok(Found::File(stat, file)) => (stat, file),
@@ -275,7 +279,7 @@ impl<D: Disk> Workspace<D> {
         digest.doing(|| format!("read `{path}`")).map(Some)
     }
 
-    /// Returns the state of a path before a change, for a baseline; `None` if it was missing.
+    /// Returns the state of a path before a change in the form of a baseline entry, or `None` if it did not exist.
     pub(super) fn known_before(
         &self,
         change: &Undeclared,
@@ -306,7 +310,7 @@ impl<D: Disk> Workspace<D> {
         Ok(Some(Known { stamp, source, is_fresh: true }))
     }
 
-    /// Returns the bytes that a run left at the path of an entry, as far as they are kept.
+    /// Returns the bytes that a run left at the path of an entry, or `None` if they were not kept.
     fn bytes_left(&self, run: RunId, index: usize, image: &Image) -> Result<Option<Vec<u8>>> {
         let Some(file) = image.file().filter(|file| file.size <= FILE_BYTES_MAX) else {
             return Ok(None);
@@ -328,7 +332,7 @@ impl<D: Disk> Workspace<D> {
         })
     }
 
-    /// Returns the bytes that a path had before a change, if they are known and unchanged.
+    /// Returns the bytes that a path had before a change, if they are known and have the recorded size.
     pub(crate) fn bytes_before(
         &self,
         before: &Before,
@@ -349,10 +353,10 @@ impl<D: Disk> Workspace<D> {
     }
 }
 
-/// For each path the run that left it last, the index of its entry, and the image.
+/// For each path, the last run that changed it, the index of its entry in that run, and the resulting image.
 type LeftByRuns = BTreeMap<RelPath, (RunId, usize, Image)>;
 
-/// Returns true if two images have the same content.
+/// Returns true if two images have the same kind and content, ignoring their attributes.
 fn is_same_content(one: &Image, other: &Image) -> bool {
     match (one, other) {
         (Image::Absent, Image::Absent) | (Image::Directory(_), Image::Directory(_)) => true,
@@ -362,7 +366,7 @@ fn is_same_content(one: &Image, other: &Image) -> bool {
 }
 
 impl Baseline {
-    /// Returns true if a path can have had this image at the baseline, as far as the baseline knows.
+    /// Returns true if the information in the baseline is consistent with this image at a path.
     fn may_have(&self, path: &RelPath, image: &Image) -> bool {
         let is_left_out = || {
             std::iter::successors(path.parent(), RelPath::parent)
@@ -385,12 +389,13 @@ impl Baseline {
     }
 }
 
-/// Returns the kind of a file or symbolic link with these attributes.
+/// Returns whether attributes belong to a file or to a symbolic link.
 pub(crate) fn kind_of(attributes: &Attributes) -> Kind {
     if attributes.mode.is_link() { Kind::Symlink } else { Kind::File }
 }
 
-/// Returns true if a path cannot be reached in its current state, or this process may not read it.
+/// Returns true if the error persists until the workspace changes: the path cannot be reached, or this process lacks
+/// the permission to read it.
 fn is_permanent(error: &Error) -> bool {
     if let ErrorKind::Io { source, .. } = &error.kind {
         return source.kind() == io::ErrorKind::PermissionDenied;

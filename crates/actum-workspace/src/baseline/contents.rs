@@ -1,4 +1,4 @@
-//! Copies of files that a baseline includes, named after their digests.
+//! Copies of the contents of files for baselines, stored in `.actum/contents` under their digests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -14,17 +14,19 @@ use crate::tree::{Found, Tree, read_whole};
 use crate::workspace::Workspace;
 
 const DIRECTORY: &[u8] = b"contents";
-/// Largest file that is copied, in bytes.
+/// Maximum size in bytes of a file that is copied.
 pub(super) const FILE_BYTES_MAX: u64 = 1 << 20;
-/// Limit of all copies that a baseline includes, and of all others, in bytes.
+/// Maximum total size in bytes of the copies that a baseline includes. A second limit of this size applies to all other
+/// copies.
 const BYTES_MAX: u64 = 128 << 20;
 
-/// Time for which a content that only a run left is kept, in nanoseconds: a day.
+/// Retention time in nanoseconds of a copy that the baseline does not include (one day).
 const AGE_MAX: i64 = 24 * 3_600_000_000_000;
-/// Number of files of a run up to which their contents are kept.
+/// Maximum number of entries of a run whose resulting contents are kept.
 const FILES_MAX: usize = 64;
 
-/// Returns the contents that a run leaves, as far as its record has them; none of a run with many files.
+/// Returns the resulting contents of a run that its record includes. Returns none for a run with more than
+/// [`FILES_MAX`] entries.
 pub(crate) fn contents_left(intent: &Intent) -> Vec<(Digest, Arc<Vec<u8>>)> {
     if intent.entries.len() > FILES_MAX {
         return Vec::new();
@@ -38,20 +40,20 @@ pub(crate) fn contents_left(intent: &Intent) -> Vec<(Digest, Arc<Vec<u8>>)> {
     left.collect()
 }
 
-/// Directory of copies.
+/// Open directory `.actum/contents` with an index of its copies.
 pub(super) struct Contents<H> {
     directory: H,
-    /// Size of each copy, and the time at which it was written.
+    /// Size and modification time of each existing copy.
     there: BTreeMap<Digest, (u64, Time)>,
     used: BTreeSet<Digest>,
     used_bytes: u64,
 }
 
 impl<D: Disk> Workspace<D> {
-    /// Opens the directory of copies, and makes it if it is missing.
+    /// Opens the directory `.actum/contents`, and creates it if it is missing.
     pub(super) fn contents(&self) -> Result<Contents<D::Handle>> {
         let (disk, state) = (&self.disk, &self.home.state);
-        let doing = || "open the copies of files `.actum/contents`".to_owned();
+        let doing = || "open `.actum/contents`".to_owned();
         let directory = match disk.open_directory(state, DIRECTORY) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
                 disk.make_directory(state, DIRECTORY, FileMode::PRIVATE_DIRECTORY).doing(doing)?;
@@ -71,8 +73,9 @@ impl<D: Disk> Workspace<D> {
         Ok(Contents { directory, there, used, used_bytes })
     }
 
-    /// Keeps the contents that a run left, if baselines are taken here: the record of a run has no content that can be
-    /// read from the disk. A content that cannot be kept is missing later, and is reported then.
+    /// Copies the resulting contents of a run, because its record no longer contains them once the run has ended. Does
+    /// nothing if no baseline was ever taken in this workspace. Errors are ignored: if a copy cannot be written, its
+    /// absence is reported when it is needed.
     pub(crate) fn keep_contents(&self, left: &[(Digest, Arc<Vec<u8>>)]) {
         let (disk, state) = (&self.disk, &self.home.state);
         let Ok(directory) = disk.open_directory(state, DIRECTORY) else { return };
@@ -88,9 +91,9 @@ impl<D: Disk> Workspace<D> {
         }
     }
 
-    /// Reads a copied content, and compares it with its digest.
+    /// Reads a copy. Returns `None` if it is missing or does not match its digest.
     pub(super) fn read_copy(&self, digest: Digest) -> Result<Option<Vec<u8>>> {
-        let doing = || "read a copy of a file in `.actum/contents`".to_owned();
+        let doing = || "read a copy of a file from `.actum/contents`".to_owned();
         let missing = |error: &io::Error| error.kind() == io::ErrorKind::NotFound;
         let directory = match self.disk.open_directory(&self.home.state, DIRECTORY) {
             Err(error) if missing(&error) => return Ok(None),
@@ -106,7 +109,7 @@ impl<D: Disk> Workspace<D> {
 }
 
 impl<H> Contents<H> {
-    /// Returns true if there is a copy of this size, which is then kept.
+    /// Returns true if a copy with this digest and size exists, and marks it as used.
     pub(super) fn has(&mut self, digest: Digest, size: u64) -> bool {
         let is_there = self.there.get(&digest).is_some_and(|(there, _)| *there == size);
         if is_there && self.used.insert(digest) {
@@ -115,7 +118,8 @@ impl<H> Contents<H> {
         is_there
     }
 
-    /// Copies a file, or the target of a symbolic link; `None` where it is too large, there is no space, or it changed.
+    /// Copies a file or the target of a symbolic link. Returns `None` if it is too large, exceeds the total limit, cannot
+    /// be read, or has changed.
     pub(super) fn copy<D: Disk<Handle = H>>(
         &mut self,
         workspace: &Workspace<D>,
@@ -126,7 +130,7 @@ impl<H> Contents<H> {
             return Ok(None);
         }
         let disk = &workspace.disk;
-        // A file that cannot be read now has no copy.
+        // A file that cannot be read is not copied.
         let Ok(Found::File(stat, file)) = Tree::new(disk, &workspace.home.root).find(path) else {
             return Ok(None);
         };
@@ -136,7 +140,7 @@ impl<H> Contents<H> {
         }
     }
 
-    /// Writes a copy, unless it exists.
+    /// Writes a copy of `bytes` unless it already exists, and returns its digest.
     pub(super) fn write<D: Disk<Handle = H>>(&mut self, disk: &D, bytes: &[u8]) -> Result<Digest> {
         let doing = || "copy a file to `.actum/contents`".to_owned();
         let digest = Digest::of(bytes);
@@ -146,12 +150,12 @@ impl<H> Contents<H> {
         }
         let name = digest.to_string().into_bytes();
         if self.there.contains_key(&digest) {
-            disk.unlink(&self.directory, &name).doing(doing)?; // it was cut off
+            disk.unlink(&self.directory, &name).doing(doing)?; // it has the wrong size
         }
         let file = disk.create(&self.directory, &name, FileMode::PRIVATE).doing(doing)?;
         let written = disk.write_at(&file, bytes, 0);
         if written.is_err() {
-            drop(disk.unlink(&self.directory, &name)); // frees space on a full disk
+            drop(disk.unlink(&self.directory, &name)); // free the space, as the disk may be full
         }
         written.doing(doing)?;
         self.there.insert(digest, (size, disk.now()));
@@ -159,8 +163,8 @@ impl<H> Contents<H> {
         Ok(digest)
     }
 
-    /// Removes the copies that a baseline does not include. Those that runs of the last day left remain, the newest
-    /// first, as far as there is space.
+    /// Removes copies that the baseline does not include. Copies from the last day are kept, newest first, up to the size
+    /// limit.
     pub(super) fn sweep<D: Disk<Handle = H>>(&self, disk: &D, baseline: &Baseline) -> Result<()> {
         let included = |file: &Known| match file.source {
             Source::Copy(digest) => Some(digest),

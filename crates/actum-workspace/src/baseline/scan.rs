@@ -1,4 +1,4 @@
-//! Scan of all files of a workspace, without reading them.
+//! Scans the metadata of all files in a workspace without reading their contents.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -11,25 +11,25 @@ use crate::error::{Result, ResultExt};
 use crate::home::STATE_DIRECTORY;
 use crate::workspace::Workspace;
 
-/// Depth of directories that are searched; each is open meanwhile.
+/// Maximum depth of searched directories. The limit exists because all directories on the path are open at the same time.
 const DEPTH_MAX: usize = 64;
-/// File that marks a directory as a cache (the Cache Directory Tagging Specification).
+/// Name of the file that marks a directory as a cache (Cache Directory Tagging Specification).
 const CACHE_TAG: &[u8] = b"CACHEDIR.TAG";
-/// Signature at the beginning of the file.
+/// Signature with which a valid `CACHEDIR.TAG` file begins.
 const CACHE_SIGNATURE: &[u8; 43] = b"Signature: 8a477f597d28d172789f06886806bc55";
-/// Directory of a repository.
+/// Name of the directory of a Git repository.
 const REPOSITORY: &[u8] = b".git";
 
-/// Files and directories of a workspace.
+/// Files and directories found in a workspace.
 pub(crate) struct Scan {
     pub(super) found: BTreeMap<RelPath, Stat>,
-    /// Directories among them that may not be listed.
+    /// Directories that could not be listed.
     pub(super) unreadable: BTreeSet<RelPath>,
     /// Directories that were not searched.
     pub(super) left_out: BTreeSet<RelPath>,
 }
 
-/// Scan that is under way. A map is made of it once: that is faster than to insert each path.
+/// Scan in progress. The list of files is converted to a map at the end, which is faster than inserting single paths.
 #[derive(Default)]
 struct Scanned {
     found: Vec<(RelPath, Stat)>,
@@ -37,12 +37,12 @@ struct Scanned {
     left_out: BTreeSet<RelPath>,
 }
 
-/// Names in a directory, and the directory.
+/// Names in a directory, and the handle of the directory.
 type Listed<H> = (Vec<Vec<u8>>, H);
 
 impl<D: Disk> Workspace<D> {
-    /// Scans all files, except those of repositories, caches and directories that `known` leaves out; `None` where
-    /// there are too many. A directory is left out or searched as in `baseline`.
+    /// Scans all files except those in Git repositories, caches and directories that `known` excludes. Directories that
+    /// `baseline` includes or excludes are treated the same way again. Returns `None` if there are too many files.
     pub(crate) fn scan(
         &self,
         baseline: &Baseline,
@@ -56,7 +56,7 @@ impl<D: Disk> Workspace<D> {
         Ok(is_whole.then(|| Scan { found: found.into_iter().collect(), unreadable, left_out }))
     }
 
-    /// Scans these names in a directory; returns false once there are too many files.
+    /// Scans the given names in a directory. Returns false if the limit on the number of files is exceeded.
     fn scan_names(
         &self,
         (directory, handle): (Option<&RelPath>, &D::Handle),
@@ -75,13 +75,16 @@ impl<D: Disk> Workspace<D> {
                 }
                 None => RelPath::new(name),
             };
-            // A name that no change can have.
+            // Skip names that are not valid workspace paths, because no change can affect them.
             let Ok(path) = path else { continue };
             if self.private.contains(&path) {
                 continue;
             }
-            let stat = self.disk.stat_at(handle, name).doing(|| format!("look at `{path}`"))?;
-            // It is gone by now.
+            let stat = self
+                .disk
+                .stat_at(handle, name)
+                .doing(|| format!("read the metadata of `{path}`"))?;
+            // Skip a file that was deleted after the directory was listed.
             let Some(stat) = stat else { continue };
             if scan.found.len() == BASELINE_FILES_MAX {
                 return Ok(false);
@@ -101,7 +104,7 @@ impl<D: Disk> Workspace<D> {
             let Some((names, below)) = listed else {
                 if !is_left_out {
                     scan.unreadable.insert(path.clone());
-                    // Its own permissions are still compared.
+                    // The permissions of the directory itself can still be compared.
                     if was_read {
                         scan.found.push((path.clone(), stat));
                     }
@@ -128,13 +131,13 @@ impl<D: Disk> Workspace<D> {
             return false;
         }
         let mut begin = [0; CACHE_SIGNATURE.len()];
-        // A tag that cannot be read marks nothing.
+        // A tag file that cannot be read does not mark the directory.
         let file = self.disk.open_file(directory, CACHE_TAG);
         file.and_then(|file| self.disk.read_at(&file, &mut begin, 0))
             .is_ok_and(|read| read == begin.len() && begin == *CACHE_SIGNATURE)
     }
 
-    /// Returns the names in a directory, and the directory; `None` where it is gone or may not be listed.
+    /// Lists and opens a directory. Returns `None` if it no longer exists or cannot be listed.
     fn list_directory(
         &self,
         parent: &D::Handle,

@@ -1,4 +1,4 @@
-//! Deltas restore the old content, and nothing else is accepted as one.
+//! Tests that block deltas restore the old content exactly, and that damaged deltas are never accepted.
 
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ fn old<'a>(bytes: &'a Bytes<Handle>, content: &[u8]) -> Old<'a, Handle> {
     Old { bytes, size: length(content.len()), digest: Some(Digest::of(content)) }
 }
 
-/// Rebuilds the old content with both readers; `None` if both found the delta damaged.
+/// Rebuilds the old content with both `rebuild` and `apply`. Returns `None` if `rebuild` rejects the delta.
 fn read(delta: &Handle, new: &[u8], size: usize) -> Option<Vec<u8>> {
     let mut rebuilt = Vec::new();
     let is_sound = rebuild(&LinuxDisk, delta, &memory(new), length(size), |piece| {
@@ -73,7 +73,7 @@ fn read(delta: &Handle, new: &[u8], size: usize) -> Option<Vec<u8>> {
     Some(rebuilt)
 }
 
-/// Returns content without repetitions.
+/// Returns pseudo-random content of `size` bytes in which no block repeats.
 fn content(size: usize, seed: u64) -> Vec<u8> {
     let words = (0u64..).map(|at| (at ^ (seed << 32)).wrapping_mul(0x9e37_79b9_7f4a_7c15));
     words.flat_map(u64::to_be_bytes).take(size).collect()
@@ -165,7 +165,7 @@ fn a_damaged_delta_never_gives_the_old_content() {
     let mut sound = vec![0; usize::try_from(size).unwrap()];
     LinuxDisk.read_at(&delta, &mut sound, 0).unwrap();
     assert_eq!(read(&delta, &after, before.len()).as_ref(), Some(&before));
-    // No reader uses the bytes that fill the last block.
+    // The padding of the last block is not checked, because no reader uses it.
     let filling = BLOCK_BYTES + 100..2 * BLOCK_BYTES;
     for at in (0..sound.len()).filter(|at| !filling.contains(at)) {
         let mut damaged = sound.clone();

@@ -1,10 +1,10 @@
-//! Support for ext4 without a journal, where the name of a directory, its inode and its blocks reach the disk in any
-//! order.
+//! Support for ext4 without a journal, which writes the name, the inode and the blocks of a directory to the disk in
+//! arbitrary order.
 //!
-//! A removed directory frees its inode. The inode may be given to a new file that reaches the disk before the name of
-//! the directory has left it. Then the next e2fsck(8) finds the old name leading to the new file, and the blocks of a
-//! new directory may hold the names of an old one. Files are safe from that because what a run displaces keeps its
-//! inode until a checkpoint.
+//! When a directory is removed, its inode can be reused for a new file. If the new file reaches the disk before the
+//! removal of the directory's name does, e2fsck(8) later finds the old name pointing to the new file. Similarly, the
+//! blocks of a new directory may contain the names of an old one. Files do not have this problem, because a displaced
+//! file keeps its inode until the next checkpoint.
 
 use std::ffi::OsStr;
 use std::io;
@@ -19,8 +19,8 @@ use super::linux::read_kernel_file;
 /// Magic number of ext2, ext3 and ext4 (statfs(2)).
 const EXT4_MAGIC: u64 = 0xEF53;
 
-/// Makes `name` below `parent` durable, and the names in it, if it is a directory on ext4 without a journal; `.` stands
-/// for `parent` itself. Elsewhere this does nothing.
+/// Makes the directory `name` in `parent` and its entries durable if it is on ext4 without a journal. Does nothing on
+/// other file systems. The name `.` refers to `parent` itself.
 pub(super) fn settle(parent: &OwnedFd, name: &[u8]) -> io::Result<()> {
     if !is_without_journal(parent)? {
         return Ok(());
@@ -29,8 +29,8 @@ pub(super) fn settle(parent: &OwnedFd, name: &[u8]) -> io::Result<()> {
     Ok(fs::fsync(fs::openat(parent, name, flags, Mode::empty())?)?)
 }
 
-/// Returns true for a directory on ext4 without a journal. Where this is unknown, the result is true, which costs only
-/// time.
+/// Returns true if a directory is on ext4 without a journal. If this cannot be determined for an ext4 file system, also
+/// returns true, because unnecessary syncs only cost time.
 fn is_without_journal(directory: &OwnedFd) -> io::Result<bool> {
     if u64::try_from(fs::fstatfs(directory)?.f_type) != Ok(EXT4_MAGIC) {
         return Ok(false);

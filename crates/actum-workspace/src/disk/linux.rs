@@ -1,4 +1,4 @@
-//! Real disk: Linux, through `rustix`.
+//! Implements the system calls of the engine on Linux with `rustix`.
 
 use std::ffi::CStr;
 use std::io;
@@ -15,16 +15,16 @@ use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use super::{Barrier, Disk, Epoch, Kind, Rename, Stat, Time, Xattr, ext4};
 
-/// Returns the error of the system for a missing name, in its words (ENOENT).
+/// Returns the system error for a name that does not exist (`ENOENT`).
 pub fn nothing_there() -> io::Error {
     Errno::NOENT.into()
 }
 
-/// Real disk.
+/// Real file system of a Linux host.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LinuxDisk;
 
-/// Resolution beneath the root, through no link of any kind, on one file system (openat2(2)).
+/// Restricts path resolution to paths beneath the root, without links and on the same file system (openat2(2)).
 const CONFINED: ResolveFlags = ResolveFlags::BENEATH
     .union(ResolveFlags::NO_SYMLINKS)
     .union(ResolveFlags::NO_MAGICLINKS)
@@ -38,16 +38,16 @@ const FILE: OFlags = OFlags::NOFOLLOW
     .union(OFlags::NONBLOCK)
     .union(OFlags::NOCTTY)
     .union(OFlags::RDONLY);
-/// Flags to open a symbolic link itself (open(2), `O_PATH`).
+/// Flags for opening a symbolic link itself instead of its target (open(2), `O_PATH`).
 const LINK: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 const OWN: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC).union(OFlags::RDWR);
 
 impl LinuxDisk {
-    /// Makes a directory like [`Disk::make_directory`], without the extra syncs for ext4 without a journal. Until all
-    /// is synced it is no safer there than a directory that any other program makes.
+    /// Creates a directory like [`Disk::make_directory`], but without the additional syncs for ext4 without a journal. On
+    /// such a file system, the directory is not protected against a power cut until everything has been synced.
     ///
     /// # Errors
-    /// The error of the system.
+    /// Returns the error of the system call.
     pub fn make_plain_directory(
         &self,
         parent: &OwnedFd,
@@ -57,12 +57,13 @@ impl LinuxDisk {
         Ok(fs::mkdirat(parent, name, Mode::from_raw_mode(mode.bits()))?)
     }
 
-    /// Opens a path by `openat2` or, where the kernel or a filter lacks it, one component after the other.
+    /// Opens a path with `openat2`. If the kernel or a seccomp filter does not support it, opens one component after the
+    /// other.
     fn open_confined(root: &OwnedFd, path: &[u8], last: OFlags) -> io::Result<OwnedFd> {
         loop {
             match fs::openat2(root, path, last, Mode::empty(), CONFINED) {
                 Ok(handle) => return Ok(handle),
-                // A rename elsewhere raced with the walk; the kernel asks to try again.
+                // The lookup raced with a rename elsewhere on the system, so the kernel requests a retry.
                 Err(Errno::AGAIN | Errno::INTR) => {}
                 Err(Errno::NOSYS | Errno::PERM) => return Self::open_stepwise(root, path, last),
                 Err(error) => return Err(error.into()),
@@ -79,7 +80,7 @@ impl LinuxDisk {
             let parent = current.as_ref().unwrap_or(root);
             let next = fs::openat(parent, component, flags | OFlags::NOFOLLOW, Mode::empty())
                 .map_err(|error| match error {
-                    // O_PATH|O_DIRECTORY reports a symlink as "not a directory".
+                    // With `O_PATH | O_DIRECTORY`, the kernel reports a symbolic link as `ENOTDIR`.
                     Errno::NOTDIR if is_symlink(parent, component) => Errno::LOOP,
                     other => other,
                 })?;
@@ -92,8 +93,8 @@ impl LinuxDisk {
     }
 }
 
-/// Mount that a handle is on, for hosts without openat2(2). A bind mount has the device of its source, so the device
-/// alone is not enough; Linux before 5.8 reports nothing else.
+/// Identity of the mount of a handle, used on hosts without openat2(2). The device alone is not sufficient, because a
+/// bind mount has the same device as its source. Linux before 5.8 reports only the device.
 #[derive(Debug, PartialEq, Eq)]
 struct MountOf {
     device: u64,
@@ -116,7 +117,7 @@ impl MountOf {
     }
 }
 
-/// Reads at most 64 bytes of a short file of the kernel.
+/// Reads a short file in `/proc` or `/sys`, up to 64 bytes.
 pub(super) fn read_kernel_file(path: &Path) -> io::Result<Vec<u8>> {
     let file = fs::openat(CWD, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
     let mut text = [0u8; 64];
@@ -124,22 +125,22 @@ pub(super) fn read_kernel_file(path: &Path) -> io::Result<Vec<u8>> {
     Ok(text.get(..size).unwrap_or_default().to_vec())
 }
 
-/// Returns true if the storage failed (`EIO`).
+/// Returns true if the error is an I/O error of the storage device (`EIO`).
 pub(crate) fn is_input_output(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::IO.raw_os_error())
 }
 
-/// Returns true if a call failed because its handle is for a path only (`EBADF`, open(2) with `O_PATH`).
+/// Returns true if a call failed with `EBADF`, as calls do on a handle that was opened with `O_PATH` (open(2)).
 fn is_bad_handle(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::BADF.raw_os_error())
 }
 
-/// Returns true if a handle is of a symbolic link.
+/// Returns true if a handle refers to a symbolic link.
 fn is_link(handle: &OwnedFd) -> bool {
     fs::fstat(handle).is_ok_and(|it| FileType::from_raw_mode(it.st_mode) == FileType::Symlink)
 }
 
-/// Reads the target of a link (readlinkat(2) with an empty path).
+/// Reads the target of an open symbolic link into `buffer` (readlinkat(2) with an empty path).
 fn read_link_at(link: &OwnedFd, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     let target = fs::readlinkat(link, c"", Vec::new())?.into_bytes();
     let start = usize::try_from(offset).unwrap_or(usize::MAX);
@@ -151,7 +152,7 @@ fn read_link_at(link: &OwnedFd, buffer: &mut [u8], offset: u64) -> io::Result<us
     Ok(count)
 }
 
-/// Returns true if a call failed because it met a symbolic link (`ELOOP`, open(2) with `O_NOFOLLOW`).
+/// Returns true if a call failed because of a symbolic link (`ELOOP`, open(2) with `O_NOFOLLOW`).
 pub(crate) fn is_loop(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::LOOP.raw_os_error())
 }
@@ -171,7 +172,7 @@ fn retry<T>(mut call: impl FnMut() -> rustix::io::Result<T>) -> io::Result<T> {
     }
 }
 
-/// Reads a value of unknown length, at most 64 KiB (xattr(7)).
+/// Reads an attribute value or list of unknown length, up to 64 KiB (xattr(7)).
 fn read_growing(
     read: impl Fn(&mut [u8]) -> rustix::io::Result<usize>,
 ) -> rustix::io::Result<Vec<u8>> {
@@ -225,7 +226,7 @@ impl Disk for LinuxDisk {
             match fs::openat2(CWD, path, flags, Mode::empty(), resolve) {
                 Ok(handle) => return Ok(handle),
                 Err(Errno::AGAIN | Errno::INTR) => {}
-                // Without openat2(2) a link that came in between goes unnoticed.
+                // Without openat2(2), symbolic links in the path are not detected.
                 Err(Errno::NOSYS | Errno::PERM) => {
                     return retry(|| fs::openat(CWD, path, flags, Mode::empty()));
                 }
@@ -267,8 +268,8 @@ impl Disk for LinuxDisk {
     fn may_write(&self, directory: &OwnedFd) -> io::Result<()> {
         let access = Access::WRITE_OK | Access::EXEC_OK;
         match fs::accessat(directory, ".", access, AtFlags::EACCESS) {
-            // Before Linux 5.8, and where a filter does not know it, it cannot be asked; the attempt itself will show
-            // it.
+            // Before Linux 5.8, or with a seccomp filter that rejects the call, permissions cannot be checked in
+            // advance. The actual operation will report the error.
             Ok(()) | Err(Errno::NOSYS | Errno::INVAL | Errno::PERM) => Ok(()),
             Err(error) => Err(error.into()),
         }
@@ -310,7 +311,7 @@ impl Disk for LinuxDisk {
                 read => read?,
             };
             filled += read;
-            // A short read of a regular file is its end; a caller that needs certainty reads on.
+            // For a regular file, a short read means that the end was reached. A caller that must be certain reads again.
             if read < wanted {
                 break;
             }
@@ -333,7 +334,7 @@ impl Disk for LinuxDisk {
     fn clone_content(&self, from: &OwnedFd, to: &OwnedFd) -> io::Result<bool> {
         match fs::ioctl_ficlone(to, from) {
             Ok(()) => Ok(true),
-            // Each file system has its own error for an unsupported operation.
+            // File systems report an unsupported operation with different errors.
             Err(
                 Errno::OPNOTSUPP
                 | Errno::NOTTY
@@ -356,8 +357,8 @@ impl Disk for LinuxDisk {
     fn set_mode(&self, handle: &OwnedFd, mode: FileMode) -> io::Result<()> {
         let mode = Mode::from_raw_mode(mode.bits());
         match retry(|| fs::fchmod(handle, mode)) {
-            // A directory that its owner cannot read is opened with `O_PATH`, and changed through its descriptor
-            // (proc_pid_fd(5)).
+            // A directory that its owner cannot read is opened with `O_PATH`. Its mode can only be changed through
+            // `/proc/self/fd` (proc_pid_fd(5)).
             Err(error) if is_bad_handle(&error) && !is_link(handle) => {
                 let path = format!("/proc/self/fd/{}", handle.as_raw_fd());
                 retry(|| fs::chmodat(fs::CWD, &path, mode, AtFlags::empty()))
@@ -458,7 +459,7 @@ impl Disk for LinuxDisk {
     }
 
     fn sync_data(&self, file: &OwnedFd, _: Barrier) -> io::Result<()> {
-        // Not retried on EIO: the kernel has dropped the dirty pages and would then say yes.
+        // Never retry after `EIO`: the kernel has dropped the dirty pages, so a second call would succeed wrongly.
         retry(|| fs::fdatasync(file))
     }
 
@@ -487,7 +488,7 @@ impl Disk for LinuxDisk {
     }
 
     fn unlock(file: &OwnedFd) {
-        // On an open file it cannot fail; besides, the lock ends with the handle.
+        // Unlocking an open file cannot fail, and the lock is released with the handle in any case.
         let _is_open = fs::flock(file, FlockOperation::Unlock);
     }
 
@@ -501,11 +502,11 @@ impl Disk for LinuxDisk {
         limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX)
     }
 
-    /// Returns the boot, and within it the mount. A file system that was unmounted and mounted again in one boot has
-    /// lost its unsynced writes as surely as by a power cut.
+    /// Returns the epoch, which consists of the boot ID and the mount ID. The mount ID is included because unsynced writes
+    /// can be lost when a file system is unmounted and mounted again without a reboot.
     fn epoch(&self, root: &OwnedFd) -> io::Result<Epoch> {
         let boot = read_kernel_file(Path::new("/proc/sys/kernel/random/boot_id"))?;
-        // STATX_MNT_ID_UNIQUE (Linux 6.8): never used twice in one boot.
+        // `STATX_MNT_ID_UNIQUE` (Linux 6.8) returns an ID that is never reused during a boot.
         const MOUNT_ID_UNIQUE: StatxFlags = StatxFlags::from_bits_retain(0x4000);
         let mount = match fs::statx(root, c"", AtFlags::EMPTY_PATH, MOUNT_ID_UNIQUE) {
             Ok(statx) if statx.stx_mask & MOUNT_ID_UNIQUE.bits() != 0 => statx.stx_mnt_id,
@@ -518,7 +519,7 @@ impl Disk for LinuxDisk {
 
     fn born(&self, handle: &OwnedFd) -> io::Result<Option<Time>> {
         let statx = match fs::statx(handle, c"", AtFlags::EMPTY_PATH, StatxFlags::BTIME) {
-            // The kernel is older than Linux 4.11, or a filter does not know the call.
+            // The kernel is older than Linux 4.11, or a seccomp filter rejects the call.
             Err(Errno::NOSYS | Errno::PERM) => return Ok(None),
             statx => statx?,
         };
@@ -534,8 +535,8 @@ impl Disk for LinuxDisk {
         Time(now.tv_sec.saturating_mul(1_000_000_000).saturating_add(now.tv_nsec))
     }
 
-    /// Reads the umask from /proc, because umask(2) can only read it by changing it for all threads. Where /proc is
-    /// missing, returns the strictest.
+    /// Reads the umask from `/proc`, because umask(2) can only read it by changing it for all threads. Returns the
+    /// strictest umask (0077) if `/proc` is not available.
     fn umask(&self) -> u32 {
         let read = || {
             let flags = OFlags::RDONLY | OFlags::CLOEXEC;

@@ -1,4 +1,4 @@
-//! Checkpoint of the journal: ended runs go into the history, and the journal forgets them.
+//! Journal checkpoints, which move ended runs into the history so that the journal can reuse their space.
 
 use actum_core::RunId;
 
@@ -10,8 +10,8 @@ use crate::journal::ended::EndedRun;
 use crate::workspace::Workspace;
 
 impl<D: Disk> Workspace<D> {
-    /// Moves ended runs into the history, makes everything durable, and lets the journal forget them. The staged files
-    /// of `working`, the run under way, remain.
+    /// Moves ended runs into the history, makes everything durable, and removes them from the journal. Does nothing if
+    /// the journal is empty. Staged files of `working`, the run in progress, are kept.
     pub(crate) fn checkpoint(&mut self, working: Option<RunId>) -> Result<()> {
         if self.tail.is_empty() && self.journal.tail_bytes() == 0 {
             return Ok(());
@@ -19,7 +19,8 @@ impl<D: Disk> Workspace<D> {
         self.checkpoint_always(working)
     }
 
-    /// Makes a checkpoint even where the journal holds no run, so that its head states this epoch.
+    /// Makes a checkpoint even if the journal contains no run, so that the current epoch is written to the journal's
+    /// head.
     pub(crate) fn checkpoint_always(&mut self, working: Option<RunId>) -> Result<()> {
         for EndedRun { sequence, intent, end, .. } in &self.tail {
             history::write(&self.disk, &self.home.history, *sequence, intent, end)?;
@@ -28,7 +29,7 @@ impl<D: Disk> Workspace<D> {
             .disk
             .sync_all(&self.home.state, Barrier::Checkpoint)
             .and_then(|()| self.journal.forget(&self.disk, self.epoch));
-        if let Err(error) = forgotten.doing(|| "put past runs into the history".to_owned()) {
+        if let Err(error) = forgotten.doing(|| "move past runs into the history".to_owned()) {
             self.poisoned = true;
             return Err(error);
         }
@@ -41,7 +42,7 @@ impl<D: Disk> Workspace<D> {
                 displaced.add(file.size);
             }
             displaced.bytes = displaced.bytes.saturating_sub(held_bytes);
-            // A remaining name is found again by `gc`, and by the next sweep of the stage directory.
+            // If a name cannot be removed now, `gc` or the next sweep of the stage directory will remove it.
             for name in superfluous {
                 drop(self.disk.unlink(&self.home.keep, &name));
             }

@@ -1,8 +1,9 @@
-//! The bytes that paths held before and after past runs, as far as they can be found again.
+//! File contents before and after past runs, reconstructed where possible.
 //!
-//! A run records what undo needs: the bytes before it, whole, or as splices or blocks that lead back from the bytes
-//! after it. The bytes that it left are found in the pre-image of the next run, or in the file itself. Every content is
-//! compared with its recorded digest, so a change that no run made leaves a gap and never a wrong answer.
+//! A run records what an undo needs: the bytes before the run, either whole or as splices or blocks that rebuild them
+//! from the bytes after it. The bytes after a run are found in the pre-image of the next run on the same path, or in
+//! the file itself. Every reconstructed content is compared with its recorded digest. If something other than a run
+//! changed a file, its content is therefore reported as unknown and never as something wrong.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -23,28 +24,28 @@ use crate::journal::record::{
 use crate::path_change::{CONTENT_BYTES_MAX, Content, Excerpt, PathChange, State};
 use crate::tree::{Found, Tree, read_whole};
 
-/// Largest content, in bytes, that is read to find an older one by the way back from it: 64 MiB.
+/// Maximum size of a content that is read to rebuild an older content from it, in bytes: 64 MiB.
 const READ_BYTES_MAX: u64 = 64 << 20;
 
-/// Newest runs, with their records.
+/// Records of the newest runs, from which past file contents are reconstructed.
 pub(crate) struct Contents<'a, D: Disk> {
     disk: &'a D,
     home: &'a Home<D::Handle>,
-    /// Oldest first.
+    /// Runs with their records, oldest first.
     runs: Vec<(RunId, Cow<'a, Intent>)>,
-    /// Runs that changed each path: their index here and that of their entry.
+    /// Runs that changed each path, as indices into `runs` and into the entries of that run.
     touched: BTreeMap<RelPath, Vec<(usize, usize)>>,
 }
 
-/// Data that leads from the bytes after a run to those before it.
+/// Step that rebuilds the bytes before a run from the bytes after it.
 enum Link<'a> {
     Splices(&'a [Splice]),
-    /// Blocks that are kept for an entry of a run, and the size before it, in bytes.
+    /// Block delta of the entry of a run, with the size of the file before the run in bytes.
     Blocks(RunId, usize, u64),
 }
 
 impl<'a, D: Disk> Contents<'a, D> {
-    /// Reads the runs from `first` on. Runs that were rolled back changed nothing and are left out.
+    /// Reads the records of all runs from `first` on, except those that were rolled back, which changed nothing.
     ///
     /// # Errors
     /// `UnknownRun`, `DamagedHistory`, `Io`.
@@ -69,14 +70,14 @@ impl<'a, D: Disk> Contents<'a, D> {
         Ok(Self { disk, home, runs, touched })
     }
 
-    /// Returns the changes from before `first` to after `last`, which must be among the runs; ordered by path. An
-    /// unchanged path is left out.
+    /// Returns the net changes from before the run `first` to after the run `last`, ordered by path. Unchanged paths
+    /// are left out. The result is empty if one of the two runs was rolled back.
     pub(crate) fn changes(&self, first: RunId, last: RunId) -> Result<Vec<PathChange>> {
         let index = |run| self.runs.iter().position(|(known, _)| *known == run);
         let (Some(first), Some(last)) = (index(first), index(last)) else {
-            return Ok(Vec::new()); // a run that was rolled back
+            return Ok(Vec::new()); // one of the runs was rolled back
         };
-        // Across several runs nothing is reported as renamed.
+        // Renames are only reported for a single run, never across several runs.
         let intent = self.runs.get(first).filter(|_| first == last).map(|(_, intent)| intent);
         let renames = intent.map(|intent| intent.renames());
         let mut changes = Vec::new();
@@ -121,8 +122,8 @@ impl<'a, D: Disk> Contents<'a, D> {
         })
     }
 
-    /// Returns the bytes of an image. Where a run only has the way back from the bytes after it, the search continues
-    /// in later runs until some bytes are found.
+    /// Returns the bytes of an image. If its run only recorded how to rebuild them from the bytes after the run, later
+    /// runs are searched until complete bytes are found.
     fn content(&self, touch: (usize, usize), side: Side, file: &FileImage) -> Result<Content> {
         if file.size > CONTENT_BYTES_MAX {
             return Ok(Content::TooLarge);
@@ -133,7 +134,7 @@ impl<'a, D: Disk> Contents<'a, D> {
             let Some((intent, entry)) = self.entry(touch) else { return Ok(Content::Unknown) };
             let Some(file) = image(entry, side).file() else { return Ok(Content::Unknown) };
             if file.digest != digest {
-                return Ok(Content::Unknown); // something other than a run changed it
+                return Ok(Content::Unknown); // something other than a run changed the file
             }
             if file.size > READ_BYTES_MAX {
                 return Ok(Content::TooLarge);
@@ -144,7 +145,7 @@ impl<'a, D: Disk> Contents<'a, D> {
                     if let Some(bytes) = self.kept(intent.run, touch.1, side)? {
                         break Some(Arc::new(bytes));
                     }
-                    // An undo took it, and left it at the path.
+                    // An undo may have published the kept file itself, so it is now at the path.
                     if let Some(taker) = self.taker(&entry.path, touch.0, &digest) {
                         (touch, side) = (taker, Side::Post);
                         continue;
@@ -159,7 +160,7 @@ impl<'a, D: Disk> Contents<'a, D> {
                     _,
                 ) => {}
             }
-            // A process that checkpoints meanwhile may have removed a kept image that the journal still named.
+            // A kept image that the journal still names may be gone, because another process made a checkpoint since.
             if let (Side::Pre, Body::Back | Body::Kept, Some(back), Some(post)) =
                 (side, &file.body, &entry.back, entry.post.file())
             {
@@ -171,7 +172,8 @@ impl<'a, D: Disk> Contents<'a, D> {
                 continue;
             }
             match (side, self.moved_to(touch)) {
-                // The same inode, at the path it moved to, or not moved at all.
+                // The run did not write the bytes, so they are at the path that the file was moved to, or at the same
+                // path.
                 (Side::Pre, Some(to)) => (touch, side) = (to, Side::Post),
                 (Side::Pre, None) if entry.only_attributes() => side = Side::Post,
                 (Side::Pre, None) => return Ok(Content::Unknown),
@@ -195,10 +197,10 @@ impl<'a, D: Disk> Contents<'a, D> {
         Ok(if is_it { Content::Known(bytes) } else { Content::Unknown })
     }
 
-    /// Returns the bytes before a run, computed from those after it; `None` where the way back is missing or does not
+    /// Rebuilds the bytes before a run from those after it. Returns `None` if the block delta is missing or does not
     /// fit.
     fn before(&self, link: &Link<'_>, after: Arc<Vec<u8>>) -> Result<Option<Arc<Vec<u8>>>> {
-        let doing = || "read the blocks that a run changed".to_owned();
+        let doing = || "read the block delta of a run".to_owned();
         match link {
             Link::Splices(splices) => Ok(Splice::apply(splices, &after).ok().map(Arc::new)),
             Link::Blocks(run, entry, size) => {
@@ -215,13 +217,13 @@ impl<'a, D: Disk> Contents<'a, D> {
         }
     }
 
-    /// Returns the recorded excerpts of a file whose bytes can no longer be found.
+    /// Returns the recorded excerpts of a change whose complete content can no longer be found.
     fn excerpts(&self, touch: (usize, usize)) -> Vec<Excerpt> {
         let back = self.entry(touch).and_then(|(_, entry)| entry.back.as_ref()?.splices());
         back.map_or(Vec::new(), Excerpt::all)
     }
 
-    /// Returns the entry that an inode moved to in its run.
+    /// Returns the entry to whose path the run moved the file of the entry `from`.
     fn moved_to(&self, (run, from): (usize, usize)) -> Option<(usize, usize)> {
         let entries = &self.runs.get(run)?.1.entries;
         let is_target = |entry: &Entry| match entry.post.file().map(|file| &file.body) {
@@ -231,7 +233,7 @@ impl<'a, D: Disk> Contents<'a, D> {
         Some((run, entries.iter().position(is_target)?))
     }
 
-    /// Returns the next undo that left this content at `path`.
+    /// Returns the next undo after `run` that left this content at `path`.
     fn taker(&self, path: &RelPath, run: usize, digest: &Digest) -> Option<(usize, usize)> {
         self.touched.get(path)?.iter().copied().find(|&touch| {
             let Some((intent, entry)) = self.entry(touch).filter(|_| touch.0 > run) else {
@@ -242,7 +244,7 @@ impl<'a, D: Disk> Contents<'a, D> {
         })
     }
 
-    /// Returns the next run that changed `path`.
+    /// Returns the next run after `run` that changed `path`, and the index of its entry.
     fn next(&self, path: &RelPath, run: usize) -> Option<(usize, usize)> {
         self.touched.get(path)?.iter().find(|touch| touch.0 > run).copied()
     }
@@ -259,7 +261,7 @@ impl<'a, D: Disk> Contents<'a, D> {
         }
     }
 
-    /// Returns the current content of `path`, if it can be a file of this size.
+    /// Reads the current file at `path`, or returns `None` if there is no file of the expected size.
     fn present(&self, path: &RelPath, size: u64) -> Result<Option<Arc<Vec<u8>>>> {
         let tree = Tree::new(self.disk, &self.home.root);
         match tree.find(path) {

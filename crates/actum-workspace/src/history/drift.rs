@@ -1,4 +1,4 @@
-//! Paths that changed since the newest run that touched them.
+//! Drift detection, which finds paths that changed after the newest run that touched them.
 
 use std::collections::BTreeMap;
 
@@ -10,19 +10,20 @@ use crate::history::view::View;
 use crate::journal::record::{Image, Outcome};
 use crate::tree::{Found, Tree, digest_of_found};
 
-/// Path whose state differs from what the newest run that changed it left.
+/// Path that has changed since the newest run that touched it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Drift {
-    /// The path.
+    /// Path that has changed.
     pub path: RelPath,
-    /// Kind of the difference.
+    /// Kind of difference between the current state and the one that the run left.
     pub difference: Difference,
-    /// The newest run that changed the path.
+    /// Newest run that changed the path.
     pub run: RunId,
 }
 
 impl<D: Disk> View<D> {
-    /// Returns the paths whose state differs from what the newest of the last `count` runs left.
+    /// Returns the paths that have changed since the newest run that touched them. Only the last `count` runs are
+    /// examined.
     ///
     /// # Errors
     /// `Io`. A run whose record is damaged is skipped.
@@ -52,7 +53,7 @@ impl<D: Disk> View<D> {
         Ok(drift)
     }
 
-    /// Returns the difference between `path` and the image that a run left.
+    /// Compares the current state of `path` with the image that a run left there.
     fn difference(
         &self,
         tree: &Tree<'_, D>,
@@ -67,7 +68,7 @@ impl<D: Disk> View<D> {
         Ok(match (left, found) {
             (Image::Absent, Found::Nothing) => None,
             (Image::Absent | Image::Directory(_), Found::File(..)) => Some(Difference::FileThere),
-            // Directories come and go with the files in them.
+            // Directories appear and disappear together with the files in them, so they are not reported.
             (Image::Absent, Found::Directory) | (Image::Directory(_), _) => None,
             (Image::Absent | Image::File(_), Found::Other(found)) => {
                 Some(Difference::NotAFile(found))

@@ -1,4 +1,4 @@
-//! Finds the bytes of recorded images again.
+//! Finds the bytes of recorded images, or rebuilds them from other images.
 
 use std::sync::Arc;
 
@@ -16,18 +16,18 @@ use crate::journal::record::{
 };
 use crate::tree::{digest_of, read_pieces};
 
-/// Bytes and their digest.
+/// Bytes that were found, with their digest.
 type Found<D> = (Bytes<<D as Disk>::Handle>, Digest);
 
-/// Directories in which recorded bytes are searched.
+/// Reads or rebuilds the bytes of recorded images.
 pub(crate) struct Images<'a, D: Disk> {
     pub(crate) disk: &'a D,
     pub(crate) home: &'a Home<D::Handle>,
 }
 
 impl<D: Disk> Images<'_, D> {
-    /// Returns the bytes of one image of a run, compared with its digest; `None` if they are not recorded or not as
-    /// recorded. `post` replaces a post-image that was not recorded.
+    /// Returns the bytes of one image of a run, or `None` if they are not recorded or do not match the recorded digest.
+    /// If `post` is set, a pre-image is rebuilt from it instead of from the recorded post-image.
     pub(crate) fn bytes(
         &self,
         intent: &Intent,
@@ -85,7 +85,8 @@ impl<D: Disk> Images<'_, D> {
         }
     }
 
-    /// Computes the pre-image, of `size` bytes, from a post-image; `None` if the way back is missing or does not fit.
+    /// Rebuilds a pre-image of `size` bytes from the post-image. Returns `None` if the required data is missing or does
+    /// not fit.
     fn taken_back(
         &self,
         intent: &Intent,
@@ -122,7 +123,7 @@ impl<D: Disk> Images<'_, D> {
         Ok(fits.then(|| (written.store.into_bytes(), written.digest)))
     }
 
-    /// Passes bytes to the callback piece by piece.
+    /// Passes bytes to the callback, in pieces if they are stored in a file.
     pub(crate) fn each_piece(
         &self,
         bytes: &Bytes<D::Handle>,
@@ -141,8 +142,8 @@ impl<D: Disk> Images<'_, D> {
         }
     }
 
-    /// Makes the file or link of an image in one of actum's own directories; `None` if its bytes are not those of the
-    /// image.
+    /// Creates the file or symbolic link of an image in one of actum's own directories. Returns `None` if the bytes do
+    /// not match the digest of the image.
     pub(crate) fn make(
         &self,
         (directory, name): (&D::Handle, &[u8]),
@@ -162,7 +163,8 @@ impl<D: Disk> Images<'_, D> {
         self.disk.open_link(directory, name).map(Some)
     }
 
-    /// Syncs a file or link that [`make`](Self::make) made. A link cannot be synced by itself.
+    /// Syncs a file or symbolic link that [`make`](Self::make) created. A link cannot be synced on its own, so the
+    /// whole file system is synced instead.
     pub(crate) fn sync_made(
         &self,
         made: &D::Handle,
@@ -175,8 +177,8 @@ impl<D: Disk> Images<'_, D> {
         }
     }
 
-    /// Writes bytes into a new file. Returns whether what was written has this digest: a kept image may be a file that
-    /// a program has open, and writes to between two reads.
+    /// Writes bytes to a new file, and returns true if the written bytes match `digest`. They may differ, because a
+    /// program that has a kept image open can write to it between two reads.
     pub(crate) fn write_to(
         &self,
         file: &D::Handle,

@@ -1,4 +1,4 @@
-//! Files that the newest runs left at their paths.
+//! Digests of the files that the newest runs left at their paths.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,14 @@ use crate::history;
 use crate::journal::record::Outcome;
 use crate::workspace::Workspace;
 
-/// Number of runs that are read.
+/// Maximum number of runs whose records are read to find the files that they left.
 const RUNS_MAX: usize = 32;
-/// Largest record in the history that is read for this, in bytes.
+/// Maximum size of a history file that is read to find the files that a run left, in bytes.
 const RECORD_BYTES_MAX: u64 = 1 << 20;
 
 impl<D: Disk> Workspace<D> {
-    /// Returns the digests of the files that the newest [`RUNS_MAX`] runs left, by path; `None` where the newest of
-    /// them left no file. Records that are damaged or over [`RECORD_BYTES_MAX`] are skipped.
+    /// Returns the digests of the files that the newest [`RUNS_MAX`] runs left, by path. The digest is `None` if the
+    /// newest run on the path left no file. Records that are damaged or larger than [`RECORD_BYTES_MAX`] are skipped.
     ///
     /// # Errors
     /// `Io`.
@@ -26,7 +26,7 @@ impl<D: Disk> Workspace<D> {
         let runs = self.runs()?;
         let newest = runs.refs().iter().rev().take(RUNS_MAX);
         for known in newest.filter(|known| known.outcome == Outcome::Committed) {
-            // A run of the journal has no file in the history, or one that is not read.
+            // A run that is still in the journal normally has no history file, so its size here is 0.
             if history::size(&self.disk, &self.home.history, known)? > RECORD_BYTES_MAX {
                 continue;
             }

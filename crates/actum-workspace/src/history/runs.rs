@@ -1,4 +1,4 @@
-//! Order of past runs, and those of them that are in effect.
+//! Order of past runs, and the subset of them that is in effect.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,14 +13,14 @@ use crate::journal::record::{End, Image, Intent, Outcome, RunKind};
 use crate::workspace::Workspace;
 
 impl<D: Disk> Workspace<D> {
-    /// Returns the runs that ended, in the history or not yet.
+    /// Returns all ended runs, from the history and from the journal.
     pub(crate) fn runs(&self) -> Result<Runs<'_, D>> {
         let listed = history::list(&self.disk, &self.home.history)?;
         Ok(Runs::new(&self.disk, &self.home, listed, self.ended()))
     }
 
-    /// Returns the newest change that was committed and is not undone. The history is only listed where none of the
-    /// journal's runs is one.
+    /// Returns the newest committed change that has not been undone. The history is only listed if the journal contains
+    /// no such change.
     pub(crate) fn newest_in_effect(&self) -> Result<Option<RunId>> {
         match Runs::new(&self.disk, &self.home, Vec::new(), self.ended()).newest_in_effect() {
             Some(run) => Ok(Some(run)),
@@ -28,8 +28,8 @@ impl<D: Disk> Workspace<D> {
         }
     }
 
-    /// Returns the runs from `run` on: only those of the journal where that is enough, since a run can only be undone
-    /// by a later one.
+    /// Returns the runs from `run` on. If `run` is in the journal, the history is not listed, because only later runs
+    /// can undo it.
     pub(crate) fn runs_since(&self, run: RunId) -> Result<Runs<'_, D>> {
         if !self.tail.iter().any(|ended| ended.intent.run == run) {
             return self.runs();
@@ -37,9 +37,9 @@ impl<D: Disk> Workspace<D> {
         Ok(Runs::new(&self.disk, &self.home, Vec::new(), self.ended()))
     }
 
-    /// Names, for each conflict, the newest change after `run` that is in effect and changed the path, if `is_now`
-    /// returns true for what it left. Otherwise something else changed the path. Undos are skipped: undoing one would
-    /// restore another change on top.
+    /// Finds, for each conflict, the newest change in effect after `run` that touched the path. Stores that change in
+    /// the conflict if `is_now` confirms that the path is still as the change left it. Otherwise, something other than
+    /// a run changed the path. Undos are skipped, because undoing one would restore yet another change.
     pub(crate) fn name_later_runs(
         &self,
         run: RunId,
@@ -59,7 +59,7 @@ impl<D: Disk> Workspace<D> {
             if open.is_empty() {
                 break;
             }
-            // A damaged record does not show what it changed; the conflict remains without a name.
+            // A damaged record does not show which paths its run changed, so their conflicts name no run.
             let Ok((intent, _)) = runs.read_found(known) else { continue };
             for conflict in conflicts.iter_mut() {
                 let entry = intent.entries.iter().find(|entry| entry.path == conflict.path);
@@ -70,13 +70,13 @@ impl<D: Disk> Workspace<D> {
         Ok(())
     }
 
-    /// Returns the runs that the journal still holds.
+    /// Returns the ended runs that are still in the journal, with their sequence numbers.
     fn ended(&self) -> impl Iterator<Item = (u64, &Intent, &End)> {
         self.tail.iter().map(|run| (run.sequence, &run.intent, &run.end))
     }
 }
 
-/// All runs that ended, oldest first.
+/// All ended runs, oldest first.
 pub(crate) struct Runs<'a, D: Disk> {
     disk: &'a D,
     home: &'a Home<D::Handle>,
@@ -87,7 +87,7 @@ pub(crate) struct Runs<'a, D: Disk> {
 }
 
 impl<'a, D: Disk> Runs<'a, D> {
-    /// Joins the runs that the history lists with those of the journal.
+    /// Combines the runs listed in the history with those in the journal.
     pub(super) fn new(
         disk: &'a D,
         home: &'a Home<D::Handle>,
@@ -97,11 +97,11 @@ impl<'a, D: Disk> Runs<'a, D> {
         let mut in_tail = BTreeMap::new();
         for (sequence, intent, end) in tail {
             in_tail.insert(intent.run, (intent, end));
-            // A kill between writing the history and forgetting leaves a run in both.
+            // A process killed between writing the history and clearing the journal leaves the run in both.
             refs.retain(|known| known.run != intent.run);
             refs.push(RunRef::new(sequence, intent, end));
         }
-        // From the newest: whether an undo was itself undone is known when it is reached.
+        // Iterate from newest to oldest, so that it is already known whether an undo was itself undone.
         let mut undone = BTreeMap::new();
         for undoing in refs.iter().rev().filter(|run| run.outcome == Outcome::Committed) {
             if let RunKind::Undo(of) = undoing.kind
@@ -139,7 +139,7 @@ impl<'a, D: Disk> Runs<'a, D> {
         self.in_effect().next()
     }
 
-    /// Returns the changes that were committed and are not undone, newest first.
+    /// Returns the committed changes that have not been undone, newest first.
     pub(crate) fn in_effect(&self) -> impl Iterator<Item = RunId> {
         let in_effect = |known: &&RunRef| {
             known.kind == RunKind::Apply
@@ -149,7 +149,7 @@ impl<'a, D: Disk> Runs<'a, D> {
         self.refs.iter().rev().filter(in_effect).map(|known| known.run)
     }
 
-    /// Returns the undos that are in effect, newest first. The undo of an undo is not one of them: it restored a
+    /// Returns the undos that are in effect, newest first. The undo of an undo is not included, because it restored a
     /// change.
     pub(crate) fn undos_in_effect(&self) -> impl Iterator<Item = RunId> {
         let chains = Chains::new(&self.refs);
@@ -161,18 +161,18 @@ impl<'a, D: Disk> Runs<'a, D> {
         })
     }
 
-    /// Returns true if a run put a change into effect: it is one, or the undo of its undo.
+    /// Returns true if a run put a change into effect, either by applying it or by undoing its undo.
     pub(crate) fn puts_into_effect(&self, run: RunId) -> bool {
         Chains::new(&self.refs).depth(run).is_some_and(|depth| depth % 2 == 0)
     }
 
-    /// Returns the run that undid `run` and was not undone itself.
+    /// Returns the run that undid `run`, unless that undo was itself undone.
     pub(crate) fn undone_by(&self, run: RunId) -> Option<RunId> {
         self.undone.get(&run).copied()
     }
 }
 
-/// Undos, each with the run that it undoes.
+/// Undos with the runs that they undo, and the runs that applied a change.
 struct Chains {
     undoes: BTreeMap<RunId, RunId>,
     applied: BTreeSet<RunId>,
@@ -194,8 +194,8 @@ impl Chains {
         chains
     }
 
-    /// Returns the number of undos between a run and the change at the end of its chain. Where the history no longer
-    /// holds that change, it is unknown whether the run removed or restored it.
+    /// Returns the number of undos between a run and the change at the end of its chain. Returns `None` if that change
+    /// is no longer in the history, because then it is unknown whether the run removed or restored it.
     fn depth(&self, run: RunId) -> Option<usize> {
         let chain = std::iter::successors(Some(run), |run| self.undoes.get(run).copied());
         let (count, change) = chain.fold((0, run), |(count, _), run| (count + 1, run));

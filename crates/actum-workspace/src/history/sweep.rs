@@ -1,4 +1,4 @@
-//! Removes displaced inodes and what given-up runs had staged.
+//! Removes displaced inodes, and files that abandoned runs had staged.
 
 use std::collections::BTreeSet;
 
@@ -9,22 +9,22 @@ use crate::error::{Result, ResultExt};
 use crate::history;
 use crate::workspace::Workspace;
 
-/// Note with the time of the last sweep of the stage directory, and the amount displaced since.
+/// Name of the file that stores the time of the last sweep of the stage directory, and the amount displaced since then.
 const SWEPT: &[u8] = b"swept";
 /// Interval between sweeps of displaced files, in nanoseconds.
 const SWEEP_INTERVAL: u64 = 60_000_000_000;
-/// Age up to which displaced inodes remain, in nanoseconds: ext4 without a journal makes files slowly just after many
-/// were deleted.
+/// Age after which displaced inodes are removed, in nanoseconds. They are not removed earlier, because ext4 without a
+/// journal creates files slowly for a while after many were deleted.
 const DISPLACED_AGE: i64 = 60_000_000_000;
-/// Number of displaced inodes that remain, however young.
+/// Maximum number of displaced inodes; if there are more, even recent ones are removed.
 const DISPLACED_FILES_MAX: u64 = 32_768;
-/// Number of bytes of displaced inodes that remain.
+/// Maximum total size of displaced inodes in bytes; if it is exceeded, even recent ones are removed.
 const DISPLACED_BYTES_MAX: u64 = 256 << 20;
 
-/// Length of a run id, with which names of kept images and staged files begin.
+/// Length of the run id with which the names of kept images and staged files begin.
 pub(crate) const RUN_ID_LENGTH: usize = 12;
 
-/// Files and their bytes.
+/// Number of files and their total size in bytes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Amount {
     pub(crate) files: u64,
@@ -42,18 +42,18 @@ impl Amount {
     }
 }
 
-/// Returns true if a name is one of staged content ([`crate::transaction::Transaction::stage_name`]), which no rename
-/// gives to anything else.
+/// Returns true if a name in the stage directory is that of staged content
+/// ([`crate::transaction::Transaction::stage_name`]). No rename gives such a name to any other object.
 pub(crate) fn is_staged(name: &[u8]) -> bool {
     name.get(RUN_ID_LENGTH..).is_some_and(|rest| rest.starts_with(b".s"))
 }
 
-/// Depth to which a staged directory is removed.
+/// Maximum depth of a staged directory that is removed with its content.
 const DEPTH_MAX: u32 = 16;
 
 impl<D: Disk> Workspace<D> {
-    /// Adds `displaced` to the noted amount. Returns true if the stage directory must be swept now, and notes the
-    /// sweep: reading every displaced file costs too much to do it often.
+    /// Adds `displaced` to the stored amount, and returns true if the stage directory should be swept now. If so, the
+    /// time of this sweep is stored. Sweeps are limited, because each one has to examine every displaced file.
     fn takes_turn(&self, displaced: Amount) -> bool {
         let (disk, state) = (&self.disk, &self.home.state);
         let note = || {
@@ -82,8 +82,8 @@ impl<D: Disk> Workspace<D> {
         note().unwrap_or(true)
     }
 
-    /// Removes displaced inodes that are old or too many. Best effort: what remains is found next time. `displaced` is
-    /// the amount since the last call.
+    /// Removes displaced inodes that are old, and all of them if there are too many. `displaced` is the amount
+    /// displaced since the last call. Files that cannot be removed are left for the next sweep.
     pub(crate) fn sweep_stage(&self, working: Option<RunId>, displaced: Amount) {
         if !self.takes_turn(displaced) {
             return;
@@ -98,7 +98,7 @@ impl<D: Disk> Workspace<D> {
                 continue;
             }
             let Ok(Some(stat)) = self.disk.stat_at(&self.home.stage, &name) else { continue };
-            // The link count shows a second name of a live file, so that name is removed at once.
+            // A link count above 1 shows that the name is a second name of a live file, so it is removed immediately.
             let old = now.0.saturating_sub(stat.changed.0) > DISPLACED_AGE;
             if old || stat.links > 1 || stat.kind != Kind::File {
                 self.remove_staged(&name);
@@ -112,9 +112,9 @@ impl<D: Disk> Workspace<D> {
         }
     }
 
-    /// Removes names of interrupted runs that would be a second name of a live file: such names below `stage`, and kept
-    /// images that belong to no run. None of the runs is under way, except `working`. Best effort: what remains is
-    /// found next time.
+    /// Removes names left by interrupted runs that would be second names of live files. These are names in the stage
+    /// directory, and kept images that belong to no run. No run other than `working` may be in progress. Names that
+    /// cannot be removed are left for the next sweep.
     pub(crate) fn sweep_second_names(&self, working: RunId) {
         drop(self.sweep_keep(Some(working)));
         let Ok(names) = self.disk.list(&self.home.stage) else { return };
@@ -125,13 +125,14 @@ impl<D: Disk> Workspace<D> {
                 self.remove(&self.home.stage, name);
             }
         }
-        self.sweep_taken_files(); // their staged names are gone
+        self.sweep_taken_files(); // after their staged names were removed
     }
 
-    /// Removes kept images of runs that are neither in the history nor in the journal, nor under way as `working`.
+    /// Removes kept images that belong to no known run. Images of runs in the history, in the journal and in snapshots
+    /// are kept, and so are those of `working`, the run in progress. Returns the number of removed images.
     pub(crate) fn sweep_keep(&self, working: Option<RunId>) -> Result<usize> {
         let mut removed = 0;
-        // What belongs to a run in the history remains, even if its record cannot be read today.
+        // Images of a run in the history are kept even if its record is currently unreadable.
         let runs: BTreeSet<_> = history::list(&self.disk, &self.home.history)?
             .into_iter()
             .map(|run| run.run)
@@ -140,7 +141,7 @@ impl<D: Disk> Workspace<D> {
             .chain(self.snapshot_runs()?)
             .map(|run| format!("{run}.").into_bytes())
             .collect();
-        // The journal's runs may have taken images of runs that are in neither.
+        // Runs in the journal may have taken images of runs that are no longer recorded anywhere.
         let needed: BTreeSet<_> = self.tail.iter().flat_map(|run| &run.superfluous).collect();
         for name in self.disk.list(&self.home.keep).doing(|| "list kept images".to_owned())? {
             let run = name.get(..=RUN_ID_LENGTH).unwrap_or_default();
@@ -152,20 +153,20 @@ impl<D: Disk> Workspace<D> {
         Ok(removed)
     }
 
-    /// Returns the number of names that the keep and stage directories have for a file.
+    /// Returns the number of names that a file has in the keep and stage directories.
     pub(crate) fn own_names(&self, file: &Stat) -> Result<u64> {
         Ok(self.names_in(&self.home.keep, file)? + self.names_in(&self.home.stage, file)?)
     }
 
-    /// Returns true if a kept file has exactly one name in the keep directory, and all others in the stage directory.
-    /// Any other name may belong to a live file or to the image of another run.
+    /// Returns true if a kept file has exactly one name in the keep directory, and all its other names are in the stage
+    /// directory. Any other name may belong to a live file or to the image of another run.
     pub(crate) fn has_one_kept_name(&self, file: &Stat) -> Result<bool> {
         let staged = self.names_in(&self.home.stage, file)?;
         Ok(staged + 1 == file.links && self.names_in(&self.home.keep, file)? == 1)
     }
 
     fn names_in(&self, directory: &D::Handle, file: &Stat) -> Result<u64> {
-        let doing = || "look for the names of a kept image".to_owned();
+        let doing = || "count the names of a kept image".to_owned();
         let mut names = 0;
         for name in self.disk.list(directory).doing(doing)? {
             let found = self.disk.stat_at(directory, &name).doing(doing)?;
@@ -174,7 +175,7 @@ impl<D: Disk> Workspace<D> {
         Ok(names)
     }
 
-    /// Removes the staged files of an abandoned run.
+    /// Removes the staged files and kept images of an abandoned run.
     pub(crate) fn sweep_run(&self, run: RunId) {
         let run = format!("{run}.").into_bytes();
         let names = |directory| self.disk.list(directory).unwrap_or_default().into_iter();
@@ -186,15 +187,15 @@ impl<D: Disk> Workspace<D> {
         }
     }
 
-    /// Removes a file or an empty directory; what remains is found next time. A power cut may have made a directory of
-    /// what was a file.
+    /// Removes a file or an empty directory, and returns true on success. Otherwise, the next sweep tries again. Both
+    /// kinds are tried, because a power cut can turn a file into a directory.
     pub(crate) fn remove(&self, directory: &D::Handle, name: &[u8]) -> bool {
         self.disk.unlink(directory, name).is_ok()
             || self.disk.remove_directory(directory, name).is_ok()
     }
 
-    /// Removes staged content, and a staged directory with all that is in it. No other directory may be removed so: one
-    /// that a run displaced holds files that are not the run's own.
+    /// Removes a staged file, or a staged directory with its content. Any other directory is only removed if it is
+    /// empty, because a directory displaced by a run can contain files of other programs.
     pub(crate) fn remove_staged(&self, name: &[u8]) -> bool {
         match is_staged(name) {
             true => self.remove_below(&self.home.stage, name, DEPTH_MAX),

@@ -1,4 +1,4 @@
-//! Read-only view of a workspace: no lock, no recovery, no file changed.
+//! Read-only view of a workspace, which recovers nothing, changes no file and never waits for the lock.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -20,10 +20,10 @@ use crate::journal::record::{End, Image, Intent, Outcome, RunKind};
 use crate::journal::runs::{LoggedRun, RunReader};
 use crate::path_change::PathChange;
 
-/// Number of times that a journal is read which is being written at this moment.
+/// Maximum number of attempts to read a journal while another process writes to it.
 const TRIES: usize = 16;
 
-/// State of a workspace at one moment.
+/// Read-only view of a workspace, with the journal as it was when the view was opened.
 pub struct View<D: Disk = LinuxDisk> {
     pub(crate) disk: D,
     pub(crate) home: Home<D::Handle>,
@@ -31,60 +31,61 @@ pub struct View<D: Disk = LinuxDisk> {
     torn: bool,
     other_epoch: bool,
     blocked: BTreeMap<RelPath, RunId>,
-    /// Names in the history, once read. They are read after the journal, so no run is in neither.
+    /// Runs in the history, listed on first use. The listing is read after the journal, so a run that moves from the
+    /// journal to the history in between is not missed.
     listed: OnceCell<Vec<RunRef>>,
 }
 
-/// Report on one run.
+/// Report on one run, with the changes that it made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RunReport {
-    /// Its name.
+    /// Id of the run.
     pub run: RunId,
-    /// Reason for the run.
+    /// Kind of the run: a change, or the undo of another run.
     pub kind: RunKind,
     /// Outcome of the run.
     pub outcome: Outcome,
-    /// The run that undid it and was not undone itself.
+    /// Run that undid this run, unless that undo was itself undone.
     pub undone_by: Option<RunId>,
-    /// Time at which it began.
+    /// Time at which the run began.
     pub time: Time,
-    /// Requester of the run or reason for it.
+    /// Label of the run, which names its requester or the reason for it.
     pub label: String,
-    /// Changes that it made, ordered by path.
+    /// Changes that the run made, ordered by path.
     pub changes: Vec<ShownChange>,
 }
 
-/// Effect of a run on one path, with the images before and after.
+/// Change that a run made to one path, with the images before and after.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownChange {
-    /// The effect.
+    /// Effect of the run on the path.
     pub change: Change,
-    /// Image before; for a renamed file that of its old path.
+    /// Image before the run; for a renamed file, the image at its old path.
     pub before: Image,
-    /// Image after.
+    /// Image after the run.
     pub after: Image,
 }
 
-/// Status of a workspace, for its user.
+/// Status of a workspace, as shown to its user.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkspaceStatus {
-    /// A run that has begun and not ended: it is under way, or the next run will roll it back.
+    /// Run that has begun but not ended. Either it is still in progress, or the next run will roll it back.
     pub unfinished: Option<RunId>,
-    /// True if the unfinished run was interrupted: no process holds the workspace.
+    /// True if the unfinished run was interrupted, which is the case if no process holds the workspace.
     pub interrupted: bool,
-    /// True if the next command that may change anything recovers first.
+    /// True if the next command that can change files will first perform a recovery.
     pub recovery_due: bool,
-    /// The blocked paths, each with the run that left it so.
+    /// Blocked paths, each with the run that left it blocked.
     pub blocked: BTreeMap<RelPath, RunId>,
-    /// Files of other programs that recoveries moved to `.actum/lost`, by name, until the user moves or removes them. A
-    /// recovery that was killed or failed has reported them to no user.
+    /// Names of other programs' files that recoveries moved to `.actum/lost` and that the user has not removed yet. A
+    /// recovery that was killed or failed may not have reported them.
     pub saved: Vec<Vec<u8>>,
-    /// Number of runs.
+    /// Number of ended runs.
     pub runs: usize,
 }
 
 impl ShownChange {
-    /// Converts the effect for a record that outlives the workspace.
+    /// Converts the change to the form used in records that outlive the workspace, such as receipts.
     pub fn effect(&self) -> PathEffect {
         let of = |image: &Image| {
             image.file().map(|file| facts(file.digest, file.size, &file.attributes))
@@ -97,21 +98,21 @@ impl View<LinuxDisk> {
     /// Opens a view of the workspace at `root`.
     ///
     /// # Errors
-    /// `NotAWorkspace`; `Damaged` and `NewerFormat` when the journal cannot be trusted; `Io`.
+    /// `NotAWorkspace`; `Damaged` or `NewerFormat` if the journal cannot be trusted; `Io`.
     pub fn open(root: impl AsRef<Path>) -> Result<Self> {
         Self::open_on(LinuxDisk, root.as_ref())
     }
 }
 
 impl<D: Disk> View<D> {
-    /// Opens a view on another disk, as [`View::open`] does.
+    /// Opens a view of a workspace on another [`Disk`], like [`View::open`].
     ///
     /// # Errors
     /// Same errors as [`View::open`].
     pub fn open_on(disk: D, root: &Path) -> Result<Self> {
         let home = Home::open(&disk, root, IfMissing::Refuse)?;
         let epoch =
-            disk.epoch(&home.root).doing(|| "find out which boot and mount this is".to_owned())?;
+            disk.epoch(&home.root).doing(|| "determine the current boot and mount".to_owned())?;
         let mut tries = 0;
         let (told, torn, other_epoch) = loop {
             tries += 1;
@@ -134,7 +135,7 @@ impl<D: Disk> View<D> {
         Ok(Self { disk, home, told, torn, other_epoch, blocked, listed: OnceCell::new() })
     }
 
-    /// Returns the runs that ended, oldest first.
+    /// Returns all ended runs, oldest first.
     ///
     /// # Errors
     /// `Io`.
@@ -142,7 +143,7 @@ impl<D: Disk> View<D> {
         Ok(self.all_runs()?.refs().to_vec())
     }
 
-    /// Returns the runs that ended, each with the run that undid it and is in effect. No record of a run is read.
+    /// Returns all ended runs, each with the undo of it that is in effect, if there is one. Reads no records of runs.
     ///
     /// # Errors
     /// `Io`.
@@ -151,7 +152,7 @@ impl<D: Disk> View<D> {
         Ok(runs.refs().iter().map(|known| (known.run, runs.undone_by(known.run))).collect())
     }
 
-    /// Reports one run.
+    /// Returns the report on one run.
     ///
     /// # Errors
     /// `UnknownRun`, `DamagedHistory`, `Io`.
@@ -160,16 +161,17 @@ impl<D: Disk> View<D> {
         report(&runs, runs.find(run)?)
     }
 
-    /// Returns the newest runs, newest first, each with its report if that can be read. The listing is read once.
+    /// Returns the newest `count` runs, newest first, each with its report or the error that occurred while reading it.
+    /// The history is only listed once.
     ///
     /// # Errors
-    /// `Io`; a damaged record is the error of its run alone.
+    /// `Io` if the history cannot be listed. A damaged record only affects the report on its own run.
     pub fn newest(&self, count: usize) -> Result<Vec<(RunRef, Result<RunReport>)>> {
         let runs = self.all_runs()?;
         Ok(runs.refs().iter().rev().take(count).map(|run| (*run, report(&runs, run))).collect())
     }
 
-    /// Returns the changes of one run, with the bytes as far as they can be found again. Empty for a run that was
+    /// Returns the changes of one run, with the contents that can still be found. The result is empty if the run was
     /// rolled back.
     ///
     /// # Errors
@@ -179,11 +181,11 @@ impl<D: Disk> View<D> {
         Contents::since(&self.disk, &self.home, &runs, run)?.changes(run, run)
     }
 
-    /// Returns the changes from after the run `from` to after the run `to`, made by the runs between them and by `to`
-    /// itself.
+    /// Returns the net changes between the states after the runs `from` and `to`. They include the changes of `to`, but
+    /// not those of `from`.
     ///
     /// # Errors
-    /// Same errors as [`View::diff`]; `RunsReversed` where `to` is the older one.
+    /// Same errors as [`View::diff`], and `RunsReversed` if `to` is older than `from`.
     pub fn diff_between(&self, from: RunId, to: RunId) -> Result<Vec<PathChange>> {
         let runs = self.all_runs()?;
         let place = |run| {
@@ -201,7 +203,7 @@ impl<D: Disk> View<D> {
         Contents::since(&self.disk, &self.home, &runs, first.run)?.changes(first.run, last.run)
     }
 
-    /// Returns the status of the workspace, for its user.
+    /// Returns the status of the workspace, as shown to its user.
     ///
     /// # Errors
     /// `Io`.
@@ -222,8 +224,8 @@ impl<D: Disk> View<D> {
         })
     }
 
-    /// Returns true if the run whose INTENT is the record `intent` is still unfinished while no process holds the lock.
-    /// The journal is read again under the lock, since a run may just have ended.
+    /// Returns true if the run whose INTENT has the sequence number `intent` is unfinished while no process holds the
+    /// lock. Reads the journal again under the lock, because the run may have ended in the meantime.
     fn is_interrupted(&self, intent: u64) -> Result<bool> {
         let _lock = match self.home.lock_to_read(&self.disk)? {
             ToRead::Held(lock) => Some(lock),
@@ -266,7 +268,7 @@ fn report<D: Disk>(runs: &Runs<'_, D>, found: &RunRef) -> Result<RunReport> {
     })
 }
 
-/// Returns the reported changes of a run.
+/// Returns the changes of a run in the form in which they are reported.
 fn changes(intent: &Intent) -> Vec<ShownChange> {
     let renames = intent.renames();
     let shown = intent.entries.iter().enumerate().flat_map(|(index, entry)| {

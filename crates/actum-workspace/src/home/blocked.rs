@@ -1,4 +1,4 @@
-//! List of the paths that refuse runs until a user resolves them, `.actum/blocked`.
+//! List of blocked paths in `.actum/blocked`, which no run may change until a user resolves them.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,14 +13,14 @@ use crate::tree::read_whole;
 
 const BLOCKED: &[u8] = b"blocked";
 const BLOCKED_NEW: &[u8] = b"blocked.new";
-/// Largest list of blocked paths, in bytes: some hundred thousand paths.
+/// Maximum size of the list of blocked paths in bytes, which is enough for several hundred thousand paths.
 const BLOCKED_BYTES_MAX: u64 = 256 << 20;
 
 impl<H> Home<H> {
-    /// Reads the blocked paths, each with the run that left it so.
+    /// Reads the blocked paths, each with the run that left it blocked.
     ///
     /// # Errors
-    /// `State` if the list cannot be read or is too long; `Io`.
+    /// `State` if the list cannot be parsed or is too large; `Io`.
     pub(crate) fn read_blocked<D: Disk<Handle = H>>(
         &self,
         disk: &D,
@@ -33,7 +33,7 @@ impl<H> Home<H> {
         };
         let size = disk.stat(&file).doing(doing)?.size;
         if size > BLOCKED_BYTES_MAX {
-            let what = "its list of blocked paths is too long to be one".to_owned();
+            let what = "its list of blocked paths is too large to be valid".to_owned();
             return Err(ErrorKind::State { what }.into());
         }
         let bytes = read_whole(disk, &file, size).doing(doing)?;
@@ -49,7 +49,7 @@ impl<H> Home<H> {
             let path = RelPath::new(path.filter(|_| odd.is_empty())?).ok()?;
             Some((path, run.parse().ok()?))
         };
-        // A list that cannot be read must not let a run through.
+        // A malformed line is an error, because ignoring it would allow runs on a blocked path.
         text.lines()
             .map(|text| {
                 line(text).ok_or_else(|| {
@@ -60,7 +60,7 @@ impl<H> Home<H> {
             .collect()
     }
 
-    /// Replaces the list of blocked paths.
+    /// Replaces the list of blocked paths on the disk.
     ///
     /// # Errors
     /// `Io`.

@@ -1,17 +1,18 @@
-//! Names in the directory `.actum/lost`.
+//! Names of the entries of the directory `.actum/lost`.
 
 use crate::disk::Disk;
 use crate::error::{Result, ResultExt};
 
-/// Endings of the names that displaced files of an entry get in the lost directory: by an exchange, by a removal, and
-/// by a rollback that was killed.
+/// Endings of names in the lost directory of files that were displaced from the path of an entry. The ending shows
+/// whether an exchange, a removal or an interrupted rollback displaced the file.
 pub(crate) const DISPLACED_ENDINGS: [&str; 3] = ["displaced", "removed", "exchanged"];
 
-/// End of the name of the directory with the images of a journal that was set aside.
+/// Ending of the name of the directory that contains the images of a journal that was set aside.
 pub(crate) const JOURNAL_IMAGES_ENDING: &str = ".images";
 
-/// Lists the entries of the lost directory that a recovery displaced and attributed to no run, and the directories with
-/// the images of journals that were set aside, sorted. The directory of a run has no dot in its name.
+/// Lists the entries of the lost directory that a recovery displaced but attributed to no run, sorted by name. The list
+/// includes the image directories of journals that were set aside. Directories of runs are left out; their names
+/// contain no dot.
 ///
 /// # Errors
 /// `Io` if the directory cannot be listed.

@@ -1,9 +1,10 @@
-//! Note `.actum/rebuilding`: while recovery changes the tree, timestamps may be its own.
+//! The note `.actum/rebuilding`, which records the periods in which recoveries changed the tree. Timestamps from these
+//! periods may have been set by a recovery itself.
 //!
 //! ```text
-//! u64   number of the first record of the journal; a note of another journal has no meaning
-//! i64   start of a recovery, in nanoseconds      \  once for each attempt,
-//! i64   start of its last step, in nanoseconds   /  all little-endian
+//! u64   sequence number of the first record of the journal to which the note belongs
+//! i64   start of an attempt at recovery, in nanoseconds     \  repeated for each attempt,
+//! i64   start of the last step of it, in nanoseconds        /  all little-endian
 //! ```
 
 use std::cell::Cell;
@@ -15,27 +16,27 @@ use crate::home::{Home, PRIVATE};
 const REBUILDING: &[u8] = b"rebuilding";
 const REBUILDING_NEW: &[u8] = b"rebuilding.new";
 const WORD: usize = 8;
-/// Maximum time between the start of a step and its last change, in nanoseconds; half of it for a step that is not
-/// synced yet.
+/// Maximum time from the recorded start of a recovery step to its last change, in nanoseconds. Half of it is an
+/// allowance for a start that has not been synced yet.
 const SLACK: i64 = 10_000_000_000;
-/// Number of attempts that a note holds; a further one extends the last.
+/// Maximum number of recovery attempts in a note; a further attempt extends the last one.
 const ATTEMPTS_MAX: usize = 64;
 
 /// Period in which a recovery changed the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RebuildTime {
-    /// Time at which it began, by the clock that stamps files.
+    /// Start of the period, by the clock that the file system uses for timestamps.
     pub(crate) began: Time,
-    /// The latest possible end; `None` while it is under way.
+    /// Latest possible end of the period, or `None` while the recovery is in progress.
     pub(crate) ended: Option<Time>,
 }
 
-/// Open note of a recovery that is under way.
+/// Open note of the recovery that is in progress.
 pub(crate) struct RebuildNote<H> {
     file: H,
     /// Offset of the start of the last step in the file, in bytes.
     place: u64,
-    /// The start of a step that is durable.
+    /// Latest start of a step that is durable.
     synced: Cell<Time>,
     pub(crate) began: Time,
 }
@@ -48,9 +49,9 @@ impl RebuildTime {
 }
 
 impl<H> RebuildNote<H> {
-    /// Records that a step of the recovery starts now.
+    /// Records that another step of the recovery starts now.
     pub(crate) fn touch<D: Disk<Handle = H>>(&self, disk: &D) -> Result<()> {
-        let doing = || "note that recovery goes on".to_owned();
+        let doing = || "record the progress of the recovery".to_owned();
         let now = disk.now();
         disk.write_at(&self.file, &now.0.to_le_bytes(), self.place).doing(doing)?;
         if now.0.saturating_sub(self.synced.get().0) > SLACK / 2 {
@@ -62,13 +63,14 @@ impl<H> RebuildNote<H> {
 }
 
 impl<H> Home<H> {
-    /// Returns the periods of recoveries of a journal whose first record has this number, and that did not finish.
+    /// Returns the periods of earlier recoveries that did not finish. `first` is the number of the journal's first
+    /// record; a note that belongs to another journal is ignored.
     pub(crate) fn rebuild_times<D: Disk<Handle = H>>(
         &self,
         disk: &D,
         first: u64,
     ) -> Result<Vec<RebuildTime>> {
-        let doing = || "look for an unfinished recovery".to_owned();
+        let doing = || "check for an unfinished recovery".to_owned();
         let file = match disk.open_file(&self.state, REBUILDING) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
             file => file.doing(doing)?,
@@ -77,7 +79,7 @@ impl<H> Home<H> {
         let read = disk.read_at(&file, &mut note, 0).doing(doing)?;
         let (words, rest) = note.get(..read).unwrap_or_default().as_chunks::<WORD>();
         let Some((of, attempts)) = words.split_first().filter(|_| rest.is_empty()) else {
-            // Written by an earlier version: only its timestamp shows when recovery began.
+            // An earlier version of actum wrote this note, so only its timestamp shows when the recovery began.
             let began = disk.stat(&file).doing(doing)?.modified;
             return Ok(vec![RebuildTime { began, ended: None }]);
         };
@@ -92,19 +94,20 @@ impl<H> Home<H> {
         Ok(attempts.iter().map(period).collect())
     }
 
-    /// Writes a durable note that recovery starts to change the tree, after those of the attempts `before`.
+    /// Durably records that a recovery starts to change the tree. The periods `before` of earlier attempts stay
+    /// recorded.
     pub(crate) fn begin_rebuild<D: Disk<Handle = H>>(
         &self,
         disk: &D,
         first: u64,
         before: &[RebuildTime],
     ) -> Result<RebuildNote<H>> {
-        let doing = || "note that recovery begins".to_owned();
+        let doing = || "record the start of the recovery".to_owned();
         if disk.stat_at(&self.state, REBUILDING_NEW).doing(doing)?.is_some() {
             disk.unlink(&self.state, REBUILDING_NEW).doing(doing)?;
         }
         let file = disk.create(&self.state, REBUILDING_NEW, PRIVATE).doing(doing)?;
-        // The clock that stamps files may be some milliseconds behind the other one.
+        // Take the time from a new file, because timestamps of files may lag some milliseconds behind `Disk::now`.
         let began = disk.stat(&file).doing(doing)?.modified;
         let now = disk.now();
         let mut attempts: Vec<(Time, Time)> = before
@@ -129,9 +132,9 @@ impl<H> Home<H> {
         Ok(RebuildNote { file, place, synced: Cell::new(now), began })
     }
 
-    /// Removes the note once the journal has forgotten what was rebuilt.
+    /// Removes the note once the journal has forgotten the runs that were rebuilt.
     pub(crate) fn end_rebuild<D: Disk<Handle = H>>(&self, disk: &D) -> Result<()> {
-        let doing = || "note that recovery has ended".to_owned();
+        let doing = || "record the end of the recovery".to_owned();
         if disk.stat_at(&self.state, REBUILDING).doing(doing)?.is_none() {
             return Ok(());
         }

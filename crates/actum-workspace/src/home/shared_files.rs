@@ -1,4 +1,5 @@
-//! Private copies of the files in `.actum` that a workspace shares with a copy made of hard links (cp(1), `--link`).
+//! Replaces files in `.actum` that a workspace shares with a hard-linked copy of itself (`cp --link`, cp(1)) by private
+//! copies.
 
 use super::{JOURNAL, LOCK, RECORDED};
 use crate::disk::{Barrier, Disk, Kind, Rename};
@@ -10,11 +11,12 @@ const COPY_NEW: &[u8] = b"copy.new";
 const COPY_BYTES: usize = 1 << 20;
 
 impl<H> Home<H> {
-    /// Replaces each file in `.actum` that has other hard links by a private copy: otherwise one workspace would read
-    /// what the other writes in place. The journal comes last, so after a kill the next run starts again. The lock
-    /// remains shared, so the two workspaces wait for each other. The caller holds the lock.
+    /// Replaces each file in `.actum` that has other hard links by a private copy. Otherwise, one workspace would read
+    /// what the other one writes in place. The journal is replaced last, so that the next run starts over if this
+    /// process is killed. The lock remains shared, so the two workspaces wait for each other. The caller must hold the
+    /// lock.
     pub(crate) fn copy_shared_files<D: Disk<Handle = H>>(&self, disk: &D) -> Result<()> {
-        let doing = || "copy the files that `.actum` shares with a copy by hard links".to_owned();
+        let doing = || "copy the files in `.actum` that have other hard links".to_owned();
         match disk.open_directory(&self.state, RECORDED) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
             opened => {
@@ -25,7 +27,7 @@ impl<H> Home<H> {
         self.replace_by_copy(disk, &self.state, JOURNAL).doing(doing)
     }
 
-    /// Replaces the files in `directory` that have other hard links, except those named in `but`.
+    /// Replaces the files in `directory` that have other hard links by private copies, except for the names in `but`.
     fn copy_files_with_other_names<D: Disk<Handle = H>>(
         &self,
         disk: &D,
@@ -42,7 +44,7 @@ impl<H> Home<H> {
         Ok(())
     }
 
-    /// Replaces the file `name` by a copy with one hard link.
+    /// Replaces the file `name` by a copy that has only one hard link.
     fn replace_by_copy<D: Disk<Handle = H>>(
         &self,
         disk: &D,
@@ -56,13 +58,13 @@ impl<H> Home<H> {
             .and_then(|()| disk.sync(&to, Barrier::Birth))
             .and_then(|()| disk.rename(&self.state, COPY_NEW, directory, name, Rename::Replace));
         if replaced.is_err() {
-            drop(disk.unlink(&self.state, COPY_NEW)); // frees space on a full disk
+            drop(disk.unlink(&self.state, COPY_NEW)); // free the space again in case the disk is full
         }
         replaced?;
         disk.sync(directory, Barrier::Birth)
     }
 
-    /// Removes the copy that a killed process left.
+    /// Removes an unfinished copy that a killed process left behind.
     pub(crate) fn remove_unfinished_copy<D: Disk<Handle = H>>(
         &self,
         disk: &D,

@@ -1,42 +1,43 @@
-//! Way back from the bytes that a run left to those that it found.
+//! Data that rebuilds the bytes before a run from the bytes that the run left.
 
 use actum_edit::Splice;
 use actum_edit::line_diff::CONTEXT_LINES;
 
 use crate::journal::codec::{DecodeError, Decoder, Encoder};
 
-/// Numbers of lines around a change that can be recorded. The smallest that makes the change unique is used.
+/// Numbers of context lines that may be recorded around a change. The smallest number that makes the change unique is
+/// used.
 const CONTEXTS: [u32; 3] = [CONTEXT_LINES, 10, 30];
-/// Contents are searched for the places of changes up to this much, in bytes times changes.
+/// Limit on searching contents for unique changes, as the size of the content in bytes times the number of changes.
 const SEARCHED_MAX: usize = 32 << 20;
 
-/// Data that leads from the bytes after a run to those before it.
+/// Data that rebuilds the bytes before a run from the bytes after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Back {
-    /// Splices, in the record.
+    /// Splices that are part of the record.
     Splices(Splices),
-    /// Blocks, in the keep directory under [`blocks_name`](crate::journal::record::blocks_name).
+    /// Block delta in the keep directory, under the name [`blocks_name`](crate::journal::record::blocks_name).
     Blocks,
 }
 
-/// Splices from the bytes after a run to those before it.
+/// Splices that turn the bytes after a run into the bytes before it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Splices {
     pub(crate) splices: Vec<Splice>,
-    /// The number of the first line of each splice in what the run left, where they are whole lines
-    /// with lines around them; else none.
+    /// Number of the first line of each splice in the content that the run left. Empty unless the splices are whole
+    /// lines with context lines.
     pub(crate) lines: Vec<u64>,
-    /// True if each of them, with the lines around it, was at exactly one place of what the run left.
+    /// True if each splice, with its context lines, occurred exactly once in the content that the run left.
     pub(crate) is_unique: bool,
 }
 
 impl Splices {
-    /// Wraps splices without lines around them.
+    /// Wraps splices that have no context lines.
     pub(crate) fn raw(splices: Vec<Splice>) -> Self {
         Self { splices, lines: Vec::new(), is_unique: false }
     }
 
-    /// Extends splices to whole lines of `left`, with lines around them.
+    /// Extends splices to whole lines of `left` with context lines around them. `left` is the content after the run.
     pub(crate) fn with_lines(splices: &[Splice], left: &[u8]) -> Self {
         let widened = |context| Splice::widened(splices, left, context);
         let is_unique = |splices: &Vec<Splice>| {
@@ -61,7 +62,7 @@ impl Splices {
 }
 
 impl Back {
-    /// Returns the splices, where they are in the record.
+    /// Returns the splices, if they are part of the record.
     pub(crate) fn splices(&self) -> Option<&Splices> {
         match self {
             Self::Splices(splices) => Some(splices),

@@ -1,18 +1,19 @@
-//! Bytes of the on-disk format: fixed-width little-endian integers and length-prefixed strings.
+//! Encoding of the on-disk format, which consists of fixed-width little-endian integers and length-prefixed byte
+//! strings.
 
-/// Error of a record that is not in the format it claims. Its checksums were right, so it was written so.
+/// Error for a record that does not have the expected format. Its checksums were correct, so it was not damaged after
+/// it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{0} cannot be read")]
+#[error("failed to decode {0}")]
 pub(crate) struct DecodeError(pub(crate) &'static str);
 
-/// Appends values to a buffer.
+/// Appends encoded values to a buffer.
 #[derive(Default)]
 pub(crate) struct Encoder {
     bytes: Vec<u8>,
 }
 
 impl Encoder {
-    /// Creates an encoder with capacity for this many bytes.
     pub(crate) fn with_capacity(bytes: usize) -> Self {
         Self { bytes: Vec::with_capacity(bytes) }
     }
@@ -51,7 +52,7 @@ impl Encoder {
     }
 }
 
-/// Takes values off the front of a buffer.
+/// Decodes values from the front of a buffer.
 pub(crate) struct Decoder<'a> {
     bytes: &'a [u8],
 }
@@ -94,8 +95,8 @@ impl<'a> Decoder<'a> {
         Ok(i64::from_le_bytes(self.array(what)?))
     }
 
-    /// Reads a count of following items, each at least one byte long. So a damaged count cannot request more memory
-    /// than the record is large.
+    /// Reads the number of items that follow. The number may not exceed the remaining bytes, because each item takes at
+    /// least one. A damaged number therefore cannot cause an allocation larger than the record.
     pub(crate) fn count(&mut self, what: &'static str) -> Result<usize, DecodeError> {
         let count = usize::try_from(self.u64(what)?).map_err(|_| DecodeError(what))?;
         if count > self.bytes.len() {

@@ -1,20 +1,21 @@
-//! Ended runs that the history does not hold yet.
+//! Runs that have ended but are not in the history yet.
 
 use crate::journal::back::Back;
 use crate::journal::record::{
     Body, End, Image, Intent, Outcome, Side, blocks_name, keep_name, stage_name,
 };
 
-/// Run that ended, in the form in which it goes into the history.
+/// Ended run, in the form in which it will be written to the history.
 pub(crate) struct EndedRun {
     pub(crate) sequence: u64,
     pub(crate) intent: Intent,
     pub(crate) end: End,
-    /// Names in the keep directory that undo does not need. They remain until the journal forgets the run.
+    /// Names in the keep directory that an undo does not need. They are removed once the journal forgets the run.
     pub(crate) superfluous: Vec<Vec<u8>>,
-    /// Names in the stage directory of displaced large files for which the history has a way back. They remain as long.
+    /// Names of large displaced files in the stage directory that the history can rebuild. They are removed once the
+    /// journal forgets the run.
     pub(crate) displaced: Vec<Vec<u8>>,
-    /// Number of bytes that are freed when these names are removed.
+    /// Number of bytes that are freed when the displaced files are removed.
     pub(crate) held_bytes: u64,
 }
 
@@ -28,14 +29,14 @@ impl EndedRun {
             if kept(&entry.post) {
                 superfluous.push(keep_name(intent.run, index, Side::Post));
             }
-            // The file is at its path again, where a program may write into it.
+            // The taken file is now at its path, where other programs can write to it.
             if let Some(Body::Taken(run, of)) = entry.post.file().map(|file| &file.body)
                 && let Ok(of) = usize::try_from(*of)
                 && end.outcome == Outcome::Committed
             {
                 superfluous.push(keep_name(*run, of, Side::Pre));
             }
-            // A moved inode moves back; its kept image is a second name of the live file.
+            // An undo moves a moved inode back, so the kept image is only a second name of the live file.
             let needed = entry.back.is_none()
                 && !moved.contains(&index)
                 && end.outcome == Outcome::Committed;

@@ -1,4 +1,4 @@
-//! Content of the journal and the history: the runs, and the end of each.
+//! Records of the journal and the history, which describe each run and how it ended.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
@@ -14,70 +14,69 @@ use crate::journal::codec::{DecodeError, Decoder, Encoder};
 /// State of a path before or after a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Image {
-    /// Nothing.
+    /// Nothing exists at the path.
     Absent,
-    /// A directory.
+    /// A directory exists at the path.
     Directory(Attributes),
-    /// A regular file or a symbolic link.
+    /// A regular file or a symbolic link exists at the path.
     File(FileImage),
 }
 
-/// Regular file, or symbolic link with its target as its bytes, before or after a run.
+/// State of a regular file or symbolic link before or after a run. The content of a link is its target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileImage {
-    /// Owner, mode and extended attributes.
+    /// Owner, mode and extended attributes of the file.
     pub attributes: Attributes,
-    /// Size in bytes.
+    /// Size of the content in bytes.
     pub size: u64,
-    /// SHA-256 of the bytes.
+    /// SHA-256 of the content.
     pub digest: Digest,
-    /// The inode that holds it.
+    /// Number of the inode that holds the content.
     pub inode: u64,
-    /// Source of its bytes.
+    /// Source from which the content can be read again.
     pub(crate) body: Body,
 }
 
-/// Source from which the bytes of an image can be read again.
+/// Source from which the content of an image can be read again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Body {
-    /// In the record.
+    /// The content is part of the record.
     Inline(Arc<Vec<u8>>),
-    /// In the keep directory, under [`keep_name`].
+    /// The content is in the keep directory, under the name [`keep_name`].
     Kept,
-    /// In the keep directory, as the pre-image of an entry of another run, which gives it up when this run commits.
+    /// The content is the kept pre-image of an entry of another run. That run gives it up when this one commits.
     Taken(RunId, u32),
-    /// In the other image of the entry, by its `back`.
+    /// The content is rebuilt from the other image of the same entry, with the data in `back`.
     Back,
-    /// In the pre-image of another entry, by its index: the file was moved.
+    /// The file was moved, so the content is that of the pre-image of the entry with this index.
     Moved(u32),
-    /// Unchanged: the run did not write them.
+    /// The run did not write the content.
     Untouched,
-    /// Not recorded: they were only needed until the run was settled.
+    /// The content is not recorded, because it was only needed until the outcome of the run was settled.
     Unrecorded,
 }
 
 /// Effect of a run on one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// The path.
     pub(crate) path: RelPath,
-    /// Image before the run.
+    /// State of the path before the run.
     pub(crate) pre: Image,
-    /// Image after the run.
+    /// State of the path after the run.
     pub(crate) post: Image,
-    /// Reported size of the change of content.
+    /// Reported size of the content change.
     pub(crate) extent: Extent,
-    /// The entry whose file this was, where it was moved and edited. A file that was only moved names that entry by its
-    /// body.
+    /// Index of the entry from whose path this file was moved, if the run also edited it. For a file that was only
+    /// moved, `body` contains the index instead.
     pub(crate) edited_from: Option<u32>,
-    /// Way back from the bytes of `post` to those of `pre`.
+    /// Data that rebuilds the content of `pre` from that of `post`.
     pub(crate) back: Option<Back>,
-    /// Time of the last change of the path's directory before the run, if the directory existed and the run changes a
-    /// name in it.
+    /// Time at which the parent directory was last changed before the run. Only set if the directory existed and the
+    /// run changes a name in it.
     pub(crate) directory_changed: Option<Time>,
 }
 
-/// Reason for a run.
+/// Kind of a run, which either applies a change or undoes another run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RunKind {
     /// The run applied a change.
@@ -86,7 +85,7 @@ pub enum RunKind {
     Undo(RunId),
 }
 
-/// Run as INTENT announces it.
+/// Run as it is announced by its INTENT record, before any target changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Intent {
     pub(crate) run: RunId,
@@ -100,15 +99,15 @@ pub(crate) struct Intent {
 /// Outcome of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
-    /// Published and durable.
+    /// The changes of the run are published and durable.
     Committed,
-    /// Rolled back; the workspace is as before.
+    /// The run was rolled back, and the workspace is as it was before.
     RolledBack,
-    /// Rolled back, except paths that another process had changed, which the user must resolve.
+    /// The run was rolled back, except for paths that another process had changed. The user must resolve these paths.
     Failed,
 }
 
-/// End of the run that the INTENT before it announced.
+/// End of the run that the preceding INTENT record announced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct End {
     pub(crate) intent: u64,
@@ -122,11 +121,11 @@ pub(crate) struct End {
 pub(crate) enum Record {
     Intent(Intent),
     End(End),
-    /// A run whose files another program published: its intent and its commit in one record.
+    /// A run whose files were published by another program. This record is both its intent and its commit.
     Adopted(Intent),
 }
 
-/// Side of an entry.
+/// Side of an entry: the image before or after the run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     Pre,
@@ -142,14 +141,14 @@ pub(crate) fn keep_name(run: RunId, entry: usize, side: Side) -> Vec<u8> {
     format!("{run}.{entry}.{side}").into_bytes()
 }
 
-/// Returns the name of a block delta in the keep directory, which leads from the post-image of an entry to its
-/// pre-image.
+/// Returns the name of a block delta in the keep directory, which rebuilds the pre-image of an entry from its
+/// post-image.
 pub(crate) fn blocks_name(run: RunId, entry: usize) -> Vec<u8> {
     format!("{run}.{entry}.blocks").into_bytes()
 }
 
-/// Returns the name of an entry's inode in the stage directory: of the new one before it is published, of the displaced
-/// one after.
+/// Returns the name of an entry's inode in the stage directory. Before publication, the name refers to the new inode,
+/// and afterwards to the displaced one.
 pub(crate) fn stage_name(run: RunId, entry: usize) -> Vec<u8> {
     format!("{run}.{entry}").into_bytes()
 }
@@ -176,33 +175,34 @@ impl Image {
 }
 
 impl Entry {
-    /// Returns true if only attributes change, which is done in place.
+    /// Returns true if the run changes only the attributes of the file, which it does in place.
     pub(crate) fn only_attributes(&self) -> bool {
         matches!(&self.post, Image::File(FileImage { body: Body::Untouched, .. }))
     }
 
-    /// Returns true if one of its two images is a file or link with this digest.
+    /// Returns true if the image before or after the run is a regular file or link with this digest. The type must
+    /// match as well.
     pub(crate) fn has_image_of(&self, (digest, is_link): (Digest, bool)) -> bool {
         let mut files = [&self.pre, &self.post].into_iter().filter_map(Image::file);
         files.any(|file| (file.digest, file.attributes.mode.is_link()) == (digest, is_link))
     }
 
-    /// Returns true if a directory stays and gets other attributes.
+    /// Returns true if the path is a directory before and after the run, but its attributes change.
     pub(crate) fn changes_directory(&self) -> bool {
         self.pre.is_directory() && self.post.is_directory() && self.pre != self.post
     }
 
-    /// Returns true if it changes a name in the directory of its path.
+    /// Returns true if the run changes a name in the parent directory of the path.
     pub(crate) fn changes_names(&self) -> bool {
         !(self.only_attributes() || self.pre.is_directory() && self.post.is_directory())
     }
 
-    /// Returns true if the state of the path differs after the run. Where it does not, its inode moved elsewhere.
+    /// Returns true if the path differs after the run. If it does not, the run has moved its inode to another path.
     pub(crate) fn changes(&self) -> bool {
         self.pre.held() != self.post.held()
     }
 
-    /// Returns the index of the entry whose file this was before the run, where that is another.
+    /// Returns the index of the entry from whose path the run moved this file, if it did.
     pub(crate) fn origin(&self) -> Option<usize> {
         let moved = match self.post.file()?.body {
             Body::Moved(from) => Some(from),
@@ -218,19 +218,20 @@ impl Entry {
 }
 
 impl Intent {
-    /// Encodes the part of the record that its digest covers, and returns it with the inline bodies that follow it. The
-    /// digests of their images cover these.
+    /// Encodes the part of the INTENT record that its digest covers. Also returns the inline bodies that follow this
+    /// part; the digests of their images cover them.
     pub(crate) fn encode(&self) -> (Vec<u8>, Vec<&[u8]>) {
         self.encode_as(3)
     }
 
-    /// Encodes a record that also commits the run ([`Record::Adopted`]) in the same way.
+    /// Encodes a record that also commits the run ([`Record::Adopted`]). Returns the same two parts as
+    /// [`Intent::encode`].
     pub(crate) fn encode_adopted(&self) -> (Vec<u8>, Vec<&[u8]>) {
         self.encode_as(4)
     }
 
-    /// Returns the end that [`Record::Adopted`] stands for. Its time is that of the intent: whatever is stamped later,
-    /// another program changed after the adoption.
+    /// Returns the end that a [`Record::Adopted`] implies. It has the time of the intent, because any later timestamp
+    /// comes from a change that another program made after the adoption.
     pub(crate) fn end_of_adopted(&self, sequence: u64) -> End {
         let digest = Self::digest(sequence, &self.encode().0);
         End { intent: sequence, digest, outcome: Outcome::Committed, time: self.time }
@@ -276,7 +277,7 @@ impl Intent {
         (e.finish(), bodies)
     }
 
-    /// Computes the digest of an INTENT over its sequence number and its encoded part.
+    /// Computes the digest of an INTENT record from its sequence number and its encoded part.
     pub(crate) fn digest(sequence: u64, encoded: &[u8]) -> Digest {
         let mut hasher = actum_core::Hasher::new();
         hasher.update(b"actum intent 1\0");
@@ -285,13 +286,13 @@ impl Intent {
         hasher.finish()
     }
 
-    /// Returns true if an entry has a block delta, which programs that know format 3 alone cannot read.
+    /// Returns true if an entry has a block delta, which programs that only know format 3 cannot read.
     pub(crate) fn has_blocks(&self) -> bool {
         self.entries.iter().any(|entry| entry.back == Some(Back::Blocks))
     }
 
-    /// Returns true if an entry holds a symbolic link or changes a directory. Programs that know only format 5 take the
-    /// former for a file and ignore the latter.
+    /// Returns true if an entry contains a symbolic link or changes the attributes of a directory. Programs that only
+    /// know format 5 would take the link for a file, and would ignore the change of the directory.
     pub(crate) fn needs_format_6(&self) -> bool {
         if self.entries.iter().any(Entry::changes_directory) {
             return true;
@@ -300,7 +301,7 @@ impl Intent {
         images.any(|image| image.file().is_some_and(|file| file.attributes.mode.is_link()))
     }
 
-    /// Returns the entries whose inode the run moves to another path.
+    /// Returns the indices of the entries whose inode the run moves to another path.
     pub(crate) fn moved(&self) -> BTreeSet<usize> {
         let moved = self.entries.iter().filter_map(|entry| match entry.post.file()?.body {
             Body::Moved(from) => usize::try_from(from).ok(),
@@ -314,7 +315,7 @@ impl Intent {
         moved.collect()
     }
 
-    /// Returns the moves: the entry from which a file was moved, and the one to which.
+    /// Returns the moves of the run, from the index of the old path's entry to that of the new path's entry.
     pub(crate) fn moves(&self) -> HashMap<usize, usize> {
         let moved = self.entries.iter().enumerate().filter_map(|(to, entry)| {
             let Body::Moved(from) = entry.post.file()?.body else { return None };
@@ -323,7 +324,7 @@ impl Intent {
         moved.collect()
     }
 
-    /// Returns the files that are reported as renamed, by the indices of their entries.
+    /// Returns the files that are reported as renamed, as indices of their entries.
     pub(crate) fn renames(&self) -> Renames<usize> {
         let moves = self.entries.iter().enumerate();
         let moves = moves.filter_map(|(to, entry)| {
@@ -334,7 +335,8 @@ impl Intent {
         Renames::new(&moves.collect(), |index| matches!(pre(index), Some(Image::File(_))))
     }
 
-    /// Drops the bytes that only the recovery of this run in another epoch needs, once it has ended.
+    /// Drops the inline bytes of all post-images. After the run has ended, only a recovery in another epoch would need
+    /// them.
     pub(crate) fn drop_post_bytes(&mut self) {
         for entry in &mut self.entries {
             if let Image::File(FileImage { body: body @ Body::Inline(_), .. }) = &mut entry.post {
@@ -343,8 +345,8 @@ impl Intent {
         }
     }
 
-    /// Converts the run into its form in the history, without what is needed only until it is settled. Undo needs the
-    /// pre-images alone, and not those that follow from the post-image.
+    /// Converts the run to its form in the history, without data that was only needed until its outcome was settled. An
+    /// undo only needs the pre-images that cannot be rebuilt from the post-images.
     pub(crate) fn into_history(mut self) -> Self {
         let moved = self.moved();
         for (index, entry) in self.entries.iter_mut().enumerate() {
@@ -444,12 +446,12 @@ impl End {
 }
 
 impl Record {
-    /// Encodes the length of the encoded part of an INTENT, which precedes that part and the bodies.
+    /// Encodes the length of the encoded part of a record. The length precedes that part and the bodies.
     pub(crate) fn head(encoded: &[u8]) -> [u8; 8] {
         u64::try_from(encoded.len()).unwrap_or(u64::MAX).to_le_bytes()
     }
 
-    /// Reads a record.
+    /// Decodes a record. Returns an error if any byte is missing, superfluous or not valid.
     pub(crate) fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut d = Decoder::new(bytes);
         let encoded = d.bytes("the record's head")?;
@@ -479,7 +481,8 @@ impl Record {
     }
 }
 
-/// Presence, in an INTENT, of the times at which directories were changed: up to format 2 they are not recorded.
+/// States whether an INTENT record contains the times at which directories were last changed. Formats up to 2 do not
+/// record them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Directories {
     Unrecorded,
@@ -529,7 +532,7 @@ fn decode_intent(
     Ok(Intent { run, kind, time, epoch, label, entries })
 }
 
-/// Returns true if the entry that a renamed and edited file came from holds a file that could be it.
+/// Returns true if the entry from which a renamed and edited file was moved contains a file at another path.
 fn is_origin_sound(entry: &Entry, entries: &[Entry]) -> bool {
     let Some(from) = entry.edited_from else { return true };
     let from = usize::try_from(from).ok().and_then(|from| entries.get(from));

@@ -1,4 +1,4 @@
-//! The runs in a journal: each INTENT with the end that names it.
+//! Reads the runs in a journal, and pairs each INTENT record with its end record.
 
 use actum_core::Digest;
 
@@ -7,23 +7,24 @@ use super::{Journal, Located, Scan};
 use crate::disk::Disk;
 use crate::error::{ErrorKind, Result};
 
-/// Run as the journal records it; the end is missing where no process wrote one.
+/// Run as recorded in the journal. The end is missing if no process has written one.
 pub(crate) struct LoggedRun {
     pub(crate) sequence: u64,
     pub(crate) intent: Intent,
     pub(crate) end: Option<End>,
-    /// Number of the last record of the run: its end, or its intent where that is also its end or has none.
+    /// Sequence number of the run's last record. This is the end record, if there is one, and otherwise the intent.
     pub(crate) last: u64,
 }
 
 impl LoggedRun {
-    /// Returns the digest that the end of this run must name. Valid only while the new bytes are in the intent.
+    /// Returns the digest that the end record of this run must contain. Only valid while the intent still contains its
+    /// new bytes.
     pub(crate) fn digest(&self) -> Digest {
         Intent::digest(self.sequence, &self.intent.encode().0)
     }
 }
 
-/// Pairs each INTENT with its end, as they are read.
+/// Pairs each INTENT record with its end record while a journal is read.
 pub(crate) struct RunReader {
     runs: Vec<LoggedRun>,
     /// True if the new bytes of runs that have ended are kept.
@@ -31,17 +32,17 @@ pub(crate) struct RunReader {
 }
 
 impl RunReader {
-    /// Creates a reader that keeps all that the journal holds.
+    /// Creates a reader that keeps everything in the journal.
     pub(crate) fn with_post_bytes() -> Self {
         Self { runs: Vec::new(), post_bytes: true }
     }
 
-    /// Creates a reader that drops the new bytes of runs that have ended, which are most of a journal.
+    /// Creates a reader that drops the new bytes of runs that have ended. They make up most of a journal.
     pub(crate) fn without_post_bytes() -> Self {
         Self { runs: Vec::new(), post_bytes: false }
     }
 
-    /// Reads a journal. Returns the runs in it, and whether a torn record follows them.
+    /// Reads a journal. Returns its runs, and true if a torn record follows them.
     ///
     /// # Errors
     /// `Damaged`, `Io`.
@@ -55,8 +56,9 @@ impl RunReader {
         Ok((self.runs, torn))
     }
 
-    /// Adds a record. An end names its INTENT by number and digest. Where no sync was lost the sectors' checksums and
-    /// numbers are proof enough, and a digest would take as long as all the rest.
+    /// Adds a record. An end record refers to its INTENT by sequence number and digest. If no sync can have been lost,
+    /// the checksums and numbers of the sectors are sufficient proof. The digest is not checked then, because computing
+    /// it would take as long as everything else.
     fn take(&mut self, Located { sequence, record }: Located, scan: Scan) -> Result<()> {
         let open = self.runs.last_mut().filter(|run| run.end.is_none());
         let damaged = |what| ErrorKind::Damaged { offset: 0, what };
@@ -82,10 +84,10 @@ impl RunReader {
                 }
             }
             (Record::Intent(_) | Record::Adopted(_), Some(_)) => {
-                return Err(damaged("a run begins before the one before it has ended").into());
+                return Err(damaged("a run begins before the previous one has ended").into());
             }
             (Record::End(_), _) => {
-                return Err(damaged("the end of a run that did not begin").into());
+                return Err(damaged("a run ends that did not begin").into());
             }
         }
         Ok(())

@@ -1,4 +1,4 @@
-//! Records of a damaged journal that still prove themselves.
+//! Finds records in a damaged journal that are still valid.
 
 use crate::disk::Disk;
 use crate::error::{Result, ResultExt};
@@ -6,14 +6,14 @@ use crate::journal::record::{Intent, Record};
 use crate::journal::sector::{Framed, PAGE, unframe};
 use crate::journal::{CAPACITY_MAX, Head, RECORDS};
 
-/// Returns the newest run of a damaged journal, if its INTENT can be read and no sound record ends it. Its files may be
-/// as before or as after it.
+/// Returns the newest run of a damaged journal whose INTENT is readable, unless a valid record ends that run. Its files
+/// may be in their old or their new state.
 pub(crate) fn unfinished<D: Disk>(disk: &D, journal: &D::Handle) -> Result<Option<Intent>> {
     let doing = || "read the damaged journal".to_owned();
     let size = disk.stat(journal).doing(doing)?.size.min(CAPACITY_MAX);
     let bytes = crate::tree::read_whole(disk, journal, size).doing(doing)?;
     let records = usize::try_from(RECORDS).unwrap_or(0);
-    // Without a head only their order distinguishes forgotten records from others.
+    // If the head is unreadable, only the sequence numbers distinguish forgotten records from others.
     let first = Head::read(disk, journal).map_or(0, |head| head.first);
     let mut newest: Option<(u64, Intent)> = None;
     let mut ended = Vec::new();
@@ -36,7 +36,7 @@ pub(crate) fn unfinished<D: Disk>(disk: &D, journal: &D::Handle) -> Result<Optio
                 newest = Some((sequence, intent));
             }
             Ok(Record::End(end)) => ended.push(end.intent),
-            // Each run before it has ended.
+            // When a run is adopted, all earlier runs have ended.
             Ok(Record::Adopted(_)) if sequence >= first => {
                 newest = newest.filter(|(newest, _)| *newest > sequence);
             }

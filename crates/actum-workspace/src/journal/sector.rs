@@ -1,42 +1,43 @@
-//! Sectors of a record, each with its own checksum, so that a torn write can be distinguished from damage.
+//! Sectors of a record. Each has its own checksum, so that a torn write can be distinguished from damage.
 //!
-//! A sector is 512 bytes, the smallest unit that storage writes whole: a checksum (CRC-32C), its index in the record,
-//! the record's sequence number, and 496 bytes of the record. After a power cut in the middle of a write every sector
-//! has either the new or the old content. The old content is a sector of an earlier record, or zeros. A sector that is
-//! neither was damaged.
+//! A sector has 512 bytes, the smallest unit that storage writes atomically. It contains a checksum (CRC-32C), its
+//! index in the record, the sequence number of the record, and 496 bytes of the record. After a power cut during a
+//! write, every sector has either its new or its old content. The old content is a sector of an earlier record, or
+//! zeros. A sector with any other content was damaged.
 
 /// Size of a sector in bytes.
 pub(crate) const SECTOR: usize = 512;
-/// Records start at multiples of this, so that writing one never rewrites a page of another.
+/// Alignment of records in bytes, so that writing a record never rewrites a page of another one.
 pub(crate) const PAGE: usize = 4096;
 const HEAD: usize = 16;
 const PAYLOAD: usize = SECTOR - HEAD;
 const LENGTH: usize = 8;
 const ZEROS: [u8; SECTOR] = [0; SECTOR];
 
-/// Result of reading one sector, relative to the record that is expected there.
+/// Result of reading one sector, compared with the record that is expected there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sight<'a> {
-    /// The sector of that record and index; its payload.
+    /// The sector has the expected record and index; this is its payload.
     Expected(&'a [u8]),
-    /// Never written, or a sector of an earlier record.
+    /// The sector was never written, or belongs to an earlier record.
     Old,
-    /// A sound sector of a later record, or of this one at another place.
+    /// The sector is valid but not the expected one: it belongs to a later record, or to another index of the same
+    /// record. Contains the sequence number that was found.
     Later(u64),
-    /// None of these.
+    /// The sector is damaged.
     Damaged,
 }
 
-/// Result of reading a record.
+/// Result of reading a record from its sectors.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Framed {
-    /// The whole record, with the number of bytes that its sectors take.
+    /// The record is complete; its sectors take this number of bytes.
     Whole(usize),
-    /// Its first sector is missing.
+    /// The first sector of the record is missing.
     Missing,
-    /// Some of its sectors are missing: the write was cut off.
+    /// Some sectors of the record are missing, because the write was cut off.
     Torn,
-    /// A sector is damaged, at this byte of the buffer.
+    /// A sector is damaged, at this offset in the buffer.
     Damaged(usize),
 }
 
@@ -46,7 +47,7 @@ pub(crate) fn framed_length(length: usize) -> usize {
     (sectors * SECTOR).next_multiple_of(PAGE)
 }
 
-/// Cuts the record that `pieces` make up into sectors.
+/// Splits a record, given in `pieces`, into sectors.
 pub(crate) fn frame(sequence: u64, pieces: &[&[u8]]) -> Vec<u8> {
     let length: usize = pieces.iter().map(|piece| piece.len()).sum();
     let total = framed_length(length);
@@ -82,7 +83,7 @@ pub(crate) fn frame(sequence: u64, pieces: &[&[u8]]) -> Vec<u8> {
     framed
 }
 
-/// Reads one sector.
+/// Reads one sector and compares it with the expected sequence number and index.
 pub(crate) fn look(sector: &[u8], sequence: u64, index: u32) -> Sight<'_> {
     let Some((head, payload)) = sector.split_first_chunk::<HEAD>() else {
         return Sight::Damaged;
@@ -105,8 +106,8 @@ pub(crate) fn look(sector: &[u8], sequence: u64, index: u32) -> Sight<'_> {
     }
 }
 
-/// Reads the record `sequence` that starts at the beginning of `framed` into `record`, which is
-/// the caller's so that many can be read into one.
+/// Reads the record `sequence` from the start of `framed` into the buffer `record`, which the caller can reuse for
+/// other records.
 pub(crate) fn unframe(framed: &[u8], sequence: u64, record: &mut Vec<u8>) -> Framed {
     let length = match framed.get(..SECTOR).map(|first| look(first, sequence, 0)) {
         Some(Sight::Expected(payload)) => match payload.first_chunk::<LENGTH>() {

@@ -1,12 +1,13 @@
-//! Recovery after the file system may have lost something: nothing about the tree can be assumed, so every path of the
-//! journal is compared with the image it should hold.
+//! Recovery after the file system may have lost writes. Nothing about the tree can be assumed, so every path in the
+//! journal is compared with the image that it should have.
 //!
-//! The wanted image of a path is its post-image where its last run is committed, otherwise its pre-image. Recovery
-//! touches a path only in two cases: it is missing, or its file is actum's own. A file is actum's own if a run recorded
-//! its inode, no process wrote to it since (its stamps prove it), and a power cut can leave its content. Without a
-//! journal ext4 writes sizes before bytes and names before inodes. So that content may be old blocks of the disk, or an
-//! inode as it was before it was reused. Replaced content that was recorded nowhere goes to the lost directory.
-//! Everything else is the work of another program and remains.
+//! The wanted image of a path is its post-image if the last run on it was committed, and otherwise its pre-image.
+//! Recovery only touches a path if it is missing, or if its file is actum's own. A file is actum's own if a run
+//! recorded its inode, no process has written to it since, and a power cut can leave its content. The timestamps of the
+//! file prove that no process wrote to it. Without a journal, ext4 writes sizes before bytes and names before inodes.
+//! The content can therefore be old blocks of the disk, or belong to an earlier use of the inode. Replaced content that
+//! was recorded nowhere is moved to the lost directory. Everything else is the work of another program and is left
+//! unchanged.
 
 mod index;
 mod install;
@@ -29,27 +30,31 @@ use crate::run::publish::{is_open, set_in_place};
 use crate::tree::{Found, Tree};
 use crate::workspace::Workspace;
 
-/// Result of a rebuild.
+/// Result of restoring the tree to the state that the journal records.
 #[derive(Default)]
 pub(crate) struct Rebuilt {
     pub(crate) rewritten: Vec<RelPath>,
-    /// Run and entry, as indices, of paths that hold the work of another program.
+    /// Paths that contain the work of another program, as indices of the run and the entry.
     pub(crate) foreign: Vec<(usize, usize)>,
-    /// Run and entry of paths that the operating system refused to show or to change, with its reason.
+    /// Paths that the operating system refused to read or to change, as indices of the run and the entry, with the
+    /// reason.
     pub(crate) refused: Vec<((usize, usize), String)>,
-    /// Displaced content that was recorded nowhere, by its name in the lost directory.
+    /// Names in the lost directory of displaced content that was recorded nowhere.
     pub(crate) saved: Vec<String>,
 }
 
-/// Task at a path.
+/// Task of the recovery at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Task {
+    /// Do nothing, because the path has the wanted image.
     Right,
+    /// Install the wanted image.
     Install,
-    /// Only the attributes differ from the wanted ones.
+    /// Set the attributes, because only they differ from the wanted image.
     Adjust,
-    /// The work of another program, which blocks nothing.
+    /// Do nothing, because another program changed the path after the run. The path does not become blocked.
     LaterEdit,
+    /// Leave another program's work at the path unchanged, and block the path until the user resolves it.
     Foreign,
 }
 
@@ -77,11 +82,12 @@ struct Rebuilder<'a, D: Disk> {
     tree: Tree<'a, D>,
     runs: &'a [LoggedRun],
     recorded: HashMap<u64, InodeRecord>,
-    /// Runs that changed names in each directory, `None` being the root.
+    /// Runs that changed names in each directory; the key of the root is `None`.
     directory_runs: HashMap<Option<RelPath>, Vec<DirectoryRun>>,
-    /// Periods in which recoveries changed the tree: an earlier one that was killed, and this one once it starts.
+    /// Periods in which recoveries changed the tree: earlier ones that did not finish, and this one once it changes
+    /// something.
     changed: RefCell<Vec<RebuildTime>>,
-    /// The note of this recovery, once it changes something.
+    /// Note of this recovery, which is written once it changes something.
     note: OnceCell<RebuildNote<D::Handle>>,
     saved: RefCell<Vec<String>>,
 }
@@ -101,10 +107,10 @@ impl<D: Disk> Rebuilder<'_, D> {
             }
         }
         if !work.is_empty() && self.note.get().is_none() {
-            // From here on stamps may be the recovery's own.
+            // From here on, timestamps may have been set by this recovery.
             self.begin()?;
         }
-        // First remove whatever blocks a path, deepest first; then install what is missing, shallowest first.
+        // First remove objects that block a path, deepest first. Then install missing ones, shallowest first.
         let mut blocked = Vec::new();
         for &(path, record, task) in work.iter().rev() {
             if task == Task::Install {
@@ -125,7 +131,7 @@ impl<D: Disk> Rebuilder<'_, D> {
             .filter(|(path, ..)| !blocked.contains(path))
             .copied()
             .partition(|(_, record, task)| *task == Task::Adjust && is_directory(record));
-        // Attributes may close a directory to its owner, so they are set last.
+        // Attributes of directories are set last, because they may deny access to the owner.
         let closed = opened.into_iter().map(|(path, record)| (path, record, Task::Adjust));
         let mut directories: Vec<_> = directories.into_iter().chain(closed).collect();
         directories.sort_by(|one, other| other.0.cmp(one.0));
@@ -134,7 +140,7 @@ impl<D: Disk> Rebuilder<'_, D> {
             let done = self.put_right(path, record, task);
             match rebuilt.or_note_refusal(record, done)? {
                 Some(Installed::Done) => rebuilt.rewritten.push(path.clone()),
-                // The directory of the path has been replaced by another object since.
+                // Another object has replaced the parent directory of the path since.
                 Some(Installed::InTheWay) if record.ended.is_some() => {}
                 Some(Installed::NotEmpty) | None => {}
                 Some(Installed::InTheWay | Installed::NoBytes) => {
@@ -149,8 +155,8 @@ impl<D: Disk> Rebuilder<'_, D> {
 }
 
 impl<D: Disk> Rebuilder<'_, D> {
-    /// Opens directories that a run closed to their owner, so that recovery can read them. Each gets the attributes
-    /// that it had before or after the run. Returns the opened directories.
+    /// Makes directories accessible that a run closed to their owner, so that recovery can read them. Each gets the
+    /// attributes from before or after the run that allow access. Returns the directories that were changed.
     fn open_directories<'r>(
         &self,
         records: &'r BTreeMap<RelPath, PathRecord>,
@@ -168,7 +174,7 @@ impl<D: Disk> Rebuilder<'_, D> {
                 Ok(Found::Directory) => self.tree.directory_attributes(path),
                 Ok(Found::Nothing | Found::File(..) | Found::Other(_)) | Err(_) => continue,
             };
-            // Any other attributes are those of another program. A path that cannot be reached is reported when it is
+            // Any other attributes were set by another program. A path that cannot be reached is reported when it is
             // judged.
             let Ok(now) = now else { continue };
             let is_closed = !is_open(&now)
@@ -186,12 +192,12 @@ impl<D: Disk> Rebuilder<'_, D> {
         Ok(opened)
     }
 
-    /// Records that this recovery starts to change the tree.
+    /// Durably records that this recovery starts to change the tree.
     fn begin(&self) -> Result<()> {
         let Workspace { home, disk, journal, .. } = self.workspace;
         let note = home.begin_rebuild(disk, journal.first_sequence(), &self.changed.borrow())?;
         self.changed.borrow_mut().push(RebuildTime { began: note.began, ended: None });
-        drop(self.note.set(note)); // it begins once
+        drop(self.note.set(note)); // not set yet, since a recovery begins only once
         Ok(())
     }
 
@@ -199,7 +205,8 @@ impl<D: Disk> Rebuilder<'_, D> {
         self.note.get().map_or(Ok(()), |note| note.touch(&self.workspace.disk))
     }
 
-    /// Removes an object that blocks the path, unless another program changed it since all paths were judged.
+    /// Removes an object that blocks the path, unless another program has changed the path since it was judged. Returns
+    /// false if the object cannot be removed.
     fn clear_if_unchanged(&self, path: &RelPath, record: &PathRecord) -> Result<bool> {
         self.touch()?;
         match self.judge(path, record)? {
@@ -208,7 +215,7 @@ impl<D: Disk> Rebuilder<'_, D> {
         }
     }
 
-    /// Installs or adjusts a path, unless another program changed it since all paths were judged.
+    /// Installs or adjusts a path, unless another program has changed it since it was judged.
     fn put_right(&self, path: &RelPath, record: &PathRecord, task: Task) -> Result<Installed> {
         self.touch()?;
         match (task, self.judge(path, record)?) {
@@ -221,13 +228,14 @@ impl<D: Disk> Rebuilder<'_, D> {
 }
 
 impl Rebuilt {
-    /// Returns the result of a step, or `None` if the operating system refused it. Records the refusal, so that the
+    /// Returns the result of a step, or `None` if the operating system refused it. The refusal is recorded, so that the
     /// other paths are still restored.
     fn or_note_refusal<T>(&mut self, record: &PathRecord, step: Result<T>) -> Result<Option<T>> {
         match step {
             Ok(done) => Ok(Some(done)),
             Err(error) => match error.refusal() {
-                // A displaced file that is not kept yet is kept by the next attempt.
+                // In any other state, a displaced file is not saved yet. The recovery fails, and the next attempt saves
+                // the file.
                 Some(reason) if error.state == State::Unchanged => {
                     self.refused.push((record.place(), reason));
                     Ok(None)

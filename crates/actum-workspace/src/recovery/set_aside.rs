@@ -1,4 +1,4 @@
-//! Sets a damaged journal aside with all that it needs, and starts a new one.
+//! Sets a damaged journal aside together with the files that it needs, and starts a new one.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,39 +15,38 @@ use crate::journal::{Scan, salvage};
 use crate::run::lost::Lost;
 use crate::workspace::Workspace;
 
-/// Journal that was set aside, with what was kept for it. Paths are relative to the root.
+/// Journal that was set aside, with the files that were kept for it. Paths are relative to the root of the workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SetAside {
-    /// The old journal, if there was one.
+    /// Path of the old journal, if there was one.
     pub journal: Option<String>,
-    /// Directory with displaced and kept files that only the old journal names.
+    /// Directory with the displaced and kept files that only the old journal refers to, if there are any.
     pub images: Option<String>,
-    /// A run in the old journal that had begun, and whose end cannot be read: its paths are
-    /// blocked.
+    /// Run in the old journal that had begun and has no readable end. Its paths are blocked.
     pub unfinished: Option<RunId>,
 }
 
 impl Workspace<LinuxDisk> {
-    /// Sets a damaged journal aside, or accepts that it is missing, and starts a new one. The files are unchanged: the
-    /// user must judge whatever the old journal had still to finish. Files of `stage` and `keep` that the old journal
-    /// needs are kept beside it.
+    /// Sets a damaged journal aside, or accepts that it is missing, and starts a new one. The files of the workspace
+    /// are not changed, so the user must check those that the old journal would still have rolled back. Files in
+    /// `stage` and `keep` that the old journal needs are kept next to it.
     ///
     /// # Errors
-    /// `JournalSound`; `Busy`, `NotAWorkspace`, `NewerFormat`, `Io`.
+    /// `JournalSound` if the journal is not damaged; `Busy`, `NotAWorkspace`, `NewerFormat`, `Io`.
     pub fn set_aside_journal(root: impl AsRef<Path>) -> Result<SetAside> {
         Self::set_aside_journal_on(LinuxDisk, root.as_ref())
     }
 }
 
 impl<D: Disk> Workspace<D> {
-    /// Sets a damaged journal aside on another disk, as [`Workspace::set_aside_journal`] does.
+    /// Sets a damaged journal aside on another [`Disk`], like [`Workspace::set_aside_journal`].
     ///
     /// # Errors
     /// Same errors as [`Workspace::set_aside_journal`].
     pub fn set_aside_journal_on(disk: D, root: &Path) -> Result<SetAside> {
         let home = Home::open(&disk, root, IfMissing::Tolerate)?;
         let epoch =
-            disk.epoch(&home.root).doing(|| "find out which boot and mount this is".to_owned())?;
+            disk.epoch(&home.root).doing(|| "determine the current boot and mount".to_owned())?;
         let _lock = home.lock(&disk, false, "setting the journal aside")?;
         let journal = home.journal(&disk).and_then(|mut journal| {
             let scan = Scan::new(journal.epoch(), epoch);
@@ -60,7 +59,7 @@ impl<D: Disk> Workspace<D> {
                 if source.kind() == std::io::ErrorKind::NotFound => {}
             Err(other) => return Err(other),
         }
-        // From here on something may be moved.
+        // If anything fails from here on, some files may already have been moved.
         Self::set_aside_with_images(&disk, &home)
             .map_err(|error| error.leaving(State::NeedsAttention))
     }
@@ -68,7 +67,7 @@ impl<D: Disk> Workspace<D> {
     fn set_aside_with_images(disk: &D, home: &Home<D::Handle>) -> Result<SetAside> {
         let mut aside = SetAside::default();
         let name = format!("journal.{}", disk.now().0);
-        // The images come first: interrupted here, the command finds the damaged journal again.
+        // The images are moved first. If the command is interrupted, it finds the damaged journal again.
         if let Some(journal) = home.damaged_journal(disk)?
             && let Some(intent) = salvage::unfinished(disk, &journal)?
         {
@@ -89,15 +88,15 @@ impl<D: Disk> Workspace<D> {
     }
 }
 
-/// Moves all that is staged or displaced, and the kept images of runs that are not in the history, to the directory
-/// `name` in `lost`. Without their journal they would be swept. Returns true if anything was moved.
+/// Moves all staged and displaced files to the directory `name` in `lost`, together with the kept images of runs
+/// without a readable history record. Without the old journal, they would be swept. Returns true if anything was moved.
 fn keep_images<D: Disk>(
     disk: &D,
     home: &Home<D::Handle>,
     name: &str,
     runs: &[history::RunRef],
 ) -> Result<bool> {
-    let doing = || "keep the files that only the damaged journal names".to_owned();
+    let doing = || "save the files that only the damaged journal refers to".to_owned();
     let is_readable = |run: &&history::RunRef| history::read(disk, &home.history, run).is_ok();
     let known: BTreeSet<_> =
         runs.iter().filter(is_readable).map(|run| format!("{}.", run.run).into_bytes()).collect();

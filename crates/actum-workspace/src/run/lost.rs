@@ -1,4 +1,4 @@
-//! Moves what a rollback could not restore to `.actum/lost`, and blocks its paths until a user resolves them.
+//! Moves files that a rollback could not restore to `.actum/lost`, and blocks their paths until a user resolves them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
@@ -28,7 +28,7 @@ pub(crate) struct Lost<'a, D: Disk> {
 }
 
 impl<D: Disk> Workspace<D> {
-    /// Calls [`Lost::set_aside`] for this workspace.
+    /// Saves and blocks paths that a run could not restore, as [`Lost::set_aside`] does.
     pub(crate) fn set_lost_aside(&mut self, intent: &Intent, entries: &[usize]) -> Result<()> {
         let mut lost = Lost { disk: &self.disk, home: &self.home, blocked: &mut self.blocked };
         lost.set_aside(intent, entries)
@@ -36,11 +36,11 @@ impl<D: Disk> Workspace<D> {
 }
 
 impl<D: Disk> Lost<'_, D> {
-    /// Saves the images of the paths that a run could not restore under `.actum/lost/RUN/` and blocks the paths. All of
-    /// it is durable before the run is ended. A displaced file or directory is moved there only once it is listed and
-    /// its path blocked: a recovery that is killed leaves nothing there that is unreported.
+    /// Saves the images of paths that a run could not restore under `.actum/lost/RUN/`, and blocks the paths. All of
+    /// this is durable before the run is ended. A displaced object is only moved there after it is listed and its path
+    /// is blocked, so a recovery that is killed leaves no unreported files.
     pub(crate) fn set_aside(&mut self, intent: &Intent, entries: &[usize]) -> Result<()> {
-        let doing = || format!("save what run {} could not put back", intent.run);
+        let doing = || format!("save the files that run {} could not restore", intent.run);
         let run = intent.run.to_string();
         let mode = FileMode::PRIVATE_DIRECTORY;
         accept_existing(self.disk.make_directory(&self.home.lost, run.as_bytes(), mode))
@@ -90,7 +90,8 @@ impl<D: Disk> Lost<'_, D> {
         self.disk.sync_all(&self.home.state, Barrier::Lost).doing(doing)
     }
 
-    /// Links a displaced file under a second name in the lost directory, or moves there an object that cannot have one.
+    /// Links a displaced file to a second name in the lost directory. An object that cannot have a second name is moved
+    /// instead.
     fn save_displaced(&self, lost: &D::Handle, displaced: Displaced) -> io::Result<()> {
         let Displaced { name, saved, kind } = displaced;
         let (stage, saved) = (&self.home.stage, saved.as_bytes());
@@ -101,7 +102,7 @@ impl<D: Disk> Lost<'_, D> {
             }
         };
         match linked {
-            // A file of another user, to which links are protected (proc_sys_fs(5)).
+            // The file belongs to another user, and the system protects hard links (proc_sys_fs(5)).
             Some(Err(error)) if error.kind() == io::ErrorKind::PermissionDenied => {}
             Some(linked) => return linked,
             None => {}
@@ -109,7 +110,7 @@ impl<D: Disk> Lost<'_, D> {
         self.disk.rename(stage, &name, lost, saved, Rename::NoReplace)
     }
 
-    /// Counts the names that each file has in actum's own directories, by its inode.
+    /// Returns the number of names that each file has in actum's own directories, by inode number.
     fn count_own_names(&self, lost: &D::Handle) -> Result<HashMap<u64, u64>> {
         let doing = || "count the names of saved files".to_owned();
         let mut names = HashMap::new();
@@ -123,7 +124,7 @@ impl<D: Disk> Lost<'_, D> {
         Ok(names)
     }
 
-    /// Reads the lines that a recovery of this run wrote before it was killed.
+    /// Reads the lines that an earlier recovery of this run wrote before it was killed.
     fn read_listing(&self, lost: &D::Handle) -> Result<BTreeSet<String>> {
         let doing = || "read the list of saved files".to_owned();
         let file = match self.disk.open_file(lost, LISTING) {
@@ -135,20 +136,21 @@ impl<D: Disk> Lost<'_, D> {
         Ok(String::from_utf8_lossy(&bytes).split_inclusive('\n').map(str::to_owned).collect())
     }
 
-    /// Saves one image: its recorded bytes, or else a copy of the displaced file. Returns whether either could be read.
+    /// Saves one image from its recorded bytes, or otherwise from the displaced file. Returns false if neither could be
+    /// read.
     fn save(
         &self,
         (lost, name): (&D::Handle, &str),
         image: &FileImage,
         (intent, index, side): (&Intent, usize, Side),
     ) -> Result<bool> {
-        let doing = || format!("save what run {} could not put back", intent.run);
+        let doing = || format!("save the files that run {} could not restore", intent.run);
         if self.disk.stat_at(lost, name.as_bytes()).doing(doing)?.is_some() {
-            return Ok(true); // by an earlier try
+            return Ok(true); // saved by an earlier attempt
         }
         let images = Images { disk: self.disk, home: self.home };
         let recorded = match images.bytes(intent, index, side, None) {
-            // A displaced file may be readable, and is saved itself.
+            // The recorded bytes cannot be read, but the displaced file may still be readable.
             Err(error) if error.refusal().is_some() => None,
             recorded => recorded?,
         };
@@ -177,9 +179,9 @@ impl<D: Disk> Lost<'_, D> {
         Ok(true)
     }
 
-    /// Finds an object that was displaced at the path of an entry and is neither of its images: another program's work,
-    /// or a moved file that got no path. A file gets a second name, because a recovery after a kill reads the first one
-    /// again. A directory can have only one name, and so can a file of another user.
+    /// Finds objects that were displaced from the path of an entry and match neither of its images. They are another
+    /// program's work, or a moved file that got no path. A file will get a second name, because a recovery after a kill
+    /// reads the first one again. A directory can only have one name, and so can a file of another user.
     fn find_displaced(
         &self,
         lost: &D::Handle,
@@ -198,10 +200,11 @@ impl<D: Disk> Lost<'_, D> {
                 continue;
             };
             let is_ours = match found.kind {
-                // Only this name is that of a directory that the run made.
+                // A directory that the run itself created can only have the staged name.
                 Kind::Directory => name == staged && entry.post.is_directory(),
                 Kind::File | Kind::Symlink => {
-                    // A program that has a moved file open continues to write to it, so a copy of it is not enough.
+                    // A program that has the moved file open can still write to it, so a copy of its content is not
+                    // enough.
                     match moves.moved(index, &found) {
                         true => found.links > own_names.get(&found.inode).copied().unwrap_or(0),
                         false => {
@@ -220,8 +223,8 @@ impl<D: Disk> Lost<'_, D> {
         Ok(displaced)
     }
 
-    /// Finds a name in the lost directory that is free, or already refers to `found`. A killed recovery may have saved
-    /// another file under `name`.
+    /// Returns a name in the lost directory that is unused or already refers to `found`. A killed recovery may have
+    /// saved another file under `name`.
     fn find_free_name(&self, lost: &D::Handle, name: String, found: &Stat) -> Result<String> {
         let doing = || "save a displaced file".to_owned();
         let mut free = name.clone();
@@ -234,15 +237,16 @@ impl<D: Disk> Lost<'_, D> {
         Ok(free)
     }
 
-    /// Returns true if a staged file has the content of one of the images of an entry; false if it cannot be read.
+    /// Returns true if a staged file has the content of one of the images of an entry, and false if the file cannot be
+    /// read.
     fn is_known(&self, name: &[u8], entry: &Entry) -> Result<bool> {
         let Some((file, digest)) = self.read(name)? else { return Ok(false) };
         let stat = self.disk.stat(&file).doing(|| "save a displaced file".to_owned())?;
         Ok(entry.has_image_of((digest, stat.mode.is_link())))
     }
 
-    /// Opens a staged file and computes its digest. `None` if it cannot be read: its owner closed it, or the disk is
-    /// broken.
+    /// Opens a staged file and computes its digest. Returns `None` if the file cannot be read, because its owner closed
+    /// it or the disk is faulty.
     fn read(&self, name: &[u8]) -> Result<Option<(D::Handle, Digest)>> {
         let doing = || "save a displaced file".to_owned();
         let opened = open_content(self.disk, &self.home.stage, name).doing(doing);
@@ -274,7 +278,7 @@ impl<D: Disk> Lost<'_, D> {
             if stat.is_some_and(|stat| stat.inode == pre.inode) {
                 let Some((file, digest)) = self.read(&name)? else { continue };
                 if digest != pre.digest {
-                    continue; // another program wrote to it
+                    continue; // another program has written to the displaced file
                 }
                 return Ok(Some(Bytes::File(std::sync::Arc::new(file), Source::Unnamed)));
             }
@@ -283,16 +287,16 @@ impl<D: Disk> Lost<'_, D> {
     }
 }
 
-/// File or directory of another program that a step of the run displaced.
+/// Object of another program that a step of the run displaced.
 struct Displaced {
-    /// Its name in the stage directory.
+    /// Name of the object in the stage directory.
     name: Vec<u8>,
-    /// Its name in the lost directory.
+    /// Name under which the object is saved in the lost directory.
     saved: String,
     kind: Kind,
 }
 
-/// Accepts a name that already exists: a recovery that was killed made it.
+/// Ignores the error for a name that already exists, because a killed recovery may have created it.
 fn accept_existing(made: io::Result<()>) -> io::Result<()> {
     match made {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),

@@ -1,8 +1,9 @@
-//! Rollback of moves: a file that a run moved goes back to its old path by its inode, with what was written to it
-//! since.
+//! Rollback of moves. A file that a run moved returns to its old path as the same inode, including everything that was
+//! written to it since.
 //!
-//! Its old path gets it only if nothing of another program is there, and before the object that was moved away from its
-//! new path. Otherwise it remains at its new path: a program that has it open continues to write to it.
+//! The file only returns if the old path is free of other programs' work. If another moved file occupies the old path,
+//! that file must be able to return first. Otherwise, the file remains at its new path, because a program that has it
+//! open continues to write to it.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io;
@@ -14,7 +15,8 @@ use crate::journal::record::{Body, FileImage, Image, Intent, Side, keep_name, st
 use crate::run::publish::{Step, exchanged_name, gone_name, steps};
 use crate::run::rollback::RollBack;
 
-/// Returns the steps in rollback order: a move before the move that it displaced, except where moves are a cycle.
+/// Returns the steps in rollback order. If a file was moved away and another one took its place, the move is rolled
+/// back first, except where moves form a cycle.
 pub(super) fn reversed(intent: &Intent, moves: &HashMap<usize, usize>) -> Vec<(Step, usize)> {
     let steps = steps(&intent.entries);
     let replaced: BTreeSet<usize> =
@@ -39,24 +41,24 @@ pub(super) fn reversed(intent: &Intent, moves: &HashMap<usize, usize>) -> Vec<(S
 
 /// State of the path from which a file was moved.
 enum Source {
-    /// True if a rollback moves the file back there.
+    /// True if a rollback can move the file back to this path.
     Gets(bool),
-    /// A rollback does so if it first moves the file of this entry, which occupies the path, back to its source: an
-    /// entry, and the inode of the file.
+    /// A rollback can move the file back once the file of this entry, which occupies the path, has returned to its own
+    /// source. The source is given as the index of its entry and the inode of the file.
     GetsAfter(usize, (u32, u64)),
 }
 
 impl<D: Disk> RollBack<'_, D> {
-    /// Returns true if the file of this path, which has the staged name `displaced`, still has the name that the run
-    /// gave it by a move, wherever that is now. A second name at the old path would change with it. Of the first move
-    /// in a cycle this is unknown, since that move is rolled back later.
+    /// Returns true if the file of this path, staged as `displaced`, still has the name that the run gave it by a move,
+    /// wherever that name is now. Restoring the staged name would then create a second name for that file. For the
+    /// first move of a cycle this is unknown, because that move is rolled back later.
     pub(super) fn is_where_it_was_moved(&self, displaced: &[u8]) -> Result<bool> {
         let Some(moved) = self.moved_to else { return Ok(false) };
         let Some(pre) = self.entry.pre.file() else { return Ok(false) };
-        // Another program's work is not the file that was moved.
+        // The work of another program is not the file that was moved.
         let is_it = |found: &Stat| found.kind.has_content() && found.inode == pre.inode;
         let Some(displaced) = self.at_stage(displaced)?.filter(is_it) else { return Ok(false) };
-        // The new name is staged until the move is published, and again once the move is rolled back.
+        // The new name is in the stage directory until the move is published, and again after it is rolled back.
         let run = self.intent.run;
         for name in [stage_name(run, moved), exchanged_name(run, moved)] {
             if self.at_stage(&name)?.is_some_and(|other| other.inode == displaced.inode) {
@@ -66,7 +68,7 @@ impl<D: Disk> RollBack<'_, D> {
         Ok(displaced.links > 1 + self.count_kept_names(displaced.inode)?)
     }
 
-    /// Counts the names that a file of the path has in the keep and lost directories.
+    /// Returns the number of names that a file of this path has in the keep and lost directories.
     fn count_kept_names(&self, inode: u64) -> Result<u64> {
         let (disk, home) = (self.tree.disk, self.home);
         let mut names = 0;
@@ -87,9 +89,8 @@ impl<D: Disk> RollBack<'_, D> {
         Ok(names)
     }
 
-    /// Returns true if the path from which a file was moved has that file, or gets it from the stage directory since
-    /// nothing of another program is there. Otherwise the name that the move gave the file is its only one, and
-    /// remains.
+    /// Returns true if a moved file is at its old path, or can return there from the stage directory because no other
+    /// program's work is there. Otherwise, its new name is its only one, and must remain.
     pub(super) fn source_gets(&self, from: u32, inode: u64) -> Result<bool> {
         let mut walked = BTreeSet::from([self.index]);
         let mut moved = (from, inode);
@@ -105,14 +106,14 @@ impl<D: Disk> RollBack<'_, D> {
                 }
             }
         };
-        // A chain of moves is walked once.
+        // Cache the result for the whole chain of moves, so that the chain is only walked once.
         walked.remove(&self.index);
         self.gives_way.borrow_mut().extend(walked.into_iter().map(|index| (index, gets)));
         Ok(gets)
     }
 
-    /// Examines the path from which a file was moved. The files of the entries in `walked` move away: moves may be a
-    /// cycle.
+    /// Examines the path from which a file was moved. The files of the entries in `walked` are known to move away,
+    /// since moves can form a cycle.
     fn look_at_source(
         &self,
         (from, inode): (u32, u64),
@@ -133,7 +134,7 @@ impl<D: Disk> RollBack<'_, D> {
         let there = self.tree.disk.stat_at(&parent, source.name()).doing(|| self.doing())?;
         let gets = match (there, entry.post.file()) {
             (Some(there), _) if there.inode == inode => true,
-            // A directory that the run made there is removed first.
+            // A directory that the run created there is removed first.
             (Some(there), _) if is_removed => {
                 there.kind == Kind::Directory && entry.post.is_directory()
             }
@@ -153,7 +154,7 @@ impl<D: Disk> RollBack<'_, D> {
         Ok(Source::Gets(gets))
     }
 
-    /// Returns true if the run removed the directory of the path.
+    /// Returns true if the run removed the parent directory of the path.
     fn has_removed_directory(&self) -> bool {
         let Some(directory) = self.entry.path.parent() else { return false };
         let at = self.intent.entries.binary_search_by(|entry| entry.path.cmp(&directory));
@@ -161,7 +162,8 @@ impl<D: Disk> RollBack<'_, D> {
         entry.is_some_and(|entry| entry.pre.is_directory() && !entry.post.is_directory())
     }
 
-    /// Returns true if the run displaced this file from the path of an entry, and it is still in the stage directory.
+    /// Returns true if the run displaced this file from the path of an entry, and the file is still in the stage
+    /// directory.
     fn is_displaced(&self, index: usize, inode: u64) -> Result<bool> {
         for name in [gone_name(self.intent.run, index), stage_name(self.intent.run, index)] {
             if self.at_stage(&name)?.is_some_and(|found| found.inode == inode) {
@@ -171,9 +173,9 @@ impl<D: Disk> RollBack<'_, D> {
         Ok(false)
     }
 
-    /// Returns true if a staged name is an extra name of a file that the run did not move yet, or that is back. If a
-    /// user replaced, moved or removed that file since, this was intended. A staged name that is the last one of a
-    /// user's edit is not extra.
+    /// Returns true if a staged name is an extra name of a file that the run has not moved yet, or that has already
+    /// returned. A user who has since replaced, moved or removed the file did so on purpose. A staged name that is the
+    /// only one of a user's edit is not extra.
     pub(super) fn is_extra_name(&self, staged: &[u8], post: &FileImage) -> Result<bool> {
         let Body::Moved(from) = post.body else { return Ok(false) };
         let Some(index) = usize::try_from(from).ok() else { return Ok(false) };
@@ -185,8 +187,8 @@ impl<D: Disk> RollBack<'_, D> {
         Ok(is_undisplaced && (found.links > 1 || self.holds(self.stage, staged, post)?))
     }
 
-    /// Moves a file again to the path to which the run moved it, if its old path does not get it. Either another
-    /// program was faster, or the operating system refused. Returns the entry of that path.
+    /// Moves a file to its new path again if it cannot return to its old one, because another program was faster or the
+    /// operating system refused. Returns the index of the entry of the new path.
     pub(super) fn give_back_moved(&self) -> Result<Option<usize>> {
         self.gives_way.borrow_mut().insert(self.index, false);
         let (Some(index), Some(pre)) = (self.moved_to, self.entry.pre.file()) else {
@@ -196,7 +198,7 @@ impl<D: Disk> RollBack<'_, D> {
         let destination = RollBack { entry, index, moved_to: None, ..*self };
         let staged = stage_name(self.intent.run, index);
         let is_it = |found: Option<Stat>| found.is_some_and(|found| found.inode == pre.inode);
-        // The run never moved the file, or it is back, unless it is displaced.
+        // If the file is not displaced, the run never moved it, or it has already returned.
         let is_displaced = self.is_displaced(self.index, pre.inode)?;
         let is_placed = matches!(entry.pre, Image::Absent);
         let is_taken = is_placed && is_displaced && is_it(self.at_stage(&staged)?);
@@ -208,7 +210,7 @@ impl<D: Disk> RollBack<'_, D> {
             None => Ok(None),
         });
         let is_back = match there {
-            // What the operating system refuses to show was not put there.
+            // The rollback cannot have put anything at a path that the operating system refuses to show.
             Err(error) if error.refusal().is_some() => false,
             there => is_it(there?),
         };
@@ -221,8 +223,8 @@ impl<D: Disk> RollBack<'_, D> {
         Ok(Some(index))
     }
 
-    /// Keeps a cycle of moves if this one cannot be rolled back: with the others rolled back one file would have two
-    /// paths, and another none. Returns the others, each with the reason of the operating system if it refused.
+    /// Keeps a cycle of moves if this one cannot be rolled back. If the others were rolled back, one file would have
+    /// two paths, and another one none. Returns the others, each with the reason if the operating system refused.
     pub(super) fn keep_cycle(
         &self,
         moves: &HashMap<usize, usize>,
@@ -244,13 +246,14 @@ impl<D: Disk> RollBack<'_, D> {
         Ok(kept)
     }
 
-    /// Reads the facts about the object at the path.
+    /// Returns the metadata of the object at the path.
     fn look(&self) -> Result<Option<Stat>> {
         let Some(parent) = self.parent()? else { return Ok(None) };
         self.tree.disk.stat_at(&parent, self.name()).doing(|| self.doing())
     }
 
-    /// Returns true if the file that the run put at the path is still there, as far as the operating system shows it.
+    /// Returns true if the file that the run put at the path is still there, or if the operating system refuses to show
+    /// the path.
     fn stays_moved(&self) -> Result<bool> {
         let post = self.entry.post.file().map(|post| post.inode);
         match self.look() {
@@ -259,23 +262,23 @@ impl<D: Disk> RollBack<'_, D> {
         }
     }
 
-    /// Moves the file to its new path again, if the file from before is there.
+    /// Moves the file to its new path again, if the path has the file from before the run.
     fn keep(&self) -> Result<()> {
         let (disk, staged) = (self.tree.disk, stage_name(self.intent.run, self.index));
         if !self.is_staged(self.index, self.entry.post.file())? {
-            return Ok(()); // it is as the run made it
+            return Ok(()); // the path is as the run left it
         }
         let Some(parent) = self.parent()? else { return Ok(()) };
         let there = disk.stat_at(&parent, self.name()).doing(|| self.doing())?;
         let pre = self.entry.pre.file().map(|pre| pre.inode);
         if there.is_none() || there.map(|there| there.inode) != pre {
-            return Ok(()); // what another program did stays
+            return Ok(()); // the change of another program stays
         }
         let exchange = || {
             let exchanged =
                 disk.rename(self.stage, &staged, &parent, self.name(), Rename::Exchange);
             match exchanged {
-                // Another program was faster.
+                // Another program has removed one of the two files in the meantime.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
                 exchanged => exchanged.doing(|| self.doing()),
             }
@@ -283,18 +286,18 @@ impl<D: Disk> RollBack<'_, D> {
         exchange()?;
         let is_it = self.is_staged(self.index, self.entry.pre.file())?;
         if !is_it && !self.is_staged(self.index, self.entry.post.file())? {
-            exchange()?; // another program was faster: its file stays
+            exchange()?; // another program was faster, so its file stays
         }
         Ok(())
     }
 
-    /// Returns true if the staged name of an entry refers to this file.
+    /// Returns true if the staged name of an entry refers to the file of this image.
     fn is_staged(&self, index: usize, image: Option<&FileImage>) -> Result<bool> {
         let found = self.at_stage(&stage_name(self.intent.run, index))?;
         Ok(found.is_some_and(|found| image.is_some_and(|image| image.inode == found.inode)))
     }
 
-    /// Returns the other entries of the cycle of moves that this one is in.
+    /// Returns the other entries of the cycle of moves that contains this entry.
     fn others_in_cycle(&self, moves: &HashMap<usize, usize>) -> Vec<usize> {
         let next = |index: &usize| moves.get(index).copied();
         let mut others = Vec::new();

@@ -1,5 +1,5 @@
-//! Makes staged inodes visible, and checks afterwards that exactly the expected ones were
-//! displaced.
+//! Publishing and verification of a run. Publishing moves staged inodes into place, and verification checks that only
+//! the expected files were displaced.
 
 use std::collections::BTreeSet;
 
@@ -12,29 +12,30 @@ use crate::home::Home;
 use crate::journal::record::{Body, Entry, FileImage, Image, Intent, Side, keep_name, stage_name};
 use crate::tree::{Tree, digest_of, open_content};
 
-/// Kind of publishing step, in the order in which they are taken.
+/// Kind of publishing step. The variants are declared in the order in which a run carries them out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Step {
-    /// A directory gets attributes with which its owner can change names in it, shallowest first.
+    /// Changes the attributes of a directory so that its owner can create and remove entries in it. Parents come before
+    /// children.
     OpenDirectory,
-    /// A file is moved out of its place.
+    /// Moves a file from its path into the stage directory.
     Remove,
-    /// An empty directory is removed, deepest first.
+    /// Removes an empty directory. Children come before parents.
     RemoveDirectory,
-    /// A staged directory is moved into its place, shallowest first.
+    /// Moves a staged directory to its final path. Parents come before children.
     MakeDirectory,
-    /// A staged file and the file at its path are exchanged.
+    /// Atomically exchanges a staged file with the file at its path.
     Replace,
-    /// A staged file is moved to an unused path.
+    /// Moves a staged file to an unused path.
     Place,
-    /// Only the attributes of a file change, in place.
+    /// Changes only the attributes of a file, without replacing its inode.
     SetAttributes,
-    /// A directory gets attributes with which its owner cannot change names in it, deepest first and after all was
-    /// verified.
+    /// Changes the attributes of a directory so that its owner can no longer create and remove entries in it. Children
+    /// come before parents, and all other changes are verified first.
     CloseDirectory,
 }
 
-/// Returns the steps of a run, in the order in which they are taken; a rollback goes the other way.
+/// Returns the publishing steps of a run in execution order. A rollback reverts them in the opposite order.
 pub(crate) fn steps(entries: &[Entry]) -> Vec<(Step, usize)> {
     let mut steps = Vec::with_capacity(entries.len());
     for (index, entry) in entries.iter().enumerate() {
@@ -65,7 +66,7 @@ pub(crate) fn steps(entries: &[Entry]) -> Vec<(Step, usize)> {
             }
         }
     }
-    // Entries are ordered by path, so an index orders parents before children.
+    // Entries are sorted by path, so a parent directory always has a lower index than its children.
     steps.sort_by_key(|&(step, index)| {
         let deepest_first = matches!(step, Step::RemoveDirectory | Step::CloseDirectory);
         (step, if deepest_first { usize::MAX - index } else { index })
@@ -73,29 +74,30 @@ pub(crate) fn steps(entries: &[Entry]) -> Vec<(Step, usize)> {
     steps
 }
 
-/// Returns the name of a removed file in the stage directory.
+/// Returns the name under which a removed file is kept in the stage directory.
 pub(crate) fn gone_name(run: RunId, entry: usize) -> Vec<u8> {
     [stage_name(run, entry), b".gone".to_vec()].concat()
 }
 
-/// Returns the name, in the stage directory, of the file that a rollback exchanges for one that it wrote again.
+/// Returns the stage-directory name that a rollback uses while it exchanges the published file for a rebuilt copy of
+/// the old one.
 pub(crate) fn exchanged_name(run: RunId, entry: usize) -> Vec<u8> {
     [stage_name(run, entry), b".exchanged".to_vec()].concat()
 }
 
-/// Moves the kept images that a run takes to their names in the stage directory.
+/// Links the kept images that a run publishes from the keep directory into the stage directory.
 ///
-/// This happens only once the intent is durable: it names the inode, so that recovery knows it whatever its stamps are.
-/// The kept name remains until the tree is durable.
+/// This must not happen before the intent is durable. Linking changes the inode's change time, so recovery identifies
+/// the inode by the number recorded in the intent. The name in the keep directory remains until the tree is durable.
 ///
 /// # Errors
-/// `Conflict` where a kept image is another file than the intent names; `Io`.
+/// `Conflict` if a kept image is not the inode that the intent names; `Io`.
 pub(crate) fn take_kept<D: Disk>(disk: &D, home: &Home<D::Handle>, intent: &Intent) -> Result<()> {
     for (index, entry) in intent.entries.iter().enumerate() {
         let Some(FileImage { body: Body::Taken(run, of), inode, .. }) = entry.post.file() else {
             continue;
         };
-        let doing = || format!("take the kept `{}`", entry.path);
+        let doing = || format!("reuse the kept copy of `{}`", entry.path);
         let kept = keep_name(*run, usize::try_from(*of).unwrap_or(usize::MAX), Side::Pre);
         let staged = stage_name(intent.run, index);
         disk.link(&home.keep, &kept, &home.stage, &staged).doing(doing)?;
@@ -106,10 +108,10 @@ pub(crate) fn take_kept<D: Disk>(disk: &D, home: &Home<D::Handle>, intent: &Inte
     Ok(())
 }
 
-/// Takes one step.
+/// Carries out one publishing step.
 ///
 /// # Errors
-/// `Conflict` where another file took the place of the one that is displaced; `Io`; `Attributes`.
+/// `Conflict` if the file to displace was replaced by another one; `Io`; `Attributes`.
 pub(crate) fn publish<D: Disk>(
     tree: &Tree<'_, D>,
     stage: &D::Handle,
@@ -149,11 +151,11 @@ pub(crate) fn publish<D: Disk>(
             disk.rename(stage, &staged, &parent, name, Rename::NoReplace)
         }
         Step::Replace => disk.rename(stage, &staged, &parent, name, Rename::Exchange),
-        // Already done.
+        // These steps returned early above.
         Step::OpenDirectory | Step::CloseDirectory | Step::SetAttributes => return Ok(()),
     }
     .doing(|| match step {
-        Step::Remove => format!("move `{path}` away"),
+        Step::Remove => format!("remove `{path}`"),
         Step::RemoveDirectory => format!("remove the directory `{path}`"),
         Step::OpenDirectory
         | Step::CloseDirectory
@@ -161,7 +163,7 @@ pub(crate) fn publish<D: Disk>(
         | Step::Replace
         | Step::Place
         | Step::SetAttributes => {
-            format!("put the new `{path}` in its place")
+            format!("move the new `{path}` into place")
         }
     })?;
     if let Some(displaced) = displaced {
@@ -170,16 +172,16 @@ pub(crate) fn publish<D: Disk>(
     Ok(())
 }
 
-/// Returns true if the owner of a directory can change names in it.
+/// Returns true if the owner of a directory with these attributes can create and remove entries in it.
 pub(crate) fn is_open(attributes: &Attributes) -> bool {
     const OWNER_WRITES: u32 = 0o300;
     attributes.mode.bits() & OWNER_WRITES == OWNER_WRITES
 }
 
-/// Changes the attributes of a directory from those of the first image to those of the second.
+/// Changes the attributes of a directory from those of the image `from` to those of the image `to`.
 ///
 /// # Errors
-/// `Conflict` where another program changed them or put something else there; `Io`; `Attributes`.
+/// `Conflict` if another program changed the attributes or replaced the directory; `Io`; `Attributes`.
 fn change_directory<D: Disk>(
     tree: &Tree<'_, D>,
     parent: &D::Handle,
@@ -204,7 +206,8 @@ fn change_directory<D: Disk>(
         .map_err(|(what, source)| ErrorKind::Attributes { path: path.clone(), what, source }.into())
 }
 
-/// Restores the attributes of the directory of `entry` to those before the run, if it has those after the run.
+/// Restores the attributes that the directory of `entry` had before the run, provided that it still has those set by
+/// the run.
 ///
 /// # Errors
 /// Same errors as [`change_directory`].
@@ -213,7 +216,8 @@ pub(crate) fn set_directory_back<D: Disk>(tree: &Tree<'_, D>, entry: &Entry) -> 
     change_directory(tree, &parent, entry, (&entry.post, &entry.pre))
 }
 
-/// Sets the attributes of the file of `entry` to those of `image`, if it is still the file from before.
+/// Sets the attributes of the file or directory of `entry` to those of `image`, provided that it was not replaced in
+/// the meantime.
 pub(crate) fn set_in_place<D: Disk>(
     tree: &Tree<'_, D>,
     entry: &Entry,
@@ -237,45 +241,45 @@ pub(crate) fn set_in_place<D: Disk>(
         .map_err(|(what, source)| ErrorKind::Attributes { path: path.clone(), what, source }.into())
 }
 
-/// Part of a displaced file that its stamps do not prove unchanged.
+/// Parts of a displaced file that may have changed even though its timestamps do not show it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Doubt {
-    /// Nothing.
+    /// The timestamps prove that the file is unchanged.
     None,
-    /// Its content: it could have changed without its stamps moving.
+    /// The content may have changed without moving the modification time, so it must be compared again.
     Content,
-    /// Its content and its extended attributes: its change stamp moved.
+    /// The change time moved, so both the content and the extended attributes must be compared again.
     All,
 }
 
-/// Facts about a file that is displaced or gets other attributes, beside its image.
+/// Facts used to verify that a file was unchanged when the run displaced it or changed its attributes.
 ///
-/// Any process that may write to a file can set its modification stamp, but none can set its change stamp. The move
-/// itself sets the change stamp, so it is compared just before.
+/// Any process that can write to a file can also set its modification time, but no process can set the change time.
+/// Displacing the file updates the change time, so it is compared just before that.
 pub(crate) struct Displaced {
-    /// Facts when the file was read; `None` for an entry without a file before.
+    /// File metadata at the time of reading; `None` if the entry had no file before the run.
     pub(crate) stat: Option<Stat>,
-    /// Change stamp that proves that no process changed the file since it was read; `None` where names that the run
-    /// makes for a file that lives on move it.
+    /// Change time that proves that the file is unchanged since it was read. `None` for a file that remains at another
+    /// path, because the links that the run creates for it move the change time.
     pub(crate) changed: Option<Time>,
-    /// Number of its names as long as only the run gives it another; `None` where that does not matter. The owner of
-    /// another name could write to the kept image of the file.
+    /// Expected number of hard links, counting those that the run adds; `None` if the number is not checked. Through
+    /// any further link, another process could write to the kept image.
     pub(crate) names: Option<u64>,
-    /// Part to compare once the file is displaced.
+    /// Parts of the file to compare again after it was displaced.
     pub(crate) doubt: Doubt,
-    /// Time at which it was displaced.
+    /// Time at which the file was displaced.
     pub(crate) taken_at: Option<Time>,
 }
 
 impl Displaced {
-    /// Knowledge of an entry without a file before.
+    /// Facts for an entry that had no file before the run.
     pub(crate) const NOTHING: Self =
         Self { stat: None, changed: None, names: None, doubt: Doubt::None, taken_at: None };
 
-    /// Reads the facts about the file once more, just before something moves its change stamp.
+    /// Reads the file's metadata again, just before a step of the run changes its change time.
     ///
     /// # Errors
-    /// `Conflict` where another file took its place; `Io`.
+    /// `Conflict` if the file was replaced by another one; `Io`.
     pub(crate) fn look_again<D: Disk>(
         &mut self,
         disk: &D,
@@ -283,9 +287,9 @@ impl Displaced {
         path: &RelPath,
     ) -> Result<()> {
         let Some(stat) = self.stat else { return Ok(()) };
-        // If the path is empty, the next step fails and reports it.
+        // A missing file is reported by the next step, which fails because of it.
         if let Some(now) =
-            disk.stat_at(parent, path.name()).doing(|| format!("look at `{path}`"))?
+            disk.stat_at(parent, path.name()).doing(|| format!("inspect `{path}`"))?
         {
             if now.inode != stat.inode {
                 return Err(replaced(path));
@@ -299,11 +303,11 @@ impl Displaced {
 
     /// Sets the new attributes of the file at the path of `entry`, unless its attributes changed since it was read.
     ///
-    /// Afterwards a change by another program looks like the run's own, so the attributes are compared before.
-    /// [`verify`] compares the content.
+    /// The attributes are compared first, because a change by another program could not be distinguished from the run's
+    /// own change afterwards. The content is compared later, in [`verify`].
     ///
     /// # Errors
-    /// `Conflict` where another file took its place, or its attributes changed; `Io`; `Attributes`.
+    /// `Conflict` if the file was replaced or its attributes changed; `Io`; `Attributes`.
     fn change_in_place<D: Disk>(
         &mut self,
         tree: &Tree<'_, D>,
@@ -335,8 +339,8 @@ impl Displaced {
         Ok(())
     }
 
-    /// Records that the run itself gave the file a name and so moved its change stamp; it was done at `at`, and `stat`
-    /// was taken later.
+    /// Records that the run changed the file's change time by adding a hard link at the time `at`. `stat` is the
+    /// metadata read after that. A change time later than `at` means that another process touched the file too.
     pub(crate) fn restamped(&mut self, stat: &Stat, at: Time) {
         if stat.changed > at {
             self.doubt = Doubt::All;
@@ -345,10 +349,10 @@ impl Displaced {
     }
 }
 
-/// Reaches every path again from the root and compares.
+/// Resolves every path again from the root and checks that it is in the state that the run intended.
 ///
 /// # Errors
-/// `Conflict` at the first path that another process had changed.
+/// `Conflict` for the first path that another process changed.
 pub(crate) fn verify<D: Disk>(
     reached: &Tree<'_, D>,
     again: &Tree<'_, D>,
@@ -363,7 +367,7 @@ pub(crate) fn verify<D: Disk>(
         let path = &entry.path;
         let doing = || format!("check `{path}`");
         let parent = match again.parent(path) {
-            // Its directory became a file or a link in this run, and that entry is checked on its own.
+            // This run replaced the parent directory by a file or a link, whose own entry is checked separately.
             Err(error)
                 if matches!(entry.post, Image::Absent) && is_under_its_own(&error, entries) =>
             {
@@ -378,7 +382,7 @@ pub(crate) fn verify<D: Disk>(
                 {
                     let now = disk.stat(parent).doing(doing)?;
                     if before != (now.device, now.inode) {
-                        let detail = "its directory was moved away";
+                        let detail = "its directory was moved";
                         return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
                     }
                 }
@@ -412,7 +416,8 @@ pub(crate) fn verify<D: Disk>(
     Ok(())
 }
 
-/// Returns true if a path cannot be reached because a file or link of the run is a component of it.
+/// Returns true if a path cannot be reached because this run put a file or a symbolic link in place of one of its
+/// parents.
 pub(crate) fn is_under_its_own(error: &Error, entries: &[Entry]) -> bool {
     let (ErrorKind::UnderAFile { component, .. } | ErrorKind::Component { component, .. }) =
         &error.kind
@@ -423,8 +428,8 @@ pub(crate) fn is_under_its_own(error: &Error, entries: &[Entry]) -> bool {
     at.ok().and_then(|at| entries.get(at)).is_some_and(|entry| entry.post.file().is_some())
 }
 
-/// Compares the file `name` in `directory` with the file that was read from `path`; its attributes must be those of
-/// `image`.
+/// Checks that the file `name` in `directory` is the file that was read from `path`, with unchanged content and with
+/// the attributes of `image`.
 fn check_displaced<D: Disk>(
     tree: &Tree<'_, D>,
     directory: &D::Handle,
@@ -434,19 +439,19 @@ fn check_displaced<D: Disk>(
     known: &Displaced,
 ) -> Result<()> {
     let Some(before) = &known.stat else { return Ok(()) };
-    let (disk, doing) = (tree.disk, || format!("check what `{path}` was"));
+    let (disk, doing) = (tree.disk, || format!("check the previous version of `{path}`"));
     let found = disk.stat_at(directory, name).doing(doing)?.ok_or_else(|| replaced(path))?;
     if found.inode != image.inode {
         return Err(replaced(path));
     }
     if known.names.is_some_and(|names| found.links > names) {
-        let detail = "it got another name after it was read";
+        let detail = "a hard link to it was created after it was read";
         return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
     }
     let Attributes { mode, user, group, .. } = image.attributes;
     let mut same = (found.size, found.modified) == (before.size, before.modified)
         && (found.mode, found.user, found.group) == (mode, user, group);
-    // A process that had it open can have changed it after it was displaced.
+    // A process that still had the file open may have changed it after it was displaced.
     let later = known.changed.and(known.taken_at).is_some_and(|taken_at| found.changed > taken_at);
     let doubt = if later { Doubt::All } else { known.doubt };
     if same && doubt > Doubt::None {

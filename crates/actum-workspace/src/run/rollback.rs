@@ -1,10 +1,10 @@
-//! Rollback of a run in the epoch in which it was published: nothing was lost, so the inodes themselves show how far it
-//! came.
+//! Rollback of a run in the same epoch in which it was published. Because nothing was lost since then, the inodes
+//! themselves show how far the run got.
 //!
-//! Each decision follows from the current state of the paths, never from a note of completed steps. So the same code
-//! serves a conflict in a live run and recovery after a kill, and may itself be killed and run again. The staged name
-//! of an entry shows whether it was published: before, it refers to the new inode; after, to the displaced one or to
-//! nothing.
+//! Every decision follows from the current state of the paths, never from a log of completed steps. The same code
+//! therefore handles a conflict in a live run and recovery after a kill, and it can itself be killed and restarted. The
+//! staged name of an entry shows whether the entry was published. Before publishing, it refers to the new inode;
+//! afterwards, it refers to the displaced inode or does not exist.
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
@@ -22,17 +22,17 @@ use crate::run::moved::reversed;
 use crate::run::publish::{Step, exchanged_name, gone_name, set_directory_back, set_in_place};
 use crate::tree::{Parent, Tree, digest_of, open_content};
 
-/// Entries that a rollback did not restore, by their index in the intent.
+/// Entries that a rollback could not restore, identified by their index in the intent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct LeftEntries {
-    /// Entries whose path another process had changed.
+    /// Entries whose path was changed by another process.
     pub(crate) foreign: Vec<usize>,
-    /// Entries that the operating system refused to change, with its reason.
+    /// Entries that the operating system refused to change, each with the reason.
     pub(crate) refused: Vec<(usize, String)>,
 }
 
 impl LeftEntries {
-    /// Returns the indices of all of them, ascending.
+    /// Returns the indices of all entries that were not restored, in ascending order.
     pub(crate) fn indices(&self) -> Vec<usize> {
         let refused = self.refused.iter().map(|(index, _)| *index);
         let mut indices: Vec<_> = self.foreign.iter().copied().chain(refused).collect();
@@ -42,11 +42,11 @@ impl LeftEntries {
     }
 }
 
-/// Rolls back the published part of `intent`. Tries every step, so a directory that cannot be written affects only its
-/// own entries. Returns the entries that were not restored.
+/// Rolls back the published part of `intent`. Every step is tried, so that an unwritable directory affects only its own
+/// entries. Returns the entries that were not restored.
 ///
 /// # Errors
-/// An error that may be gone at the next try, such as a full disk.
+/// Any error that a retry may resolve, such as a full disk.
 pub(crate) fn roll_back<D: Disk>(
     tree: &Tree<'_, D>,
     home: &Home<D::Handle>,
@@ -112,9 +112,9 @@ pub(crate) fn roll_back<D: Disk>(
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// The path is as before, as far as this run is concerned.
+    /// The path has no remaining effect of this run.
     Before,
-    /// Bytes of another program are at the path.
+    /// The path has content of another program, which the rollback must not overwrite.
     Foreign,
 }
 
@@ -125,22 +125,23 @@ pub(super) struct RollBack<'a, D: Disk> {
     pub(super) intent: &'a Intent,
     pub(super) entry: &'a Entry,
     pub(super) index: usize,
-    /// Entry to whose path the run moved its file, if that move was rolled back before.
+    /// Index of the entry to which the run moved this entry's file, if that move was already rolled back.
     pub(super) moved_to: Option<usize>,
-    /// Entries examined so far: true if the moved file at the path of the entry goes back to its old path.
+    /// Cached decisions by entry index: true if the file that the run moved to the entry's path returns to its old
+    /// path.
     pub(super) gives_way: &'a RefCell<HashMap<usize, bool>>,
 }
 
 impl<D: Disk> RollBack<'_, D> {
     pub(super) fn doing(&self) -> String {
-        format!("put `{}` back", self.entry.path)
+        format!("restore `{}`", self.entry.path)
     }
 
     pub(super) fn name(&self) -> &[u8] {
         self.entry.path.name()
     }
 
-    /// Returns the directory of the path; `None` where another process put another object in its place.
+    /// Returns the parent directory of the path, or `None` if another process replaced it by something else.
     pub(super) fn parent(&self) -> Result<Option<Parent<'_, D::Handle>>> {
         match self.tree.parent(&self.entry.path) {
             Err(error) if error.is_in_the_way() => Ok(None),
@@ -148,8 +149,8 @@ impl<D: Disk> RollBack<'_, D> {
         }
     }
 
-    /// Returns true if the path has the new file of this run, as the run left it. A moved file goes back to its old
-    /// path with a user's edits, if its old path gets it.
+    /// Returns true if the path still has the new file of this run, unmodified. A file that the run moved may have been
+    /// edited since, as long as it can return to its old path together with the edits.
     pub(super) fn is_ours(
         &self,
         parent: &D::Handle,
@@ -169,8 +170,8 @@ impl<D: Disk> RollBack<'_, D> {
             && self.holds(parent, self.name(), post)?)
     }
 
-    /// Returns true if the file at the path has these extended attributes and no others. Labels of a security module
-    /// are the module's own (xattr(7)).
+    /// Returns true if the file at the path has exactly these extended attributes. Labels set by a security module are
+    /// ignored, because the module manages them itself (xattr(7)).
     fn has_attributes(&self, parent: &D::Handle, wanted: &[Xattr]) -> Result<bool> {
         let file = open_content(self.tree.disk, parent, self.name()).doing(|| self.doing())?;
         let present = self.tree.disk.xattrs(&file).doing(|| self.doing())?;
@@ -183,7 +184,7 @@ impl<D: Disk> RollBack<'_, D> {
         self.tree.disk.stat_at(self.stage, name).doing(|| self.doing())
     }
 
-    /// Returns true if a file or link still has the bytes and the kind of `image`.
+    /// Returns true if a file or symbolic link still has the content and the file type of `image`.
     pub(super) fn holds(
         &self,
         directory: &D::Handle,
@@ -193,7 +194,7 @@ impl<D: Disk> RollBack<'_, D> {
         Ok(self.content(directory, name)? == (image.digest, image.attributes.mode.is_link()))
     }
 
-    /// Returns the digest of a file or link, and whether it is a link.
+    /// Returns the digest of a file or symbolic link, and true if it is a link.
     fn content(&self, directory: &D::Handle, name: &[u8]) -> Result<(Digest, bool)> {
         let file = open_content(self.tree.disk, directory, name).doing(|| self.doing())?;
         let stat = self.tree.disk.stat(&file).doing(|| self.doing())?;
@@ -201,9 +202,10 @@ impl<D: Disk> RollBack<'_, D> {
         Ok((digest, stat.mode.is_link()))
     }
 
-    /// Returns true if a staged name refers to the new file of this entry. The inode number alone proves nothing: it
-    /// can be reused as soon as another process has removed the run's file. A moved file keeps its number as long as
-    /// its old path has it, or will get it; a user may have edited it.
+    /// Returns true if a staged name refers to the new file of this entry. The inode number alone is not enough,
+    /// because it can be reused once another process has removed the run's file. For a moved file the number is
+    /// reliable as long as the file is at its old path or will return there. Such a file may have been edited by the
+    /// user.
     fn is_new(&self, staged: &[u8], post: &FileImage) -> Result<bool> {
         match self.at_stage(staged)? {
             Some(found) if found.inode == post.inode && found.kind.has_content() => {
@@ -221,8 +223,8 @@ impl<D: Disk> RollBack<'_, D> {
         }
     }
 
-    /// Returns true if a staged name refers to work of another program, which the run or a killed rollback displaced.
-    /// This is anything except a file with the content from before or after the run.
+    /// Returns true if a staged name refers to another program's file, which the run or an interrupted rollback
+    /// displaced. Any file whose content is neither that from before nor that from after the run is considered foreign.
     fn is_foreign(&self, name: &[u8]) -> Result<bool> {
         match self.at_stage(name)? {
             Some(found) => Ok(!self.is_known(name, &found)?),
@@ -230,7 +232,7 @@ impl<D: Disk> RollBack<'_, D> {
         }
     }
 
-    /// Returns the verdict, or `Foreign` where a killed rollback had exchanged work of another program and not returned
+    /// Returns `verdict`, or `Foreign` if an interrupted rollback displaced another program's file and did not return
     /// it.
     fn check_exchanged(&self, verdict: Verdict) -> Result<Verdict> {
         let is_foreign = self.is_foreign(&exchanged_name(self.intent.run, self.index))?;
@@ -243,7 +245,7 @@ impl<D: Disk> RollBack<'_, D> {
             return Ok(Verdict::Before);
         };
         if self.is_new(&staged, post)? || self.is_extra_name(&staged, post)? {
-            return Ok(Verdict::Before); // never published, or rolled back already
+            return Ok(Verdict::Before); // never published, or already rolled back
         }
         let Some(parent) = self.parent()? else {
             return Ok(Verdict::Foreign);
@@ -264,13 +266,13 @@ impl<D: Disk> RollBack<'_, D> {
         let exchange = || disk.rename(self.stage, &staged, &parent, self.name(), Rename::Exchange);
         exchange().doing(|| self.doing())?;
         if !self.is_new(&staged, post)? {
-            exchange().doing(|| self.doing())?; // another process was faster: its file stays
+            exchange().doing(|| self.doing())?; // another process was faster, so its file stays
             return Ok(Verdict::Foreign);
         }
         Ok(Verdict::Before)
     }
 
-    /// Returns true if the path is as before the run.
+    /// Returns true if the file at the path has the content and attributes from before the run.
     fn is_before(&self, parent: &D::Handle, pre: &FileImage) -> Result<bool> {
         let there = self.tree.disk.stat_at(parent, self.name()).doing(|| self.doing())?;
         if there.is_none_or(|there| !there.kind.has_content()) {
@@ -283,7 +285,7 @@ impl<D: Disk> RollBack<'_, D> {
         Ok(digest == pre.digest && attributes == pre.attributes)
     }
 
-    /// Restores the old content from the record, since the displaced file is no longer where it was put.
+    /// Rebuilds the old file from its recorded image, because the displaced file is no longer in the stage directory.
     fn bring_back(&self, parent: &D::Handle) -> Result<Verdict> {
         let Some(pre) = self.entry.pre.file() else { return Ok(Verdict::Before) };
         let disk = self.tree.disk;
@@ -291,11 +293,11 @@ impl<D: Disk> RollBack<'_, D> {
         let Some(bytes) = images.bytes(self.intent, self.index, Side::Pre, None)? else {
             return Ok(Verdict::Foreign);
         };
-        // A separate name marks the file from the exchange on, when it is the displaced one.
+        // A separate name, used from the exchange onwards, identifies the displaced file.
         let built = [stage_name(self.intent.run, self.index), b".back".to_vec()].concat();
         let name = exchanged_name(self.intent.run, self.index);
         for left in [&built, &name] {
-            // Left by an earlier try.
+            // Remove files left by an earlier attempt.
             let Some(found) = self.at_stage(left)? else { continue };
             if left == &name && !self.is_known(&name, &found)? {
                 return Ok(Verdict::Foreign);
@@ -309,7 +311,7 @@ impl<D: Disk> RollBack<'_, D> {
             .map_err(|error| self.attribute_error(error))?;
         images.sync_made(&file, pre.attributes.mode, Barrier::Rebuilt).doing(|| self.doing())?;
         let there = disk.stat_at(parent, self.name()).doing(|| self.doing())?;
-        // Where the run leaves no file, a file at the path is of another program.
+        // If the run leaves no file at the path, any file there belongs to another program.
         let (Some(before), Some(post)) = (there, self.entry.post.file()) else {
             return self.place(&built, parent);
         };
@@ -319,13 +321,13 @@ impl<D: Disk> RollBack<'_, D> {
         exchange().doing(|| self.doing())?;
         let displaced = self.at_stage(&name)?.filter(|displaced| displaced.inode == before.inode);
         if displaced.is_none() || !self.holds(self.stage, &name, post)? {
-            exchange().doing(|| self.doing())?; // another program was faster: its file stays
+            exchange().doing(|| self.doing())?; // another program was faster, so its file stays
             return Ok(Verdict::Foreign);
         }
         Ok(Verdict::Before)
     }
 
-    /// Returns true if a staged name refers to the content of the path before or after the run.
+    /// Returns true if a staged file has the content that the path had before or after the run.
     fn is_known(&self, name: &[u8], found: &Stat) -> Result<bool> {
         Ok(found.kind.has_content() && self.entry.has_image_of(self.content(self.stage, name)?))
     }
@@ -334,14 +336,14 @@ impl<D: Disk> RollBack<'_, D> {
         let staged = stage_name(self.intent.run, self.index);
         let Some(post) = self.entry.post.file() else { return Ok(Verdict::Before) };
         if self.is_new(&staged, post)? || self.is_extra_name(&staged, post)? {
-            return Ok(Verdict::Before); // never published, or rolled back already
+            return Ok(Verdict::Before); // never published, or already rolled back
         }
         let is_staged = self.at_stage(&staged)?.is_some();
         let Some(parent) = self.parent()? else {
             return Ok(if is_staged { Verdict::Foreign } else { Verdict::Before });
         };
         if is_staged {
-            return self.give_back(&staged, &parent); // a rollback that was killed had taken it
+            return self.give_back(&staged, &parent); // an interrupted rollback had taken it
         }
         let disk = self.tree.disk;
         match disk.stat_at(&parent, self.name()).doing(|| self.doing())? {
@@ -357,13 +359,13 @@ impl<D: Disk> RollBack<'_, D> {
         Ok(Verdict::Before)
     }
 
-    /// Moves an object that is not the run's back to the path that it was taken from. If that fails, it remains in the
-    /// stage directory.
+    /// Returns another program's file or directory to the path from which it was taken. If the path is in use by now,
+    /// the object remains in the stage directory.
     fn give_back(&self, taken: &[u8], parent: &D::Handle) -> Result<Verdict> {
         self.place(taken, parent).map(|_| Verdict::Foreign)
     }
 
-    /// Moves a staged file to the path, if the path is empty.
+    /// Moves a staged file to the path, unless the path is in use.
     pub(super) fn place(&self, staged: &[u8], parent: &D::Handle) -> Result<Verdict> {
         match self.tree.disk.rename(self.stage, staged, parent, self.name(), Rename::NoReplace) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Verdict::Foreign),
@@ -389,11 +391,11 @@ impl<D: Disk> RollBack<'_, D> {
         if error.kind() == io::ErrorKind::NotFound {
             Ok(Verdict::Before)
         } else if error.kind() == io::ErrorKind::DirectoryNotEmpty {
-            Ok(theirs) // another process put a file into it
+            Ok(theirs) // another process created a file in it
         } else if error.kind() == io::ErrorKind::NotADirectory {
             let there = self.tree.disk.stat_at(&parent, self.name());
             let there = there.doing(|| self.doing())?.map(|stat| stat.inode);
-            // The file that was here may be back already.
+            // The file that was at this path before the run may already be restored.
             let back = self.entry.pre.file().is_some_and(|pre| there == Some(pre.inode));
             Ok(if back { Verdict::Before } else { theirs })
         } else {
@@ -436,7 +438,7 @@ impl<D: Disk> RollBack<'_, D> {
         if !is_gone {
             let there = self.tree.disk.stat_at(&parent, self.name()).doing(|| self.doing())?;
             return match there {
-                Some(_) => Ok(Verdict::Before), // never taken away, or back already
+                Some(_) => Ok(Verdict::Before), // never removed, or already restored
                 None => self.bring_back(&parent),
             };
         }
@@ -452,7 +454,7 @@ impl<D: Disk> RollBack<'_, D> {
     fn restore_attributes(&self) -> Result<Verdict> {
         if self.entry.changes_directory() {
             return match set_directory_back(self.tree, self.entry) {
-                // Changes by another program stay, and so does an object that it put there.
+                // Keep changes by another program, including anything that it put in place of the directory.
                 Err(error) if error.is_in_the_way() => Ok(Verdict::Before),
                 Err(Error { kind: ErrorKind::Conflict { .. }, .. }) => Ok(Verdict::Before),
                 Err(Error { kind: ErrorKind::Io { source, .. }, .. })
@@ -477,7 +479,7 @@ impl<D: Disk> RollBack<'_, D> {
                     (it.mode, it.user, it.group) == (there.mode, there.user, there.group)
                 };
                 if !known.iter().any(is_known) {
-                    return Ok(Verdict::Before); // another program's mode and owner stay
+                    return Ok(Verdict::Before); // keep mode and owner set by another program
                 }
                 for attributes in known {
                     if self.has_attributes(&parent, &attributes.xattrs)? {
@@ -487,7 +489,7 @@ impl<D: Disk> RollBack<'_, D> {
                 }
                 Ok(Verdict::Foreign)
             }
-            // Another process replaced it: nothing of the run is left there.
+            // Another process replaced the file, so the path has nothing left of this run.
             Some(_) | None => Ok(Verdict::Before),
         }
     }

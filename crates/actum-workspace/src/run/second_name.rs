@@ -1,4 +1,4 @@
-//! Second names: a run that moves a file gives it another name in the stage directory.
+//! Detection of extra hard links: a run that moves a file gives it an additional name in the stage directory.
 
 use std::collections::HashMap;
 
@@ -7,10 +7,10 @@ use crate::error::{Result, ResultExt};
 use crate::journal::record::{Body, Entry, Intent};
 use crate::tree::Tree;
 
-/// Moves of a run.
+/// File moves of a run.
 pub(crate) struct Moves<'i> {
     intent: &'i Intent,
-    /// The entry from which a file was moved, and the one to which.
+    /// Maps the index of the entry from which a file was moved to the index of the entry to which it was moved.
     to: HashMap<usize, usize>,
 }
 
@@ -19,19 +19,20 @@ impl<'i> Moves<'i> {
         Self { intent, to: intent.moves() }
     }
 
-    /// Returns true if the run moves no file.
+    /// Returns true if the run moves no files.
     pub(crate) fn is_empty(&self) -> bool {
         self.to.is_empty()
     }
 
-    /// Returns true if the file is the one that the run moved away from the path of an entry.
+    /// Returns true if `stat` describes the file that the run moved away from the path of the entry `index`.
     pub(crate) fn moved(&self, index: usize, stat: &Stat) -> bool {
         let pre = self.intent.entries.get(index).and_then(|entry| entry.pre.file());
         self.to.contains_key(&index) && pre.is_some_and(|pre| pre.inode == stat.inode)
     }
 
-    /// Returns true if a staged file of an entry is the one at a path of its move. Then the staged name is only its
-    /// second one: nothing was displaced, and a saved copy would change with the file.
+    /// Returns true if a staged file is the same inode as the file at the source or target path of its move. The staged
+    /// name is then only an additional hard link. Nothing was displaced, and saving the file under that name would not
+    /// protect it from later edits.
     ///
     /// # Errors
     /// `Io`.
@@ -54,7 +55,7 @@ impl<'i> Moves<'i> {
         }
         for entry in own.into_iter().chain(others) {
             let parent = match tree.parent(&entry.path) {
-                // A path that cannot be read is not taken for the file.
+                // A path that cannot be read is assumed to be a different file.
                 Err(error) if error.is_in_the_way() || error.refusal().is_some() => continue,
                 parent => parent?,
             };

@@ -1,6 +1,6 @@
-//! Inheritance of a new file from the default ACL of its directory (acl(5)).
+//! Inheritance of access permissions from the default ACL of a directory (acl(5)).
 //!
-//! Files are made in the stage directory, so the kernel's own inheritance does not take place.
+//! New files are created in the stage directory, so the kernel does not apply the default ACL of their final directory.
 
 use actum_core::FileMode;
 
@@ -11,9 +11,9 @@ const OTHER: u16 = 0x20;
 const HEAD: usize = 4;
 const ENTRY: usize = 8;
 
-/// Returns the access ACL, if one is needed beyond the mode, and the mode of a file that is made with mode `asked`
-/// under the default ACL `default`. Both ACLs are in the format of the extended attribute: a version, then entries of
-/// tag, permissions and id.
+/// Returns the access ACL and the mode of a file that is created with the mode `asked` under the default ACL `default`.
+/// The ACL is `None` if the mode alone expresses it. Both ACLs use the format of the extended attribute: a version,
+/// followed by entries with tag, permissions and id.
 pub(crate) fn inherit(default: &[u8], asked: FileMode) -> (Option<Vec<u8>>, FileMode) {
     let mut acl = default.to_vec();
     let has_mask = entries(default).any(|(tag, _)| tag == MASK);

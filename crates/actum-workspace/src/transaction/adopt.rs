@@ -1,5 +1,6 @@
-//! Adoption: a run whose files another program published. The state before is that of a snapshot; the state after is on
-//! the disk. No file is touched; one record announces the run and commits it.
+//! Adoption of changes that another program has already published, as a run of their own. The state before the run
+//! comes from a snapshot, and the state after it is on disk. No file is touched, and a single record both announces and
+//! commits the run.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,23 +19,23 @@ use crate::transaction::Transaction;
 use crate::transaction::node::{Content, Counted, New, Node, Post, PostFile, Pre, PreFile};
 use crate::tree::{Found, Tree, digest_of, stamp_is_fresh};
 
-/// Source of an adoption.
+/// Facts about a change that is adopted.
 pub(crate) struct Adoption {
     pub(crate) id: SnapshotId,
-    /// Run id under which the snapshot keeps contents.
+    /// Run id under which the snapshot's contents are stored in the keep directory.
     pub(crate) kept_under: RunId,
     /// Time at which the files were examined.
     pub(crate) looked_at: Time,
-    /// Each path of the snapshot, with its index there, and the facts about its current object.
+    /// Maps each path of the snapshot to its index there and to the metadata of the file now at that path.
     pub(crate) paths: BTreeMap<RelPath, (usize, Option<Stat>)>,
 }
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Reads a path and the missing directories above it, so that a snapshot holds them.
+    /// Reads a path and its missing parent directories, so that the next snapshot includes them.
     ///
     /// # Errors
-    /// `NotAFile` for a symbolic link: a program that edits the path would change another file. Errors of reading a
-    /// path.
+    /// `NotAFile` for a symbolic link, because a program that edits the link would change a different file; errors of
+    /// reading the path.
     pub fn look_at(&mut self, path: &RelPath) -> Result<()> {
         self.node(path)?.pre.refuse_link(path)?;
         let mut above = path.parent();
@@ -47,12 +48,12 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(())
     }
 
-    /// Makes this the run of the changes that another program made since a snapshot was taken. The change is visible
-    /// already, and the commit records it without touching a file. A path that changes before the commit is a conflict.
-    /// The commit removes the snapshot.
+    /// Turns the transaction into a run that adopts the changes made by another program since the snapshot was taken.
+    /// The changes are already visible, and the commit records them without touching any file. If a path changes again
+    /// before the commit, the commit fails with a conflict. A successful commit removes the snapshot.
     ///
     /// # Errors
-    /// `NoSnapshot`; `LostImage` where a content of it is gone; errors of reading a path.
+    /// `NoSnapshot`; `LostImage` if the snapshot has lost the content of a file; errors of reading a path.
     pub fn adopt(&mut self, id: SnapshotId) -> Result<()> {
         let found = self.look_at_snapshot(id)?;
         let (snapshot, looked_at) = (found.snapshot, found.looked_at);
@@ -64,13 +65,14 @@ impl<D: Disk> Transaction<'_, D> {
             self.nodes.insert(entry.path.clone(), Node { pre, post });
             paths.insert(entry.path.clone(), (index, stat));
         }
-        // The other program separated names from each other, if they are.
+        // The run separates no hard links, because the other program has already written the files.
         self.broken_links.clear();
         self.adoption = Some(Adoption { id, kept_under: snapshot.run, looked_at, paths });
         Ok(())
     }
 
-    /// Returns the files that the change leaves, by their digests; `None` where it leaves none.
+    /// Returns the digest of the file that the change leaves at each path, or `None` for a path at which it leaves no
+    /// file.
     pub fn files_left(&self) -> BTreeMap<RelPath, Option<Digest>> {
         let left = self.nodes.iter().map(|(path, node)| match &node.post {
             Post::File(file) => (path.clone(), Some(file.digest)),
@@ -79,12 +81,13 @@ impl<D: Disk> Transaction<'_, D> {
         left.collect()
     }
 
-    /// Makes this the run that restores the content of a snapshot. It is a change like any other or, after the gates
-    /// refused to adopt the change `refused`, its undo. A path of `judged` whose content differs by now was saved by a
-    /// process since, and is unchanged.
+    /// Turns the transaction into a run that restores the state of a snapshot. If the gates refused to adopt a change,
+    /// `refused` names that change and the run is recorded as its undo. Otherwise it is an ordinary change. `judged`
+    /// has the digests of the files that the gates examined. A file that differs from its digest was saved again by
+    /// some process, so it must not be overwritten.
     ///
     /// # Errors
-    /// `Conflict` that names such a path; same errors as [`adopt`](Self::adopt).
+    /// `Conflict` for the first path in `judged` that has changed again; any error of [`adopt`](Self::adopt).
     pub fn restore(
         &mut self,
         id: SnapshotId,
@@ -110,7 +113,7 @@ impl<D: Disk> Transaction<'_, D> {
         }
         for (index, entry) in snapshot.entries.iter().enumerate() {
             let post = match &entry.pre {
-                // An object that the other program put there meanwhile remains, and with it the directory.
+                // Keep the directory, because it may contain files that the other program created in the meantime.
                 Image::Absent if self.is_directory(&entry.path) => continue,
                 Image::Absent => Post::Absent,
                 Image::Directory(attributes) => {
@@ -140,7 +143,7 @@ impl<D: Disk> Transaction<'_, D> {
         self.nodes.get(path).is_some_and(|node| matches!(node.pre, Pre::Directory(_)))
     }
 
-    /// Reads all paths of a snapshot, before any of them gets another known state.
+    /// Reads the current state of every path of a snapshot, before the known state of any of them is replaced.
     fn look_at_snapshot(&mut self, id: SnapshotId) -> Result<LookedAt<D::Handle>> {
         let snapshot = self.workspace.read_snapshot(id)?;
         let looked_at = self.workspace.disk.now();
@@ -152,7 +155,7 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(LookedAt { snapshot, looked_at, there })
     }
 
-    /// Returns the state of a path when the snapshot was taken.
+    /// Returns the state of a path at the time of the snapshot.
     fn pre_of(&self, snapshot: &Intent, index: usize) -> Result<Pre<D::Handle>> {
         let Some(entry) = snapshot.entries.get(index) else { return Ok(Pre::Absent) };
         let file = match &entry.pre {
@@ -179,7 +182,7 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(Pre::File(PreFile { stat, own_names, attributes, digest, lines, bytes, read_at }))
     }
 
-    /// Returns the content of a path when the snapshot was taken, compared with its digest.
+    /// Returns the content that a path had at the time of the snapshot, after checking its digest.
     fn bytes_of(
         &self,
         snapshot: &Intent,
@@ -194,7 +197,7 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(images.bytes(snapshot, index, Side::Pre, None)?.ok_or_else(lost)?)
     }
 
-    /// Returns the file that a snapshot holds, as a target state.
+    /// Returns the target state that restores a file from a snapshot.
     fn restored(
         &mut self,
         snapshot: &Intent,
@@ -222,7 +225,7 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(PostFile { attributes, digest, size, lines, content })
     }
 
-    /// Returns the number of lines; `None` where the bytes are binary.
+    /// Counts the lines of a content; returns `None` if it is binary.
     pub(crate) fn lines(&self, bytes: &Bytes<D::Handle>) -> Result<Option<u64>> {
         let images = Images { disk: &self.workspace.disk, home: &self.workspace.home };
         let mut counter = LineCounter::default();
@@ -234,7 +237,7 @@ impl<D: Disk> Transaction<'_, D> {
     /// Checks that all adopted paths are unchanged since they were examined.
     ///
     /// # Errors
-    /// `Conflict` that names the first changed one; `Io`.
+    /// `Conflict` for the first path that has changed; `Io`.
     pub(crate) fn check_adopted(&self, intent: &Intent, adoption: &Adoption) -> Result<()> {
         let disk = &self.workspace.disk;
         let tree = Tree::new(disk, &self.workspace.home.root);
@@ -258,7 +261,7 @@ impl<D: Disk> Transaction<'_, D> {
                 (_, Ok(_)) => false,
             };
             if !is_same {
-                let detail = "it changed again while it was adopted";
+                let detail = "it changed again while it was being adopted";
                 return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
             }
         }
@@ -266,14 +269,14 @@ impl<D: Disk> Transaction<'_, D> {
     }
 }
 
-/// Paths of a snapshot in their current state.
+/// Snapshot, together with the current state of each of its paths.
 struct LookedAt<H> {
     snapshot: Intent,
     looked_at: Time,
     there: Vec<Pre<H>>,
 }
 
-/// Returns the object that another program left at a path, as the state after the run.
+/// Returns the file or directory that another program left at a path, as the state after the run.
 fn adopted<H>(path: &RelPath, pre: &Pre<H>, there: Pre<H>) -> Post<H> {
     let file = match there {
         Pre::Absent => return Post::Absent,
@@ -297,12 +300,13 @@ fn adopted<H>(path: &RelPath, pre: &Pre<H>, there: Pre<H>) -> Post<H> {
 }
 
 impl Adoption {
-    /// Returns the inode of the file at `path`.
+    /// Returns the inode number of the adopted file at `path`.
     pub(crate) fn inode(&self, path: &RelPath) -> Option<u64> {
         self.paths.get(path)?.1.map(|stat| stat.inode)
     }
 
-    /// Returns the body of an adopted content: recorded if it fits, otherwise only on the disk.
+    /// Returns where the content of an adopted file is stored: in the record if `fits` is true and the content is in
+    /// memory, otherwise only in the workspace file itself.
     pub(crate) fn body<H>(bytes: &Bytes<H>, fits: bool) -> Body {
         match bytes {
             Bytes::Memory(bytes) if fits => Body::Inline(Arc::clone(bytes)),

@@ -1,4 +1,4 @@
-//! Changes that the steps of a transaction would make.
+//! Changes that the steps of a transaction would make, for reports and diffs.
 
 use std::sync::Arc;
 
@@ -14,10 +14,11 @@ use crate::path_change::{CONTENT_BYTES_MAX, Content as Shown, PathChange, State}
 use crate::transaction::Transaction;
 use crate::transaction::node::{Content, Counted, New, Node, Nodes, Post, PostFile, Pre, PreFile};
 
-/// Bytes of contents in a diff. Further contents are shown as too large, so memory does not grow with the change.
+/// Maximum number of content bytes in a diff. Further contents are shown as too large, so that memory use stays
+/// bounded.
 const DIFF_BYTES_MAX: u64 = 64 << 20;
 
-/// Changes that the steps of a transaction would make, ordered by path. Valid until the next step.
+/// Changes and effects of the steps so far, ordered by path. Valid until the next step.
 #[derive(Clone)]
 pub(crate) struct Outcome {
     changes: Arc<[Change]>,
@@ -30,12 +31,13 @@ impl<D: Disk> Transaction<'_, D> {
         self.outcome().changes
     }
 
-    /// Returns the effects for a record that outlives the workspace, with the state of each file before and after.
+    /// Returns the effects of the steps so far, with the state of each file before and after, for a record that
+    /// outlives the workspace.
     pub fn effects(&mut self) -> Arc<[PathEffect]> {
         self.outcome().effects
     }
 
-    /// Computes the outcome again if a step was done since.
+    /// Returns the cached outcome, and computes it first if a step was carried out since.
     fn outcome(&mut self) -> Outcome {
         if let Some(outcome) = &self.outcome {
             return outcome.clone();
@@ -64,7 +66,7 @@ impl<D: Disk> Transaction<'_, D> {
         self.outcome.insert(Outcome { changes, effects }).clone()
     }
 
-    /// Returns the paths that every user may write afterwards and could not before, ordered.
+    /// Returns, in order, the paths that would become writable by every user and were not before.
     pub fn opened_to_all(&self) -> Vec<RelPath> {
         let renames = renames(&self.nodes);
         let is_open = |mode: Option<FileMode>| mode.is_some_and(FileMode::is_world_writable);
@@ -75,12 +77,13 @@ impl<D: Disk> Transaction<'_, D> {
         opened.map(|(path, _)| path.clone()).collect()
     }
 
-    /// Returns the permission bits that a path would have, where the change names the path and leaves an object there.
+    /// Returns the permission bits that a path would have, or `None` if the change does not include the path or leaves
+    /// nothing there.
     pub fn mode_of(&self, path: &RelPath) -> Option<FileMode> {
         self.nodes.get(path)?.post.mode()
     }
 
-    /// Returns the difference between the file at `path` and the one that was at `before`.
+    /// Returns the size of the change from the old file at `before` to the new file at `path`.
     fn extent(&self, path: &RelPath, before: Option<&RelPath>, node: &Node<D::Handle>) -> Extent {
         let old = before.and_then(|before| self.nodes.get(before)?.pre.file());
         let new = node.post.file();
@@ -104,7 +107,7 @@ impl<D: Disk> Transaction<'_, D> {
                 let differing = || self.differing_lines(old, path, file);
                 match counted {
                     Counted::Once(lines) => Some(lines),
-                    // Two edits of one line are one changed line.
+                    // Compare the contents if possible, so that two edits of the same line count once.
                     Counted::Sum(lines) => differing().or(Some(lines)),
                     Counted::Not => differing(),
                 }
@@ -114,7 +117,7 @@ impl<D: Disk> Transaction<'_, D> {
         Extent::Lines(differing.unwrap_or(Lines { added, removed }))
     }
 
-    /// Counts the lines in which two texts in memory differ.
+    /// Counts the lines in which two text files differ. Returns `None` unless both are text and in memory.
     fn differing_lines(
         &self,
         old: &PreFile<D::Handle>,
@@ -130,18 +133,19 @@ impl<D: Disk> Transaction<'_, D> {
         }
     }
 
-    /// Returns the changes of the steps so far, with the bytes before and after, up to 64 MiB in all.
+    /// Returns the changes of the steps so far, with up to 64 MiB of old and new contents in total.
     ///
     /// # Errors
-    /// `Io` where a large file cannot be read.
+    /// `Io` if a large file cannot be read.
     pub fn diff(&self) -> Result<Vec<PathChange>> {
         self.diff_of(|_| true)
     }
 
-    /// Returns the changes of the selected paths, as [`diff`](Self::diff) does. Contents of other paths are not read.
+    /// Returns the changes at the selected paths, like [`diff`](Self::diff), without reading the contents of other
+    /// paths.
     ///
     /// # Errors
-    /// `Io` where a large file cannot be read.
+    /// `Io` if a large file cannot be read.
     pub fn diff_of(&self, selects: impl Fn(&RelPath) -> bool) -> Result<Vec<PathChange>> {
         let renames = renames(&self.nodes);
         let changed = self.nodes.iter().filter(|(path, node)| node.changes() && selects(path));
@@ -182,7 +186,7 @@ impl<D: Disk> Transaction<'_, D> {
     }
 }
 
-/// Returns the files that are reported as renamed. If the same file is at the old path again, nothing has moved.
+/// Returns the files to report as renamed. A file does not count as renamed if its old path has the same file again.
 fn renames<H>(nodes: &Nodes<H>) -> Renames<&RelPath> {
     let moves = nodes.iter().filter_map(|(to, node)| {
         let from = node.post.file()?.content.origin(to).filter(|from| *from != to)?;

@@ -1,5 +1,5 @@
-//! Commit of a transaction: stage, INTENT, publish, verify, COMMIT. It takes two barriers, whatever the number of
-//! files, unless an image is too large for the journal.
+//! Commit of a transaction, in five phases: stage, INTENT, publish, verify, COMMIT. It takes two disk barriers for any
+//! number of files, unless an image is too large for the journal.
 
 use std::collections::{BTreeSet, HashMap, hash_map};
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use actum_core::scope::ScopeError;
 use actum_core::{Budget, PathCost, RelPath, RunId};
 
 use crate::baseline::contents_left;
-use crate::change::{Change, ChangeKind, Lines};
+use crate::change::{Change, Lines};
 use crate::disk::{Disk, Time};
 use crate::error::{Error, ErrorKind, Result, ResultExt, State};
 use crate::journal::record::Intent;
@@ -24,15 +24,15 @@ use crate::workspace::Workspace;
 pub struct Committed {
     /// Id of the run.
     pub run: RunId,
-    /// Changes that it made, ordered by path.
+    /// Changes made by the run, ordered by path.
     pub changes: Arc<[Change]>,
-    /// Paths whose file was separated from its other names (hard links).
+    /// Paths whose file was separated from its other hard links.
     pub broken_links: Vec<RelPath>,
 }
 
-/// Transaction whose new content is staged and whose intent is complete: nothing of it is visible or announced.
-/// Dropping it leaves no trace.
-#[must_use = "what is prepared is not published"]
+/// Transaction that is ready to be published: its content is staged and its intent is complete, but nothing is
+/// announced or visible yet. Dropping it leaves no trace.
+#[must_use = "a prepared transaction changes nothing until it is published"]
 pub struct Prepared<'w, D: Disk> {
     transaction: Transaction<'w, D>,
     intent: Intent,
@@ -41,24 +41,25 @@ pub struct Prepared<'w, D: Disk> {
     broken_links: Vec<RelPath>,
 }
 
-/// Run that has ended, in one way or the other. The workspace remains locked while this exists, so that its outcome can
-/// be recorded elsewhere before another run begins.
-#[must_use = "it says how the run ended"]
+/// Run that was either committed or rolled back. The workspace stays locked while this value exists, so that the caller
+/// can record the outcome outside of the workspace before another run begins.
+#[must_use = "the result reports how the run ended"]
 pub struct Published<'w, D: Disk> {
     result: Result<Committed>,
     transaction: Transaction<'w, D>,
 }
 
 impl<'w, D: Disk> Transaction<'w, D> {
-    /// Makes all steps visible at once, and durable.
+    /// Makes all steps visible and durable.
     ///
     /// # Errors
-    /// Any [`ErrorKind`]; its state records whether the workspace is untouched, restored, or needs attention.
+    /// Any [`ErrorKind`]. The state of the error records whether the workspace is untouched, was restored, or needs
+    /// attention.
     pub fn commit(self) -> Result<Committed> {
         self.prepare()?.publish().into_result()
     }
 
-    /// Stages what the steps have made.
+    /// Stages the result of the steps without publishing it.
     ///
     /// # Errors
     /// Any [`ErrorKind`]; the workspace is untouched.
@@ -74,7 +75,8 @@ impl<'w, D: Disk> Transaction<'w, D> {
         Ok(Prepared { transaction: self, intent, displaced, changes, broken_links })
     }
 
-    /// Checks that the steps so far, taken together, are within scope and budget; the commit checks the same.
+    /// Checks that all steps so far are within scope, and that together they are within budget. The commit repeats this
+    /// check.
     ///
     /// # Errors
     /// `Scope`; `Budget` with the budget status (FO-4).
@@ -93,7 +95,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
         checked.map(drop).map_err(|status| ErrorKind::Budget { status }.into())
     }
 
-    /// Checks that directories outside of the scope are made and removed only for the sake of a file below them.
+    /// Checks that a directory outside of the scope is created or removed only as the parent of a changed file.
     fn check_directories(&mut self) -> Result<()> {
         if self.limits.scope.allow.is_none() {
             return Ok(());
@@ -101,20 +103,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
         let changes = self.changes();
         let (files, directories): (Vec<_>, Vec<_>) =
             changes.iter().partition(|change| change.kind.is_of_file());
-        let touched: BTreeSet<&RelPath> = files
-            .iter()
-            .flat_map(|change| match &change.kind {
-                ChangeKind::Renamed { from } => [Some(&change.path), Some(from)],
-                ChangeKind::Created
-                | ChangeKind::Modified
-                | ChangeKind::Mode
-                | ChangeKind::Attributes
-                | ChangeKind::Deleted
-                | ChangeKind::DirectoryCreated
-                | ChangeKind::DirectoryRemoved => [Some(&change.path), None],
-            })
-            .flatten()
-            .collect();
+        let touched: BTreeSet<&RelPath> = files.iter().flat_map(|change| change.paths()).collect();
         for Change { path, .. } in directories {
             let has_file_below = || touched.iter().any(|file| file.starts_with(path));
             match self.limits.scope.check(path) {
@@ -129,8 +118,8 @@ impl<'w, D: Disk> Transaction<'w, D> {
 }
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Records the times at which the directories in which the run changes names were last changed. So recovery in
-    /// another epoch detects removals between two runs, although the second run changed the directory again.
+    /// Records the change time of every directory in which the run adds or removes entries. With it, recovery in a
+    /// later epoch can detect removals between two runs, even if the second run changed the same directory again.
     fn note_directories(&self, intent: &mut Intent) -> Result<()> {
         let Workspace { disk, home, .. } = &*self.workspace;
         let tree = Tree::sharing(disk, &home.root, &self.parents);
@@ -140,7 +129,7 @@ impl<D: Disk> Transaction<'_, D> {
             entry.directory_changed = match known.entry(path.parent()) {
                 hash_map::Entry::Occupied(known) => *known.get(),
                 hash_map::Entry::Vacant(unknown) => {
-                    let doing = || format!("look at the directory of `{path}`");
+                    let doing = || format!("inspect the directory of `{path}`");
                     let parent = match tree.parent(path) {
                         Err(error) if error.is_in_the_way() => None,
                         found => found?,
@@ -155,7 +144,7 @@ impl<D: Disk> Transaction<'_, D> {
 }
 
 impl<'w, D: Disk> Prepared<'w, D> {
-    /// Announces the run, makes it visible and durable, or rolls it back.
+    /// Announces the run in the journal, then makes it visible and durable. On failure, the run is rolled back.
     pub fn publish(self) -> Published<'w, D> {
         let Self { mut transaction, mut intent, displaced, changes, broken_links } = self;
         let noted = transaction.note_directories(&mut intent);
@@ -169,7 +158,7 @@ impl<'w, D: Disk> Prepared<'w, D> {
         });
         let adopted = transaction.adoption.as_ref().map(|adoption| adoption.id);
         if let (Ok(_), Some(done)) = (&result, adopted.or(transaction.restored_snapshot)) {
-            drop(transaction.workspace.remove_snapshot(done)); // what remains is removed with the next snapshots
+            drop(transaction.workspace.remove_snapshot(done)); // the next snapshot retries
         }
         if result.is_ok() {
             for (id, TakenFrom { capture, files }) in std::mem::take(&mut transaction.captures) {
@@ -177,7 +166,7 @@ impl<'w, D: Disk> Prepared<'w, D> {
             }
             transaction.workspace.keep_contents(&left);
         }
-        // After a commit displaced files are swept later; after a failure that leaves anything open, recovery needs the
+        // After a commit, displaced files are swept later. After an incomplete rollback, recovery still needs the
         // staged files.
         transaction.sweep = match &result {
             Ok(_) => false,
@@ -191,14 +180,14 @@ impl<'w, D: Disk> Prepared<'w, D> {
     }
 }
 
-/// Lock of a workspace in which a run has just ended.
-#[must_use = "without it another run may begin"]
+/// Workspace lock of a run that has just ended.
+#[must_use = "dropping it releases the lock, so another run may begin"]
 pub struct Held<'w, D: Disk> {
     pub(crate) transaction: Transaction<'w, D>,
 }
 
 impl<'w, D: Disk> Published<'w, D> {
-    /// Returns the outcome of the run, and releases the workspace.
+    /// Returns the outcome of the run and releases the workspace lock.
     ///
     /// # Errors
     /// Same errors as [`Transaction::commit`].
@@ -206,12 +195,12 @@ impl<'w, D: Disk> Published<'w, D> {
         self.result
     }
 
-    /// Returns true if the change is visible and durable.
+    /// Returns true if the run was committed, which means that the change is visible and durable.
     pub fn is_committed(&self) -> bool {
         self.result.is_ok()
     }
 
-    /// Returns the outcome of the run, and the lock.
+    /// Returns the outcome of the run together with the workspace lock.
     pub fn into_parts(self) -> (Result<Committed>, Held<'w, D>) {
         (self.result, Held { transaction: self.transaction })
     }

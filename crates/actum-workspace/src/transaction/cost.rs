@@ -1,11 +1,11 @@
-//! Number of lines that an edit adds and removes (FO-4).
+//! Computation of the number of lines that an edit adds and removes (FO-4).
 
 use actum_edit::{Splice, line_diff};
 
 use crate::change::Lines;
 
-/// Counts the lines added and removed by splices: those that differ within the lines of a splice. Lines outside of
-/// splices are not read.
+/// Counts the lines added and removed by splices. Only lines that differ within a splice count, and lines outside of
+/// all splices are not examined.
 pub(super) fn cost_of(splices: &[Splice], content: &[u8]) -> Lines {
     let lines = Splice::widened(splices, content, 0);
     let counts = lines.iter().map(|splice| line_diff::count(&splice.old, &splice.new));

@@ -1,4 +1,4 @@
-//! Making and removing directories, and changing their permissions.
+//! Steps that create and remove directories and change their permissions.
 
 use actum_core::{FileMode, RelPath};
 
@@ -9,7 +9,7 @@ use crate::transaction::Transaction;
 use crate::transaction::node::Post;
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Makes an empty directory at an unused path, and its missing parents.
+    /// Creates an empty directory at an unused path, together with any missing parent directories.
     pub fn make_directory(&mut self, path: &RelPath, mode: Option<FileMode>) -> Result<()> {
         self.directory_in_scope(path)?;
         self.check_absent(path)?;
@@ -21,7 +21,7 @@ impl<D: Disk> Transaction<'_, D> {
     /// Removes an empty directory.
     ///
     /// # Errors
-    /// `Scope`, `Missing`, `Exists` where a file is there; `Conflict` where the directory is not empty.
+    /// `Scope`; `Missing`; `Exists` if the path is a file; `Conflict` if the directory is not empty.
     pub fn remove_directory(&mut self, path: &RelPath) -> Result<()> {
         self.directory_in_scope(path)?;
         match self.node(path)?.post {
@@ -32,16 +32,16 @@ impl<D: Disk> Transaction<'_, D> {
             Post::File(_) => return Err(ErrorKind::Exists { path: path.clone() }.into()),
         }
         if !self.is_empty_directory(path)? {
-            let detail = "something is in the directory that is to be removed";
+            let detail = "the directory to remove is not empty";
             return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
         }
         self.set(path, Post::Absent)
     }
 
-    /// Changes the permission bits of a directory, in place, that has the bits `expected`.
+    /// Changes the permission bits of a directory that currently has the bits `expected`.
     ///
     /// # Errors
-    /// `Scope`, `Missing`, `Exists` where a file is there; `Conflict` where it has other bits.
+    /// `Scope`; `Missing`; `Exists` if the path is a file; `Conflict` if the directory has other permission bits.
     pub fn chmod_directory(
         &mut self,
         path: &RelPath,
@@ -55,7 +55,7 @@ impl<D: Disk> Transaction<'_, D> {
             Post::File(_) => return Err(ErrorKind::Exists { path: path.clone() }.into()),
         };
         if attributes.mode != expected {
-            let detail = "its permissions are not those that the change expects";
+            let detail = "its permissions differ from those that the change expects";
             return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
         }
         self.set(path, Post::Directory(Attributes { mode, ..attributes }))

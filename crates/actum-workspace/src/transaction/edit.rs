@@ -1,4 +1,4 @@
-//! Edits of the content of a file: line hunks, and edits of another kind.
+//! Steps that edit the content of a file, either by line hunks or by the other kinds of edit.
 
 use std::sync::Arc;
 
@@ -19,13 +19,13 @@ use crate::transaction::node::{Content, Counted, New, Post, PostFile};
 use crate::workspace::HunkPlaces;
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Edits the lines of a file. A single hunk at line 0, behind which the file must end, makes a file if it is
-    /// missing or empty.
+    /// Applies line hunks to a file. If the file is missing or empty, a single hunk at line 0 that also ends the file
+    /// creates it.
     ///
     /// # Errors
-    /// `Hunk` if a line differs from that of the hunk; `TooLargeToSearch` if its place would have to be searched for;
-    /// `Edit` if the edits so far are too much work; `Expected`, `Missing`, `Exists`, `NotAFile`, `Scope`, `Blocked`,
-    /// `Io`.
+    /// `Hunk` if a line does not match its hunk; `TooLargeToSearch` if a hunk must be searched for and the file is too
+    /// large; `Edit` if the edits so far are too much work; `Expected`, `Missing`, `Exists`, `NotAFile`, `Scope`,
+    /// `Blocked`, `Io`.
     pub fn patch(
         &mut self,
         path: &RelPath,
@@ -54,12 +54,12 @@ impl<D: Disk> Transaction<'_, D> {
             return self.create(path, &content, None);
         }
         let file = self.expected_file(path, expected)?;
-        // One pass through a file of any size is free; more of them add up.
+        // The first pass over a file is free, whatever its size. Only further passes count towards the work limit.
         if !matches!(file.content, Content::Untouched) {
             self.add_work(path, 1, file.size)?;
         }
         if makes_a_file && file.size > 0 {
-            // A hunk that makes a new file is no insertion at the top of another.
+            // A hunk that creates a file must not be applied as an insertion at the start of an existing one.
             return Err(ErrorKind::Exists { path: path.clone() }.into());
         }
         match self.stream(path, &file, hunks) {
@@ -81,7 +81,7 @@ impl<D: Disk> Transaction<'_, D> {
         }
     }
 
-    /// Returns the hunks at the places of their lines, if those differ from the stated ones.
+    /// Returns the hunks, relocated to the lines that they match, or `None` if they already match where stated.
     fn placed(
         &self,
         path: &RelPath,
@@ -107,11 +107,11 @@ impl<D: Disk> Transaction<'_, D> {
         self.replace(path, file, written, splices, Lines::new(LineHunk::cost(hunks)))
     }
 
-    /// Edits a file at a place that is found in its content, or as a whole.
+    /// Applies an edit that is located by its content or that covers the whole file.
     ///
     /// # Errors
-    /// `Edit` if the edit matches nowhere or more than once, or needs another content; `TooLargeToSearch` for the file
-    /// or the result; `Expected`, `Missing`, `NotAFile`, `Scope`, `Blocked`, `Io`.
+    /// `Edit` if the edit matches nowhere, matches several times, or requires other content; `TooLargeToSearch` if the
+    /// file or the result is too large; `Expected`, `Missing`, `NotAFile`, `Scope`, `Blocked`, `Io`.
     pub fn edit(&mut self, path: &RelPath, edit: &Edit, expected: Option<Digest>) -> Result<()> {
         self.in_scope(path)?;
         let file = self.expected_file(path, expected)?;
@@ -130,7 +130,7 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(self.edit_work.add(edits, file_bytes).map_err(refused)?)
     }
 
-    /// Replaces pieces of `content`, which is that of the file.
+    /// Applies splices to the file at `path`, whose current content is `content`.
     pub(crate) fn splice(
         &mut self,
         path: &RelPath,
@@ -158,7 +158,7 @@ impl<D: Disk> Transaction<'_, D> {
         self.replace(path, file, written, splices, cost)
     }
 
-    /// Passes the content through the hunks into a new file.
+    /// Streams a file through the hunks into a new staged file. Returns the staged file and the resulting splices.
     fn stream(
         &mut self,
         path: &RelPath,
@@ -166,7 +166,7 @@ impl<D: Disk> Transaction<'_, D> {
         hunks: &[LineHunk],
     ) -> Result<(Written<D::Handle>, Vec<Splice>)> {
         let name = self.stage_name();
-        // The caller decides which content may be quoted.
+        // The caller decides whether the error may quote content.
         let quoting = Quoting::Withheld;
         let refused = |source| {
             Error::from(ErrorKind::Hunk { path: path.clone(), source, near: None, quoting })
@@ -180,7 +180,7 @@ impl<D: Disk> Transaction<'_, D> {
         Ok((written, splices))
     }
 
-    /// Sets the new content of a file that remains.
+    /// Sets the new content of an existing file and keeps its attributes.
     fn replace(
         &mut self,
         path: &RelPath,
@@ -190,7 +190,7 @@ impl<D: Disk> Transaction<'_, D> {
         cost: Lines,
     ) -> Result<()> {
         let origin = file.content.origin(path).cloned();
-        // Splices lead from the content on the disk only if this is the first edit.
+        // The splices start from the content on disk only if this is the first edit of the file.
         let (splices, counted) = match file.content {
             Content::Untouched => (Some(Arc::new(splices)), Counted::Once(cost)),
             Content::Moved(_) => (None, Counted::Once(cost)),
@@ -207,7 +207,8 @@ impl<D: Disk> Transaction<'_, D> {
         Sink::new(&self.workspace.disk, &self.workspace.home.stage, name)
     }
 
-    /// Returns the permission of a message to quote the content of a file; withheld if it is too large to be searched.
+    /// Returns `Allowed` if messages may quote the content of the file. Content that is too large to check is never
+    /// quoted.
     fn quoting(&self, path: &RelPath, file: &PostFile<D::Handle>) -> Quoting {
         match self.whole(path, file) {
             Ok(content) => self.quoting_of(path, &content),
@@ -222,7 +223,7 @@ impl<D: Disk> Transaction<'_, D> {
         }
     }
 
-    /// Returns all bytes of a file, to search in.
+    /// Returns the entire content of a file, so that it can be searched.
     pub(crate) fn whole(&self, path: &RelPath, file: &PostFile<D::Handle>) -> Result<Arc<Vec<u8>>> {
         if file.size > EDIT_BYTES_MAX {
             let (path, bytes) = (path.clone(), file.size);
@@ -239,7 +240,8 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(Arc::new(content))
     }
 
-    /// Returns the nearest match of the refused hunk, if its content is the reason.
+    /// Returns the closest match in the file for the hunk that failed, provided that the failure was caused by
+    /// mismatching content.
     fn near(
         &self,
         path: &RelPath,
@@ -249,7 +251,8 @@ impl<D: Disk> Transaction<'_, D> {
     ) -> Result<Option<NearestMatch>> {
         let refused = error.misplaced().and_then(|number| hunks.get(number - 1));
         match refused {
-            // Its lines were searched for; where they are elsewhere they do not end the file.
+            // The search may have found the lines of this hunk, but not at the end of the file, so a near match would
+            // mislead.
             Some(LineHunk { at_end: true, .. })
                 if self.limits.hunk_places == HunkPlaces::Searched =>
             {
@@ -264,7 +267,7 @@ impl<D: Disk> Transaction<'_, D> {
     }
 }
 
-/// Hunks at the places where their lines are.
+/// Hunks relocated to the lines that they match.
 struct Placed {
     hunks: Vec<LineHunk>,
     moved: Vec<MovedHunk>,

@@ -1,4 +1,4 @@
-//! End of a run that was announced outside the workspace, too.
+//! Lookup of the outcome of a run that was also announced outside of the workspace.
 
 use actum_core::RunId;
 
@@ -7,26 +7,26 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::journal::record::Outcome;
 use crate::transaction::Transaction;
 
-/// End of a run, as far as the workspace knows it.
+/// Outcome of a run, as far as the workspace knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// The run ended with this outcome, at this time.
+    /// The run ended with this outcome at this time.
     Ended(Outcome, Time),
-    /// The run was never announced in the journal, so nothing was touched: another run has its place there, or none
-    /// yet.
+    /// The run was never announced in the journal, so it changed nothing. Its place in the journal is unused or belongs
+    /// to another run.
     NeverBegan,
-    /// The record of the journal at its place is no longer known: it was set aside or forgotten, or it is damaged in
-    /// the history.
+    /// The journal record at the place of the run is not available: it was set aside, forgotten, or is damaged in the
+    /// history.
     Unknown,
 }
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Returns the place in the journal that this run will have.
+    /// Returns the sequence number that this run will get in the journal.
     pub fn place(&self) -> u64 {
         self.workspace.journal.next_sequence()
     }
 
-    /// Returns the newest run that ended. The history is only listed where the journal has none.
+    /// Returns the newest run that ended. The history is listed only if the journal has no such run.
     ///
     /// # Errors
     /// `Io`.
@@ -37,8 +37,8 @@ impl<D: Disk> Transaction<'_, D> {
         }
     }
 
-    /// Returns the end of `run`, which was to have this place in the journal. The journal has been recovered, so every
-    /// run that began has ended. No clock is read.
+    /// Returns the outcome of `run`, which was expected to get the journal sequence number `place`. The journal is
+    /// already recovered, so every run that began has ended. The function does not read the clock.
     ///
     /// # Errors
     /// `Io`.
@@ -47,8 +47,8 @@ impl<D: Disk> Transaction<'_, D> {
         match runs.read(run) {
             Ok((_, end)) => Ok(Ending::Ended(end.outcome, end.time)),
             Err(Error { kind: ErrorKind::UnknownRun { .. }, .. }) => {
-                // A run takes two numbers. A record that was torn takes one, and was not durable, so nothing had been
-                // touched.
+                // A run takes two sequence numbers. A torn record takes one, and the run changed nothing because its
+                // record was never durable.
                 let behind = place.saturating_add(1);
                 let is_at_hand = |sequence: u64| sequence == place || sequence == behind;
                 let taken = runs.refs().iter().any(|known| is_at_hand(known.sequence));

@@ -1,5 +1,5 @@
-//! Owner, mode and ACL of new files and directories: those that the kernel would set in the target directory, although
-//! they are made in the stage directory.
+//! Owner, mode and ACL of new files and directories. They are created in the stage directory, but get the attributes
+//! that the kernel would set in their final directory.
 
 use std::sync::Arc;
 
@@ -17,19 +17,19 @@ const DEFAULT_ACL: &[u8] = b"system.posix_acl_default";
 const ACL: &[u8] = b"system.posix_acl_access";
 const SET_GROUP: u32 = 0o2000;
 
-/// Attributes that a new entry inherits from its directory.
+/// Attributes that a new entry inherits from its parent directory.
 pub(crate) struct Inherited {
     group: Option<u32>,
     default_acl: Option<Vec<u8>>,
 }
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Returns the umask that gives new files their mode.
+    /// Returns the umask applied to the mode of new files.
     pub fn umask(&self) -> u32 {
         self.umask
     }
 
-    /// Uses another umask than that of the process.
+    /// Overrides the umask of the process for this transaction.
     #[must_use]
     pub fn with_umask(mut self, umask: u32) -> Self {
         self.umask = umask;
@@ -63,7 +63,8 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(fresh)
     }
 
-    /// Returns the attributes that the kernel would give a new entry: acl(5), "object creation and default ACLs".
+    /// Returns the attributes that the kernel would give a new entry, following "object creation and default ACLs" in
+    /// acl(5).
     fn fresh(
         &self,
         inherited: &Inherited,
@@ -104,7 +105,7 @@ impl<D: Disk> Transaction<'_, D> {
                 }
             },
             None => {
-                let doing = || "look at the workspace root".to_owned();
+                let doing = || "inspect the workspace root".to_owned();
                 let root = &workspace.home.root;
                 let stat = workspace.disk.stat(root).doing(doing)?;
                 Tree::new(&workspace.disk, root).attributes(root, &stat).doing(doing)?

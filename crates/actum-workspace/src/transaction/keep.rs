@@ -1,4 +1,4 @@
-//! Keeping: images that are too large for the journal get a name beside it, or are copied there.
+//! Storage of images that are too large for the journal. They are hard-linked or copied into the keep directory.
 
 use std::sync::Arc;
 
@@ -18,15 +18,16 @@ use crate::transaction::node::PreFile;
 use crate::transaction::stage::{Staging, way_back_max};
 use crate::tree::{digest_of, stamp_is_fresh};
 
-/// Number of kept images from which one `syncfs` is cheaper than an `fdatasync` for each.
+/// Maximum number of kept images that are synced one by one with `fdatasync`. For more images, a single `syncfs` is
+/// cheaper.
 const KEPT_SYNCED_SINGLY: usize = 8;
 
 impl<D: Disk> Staging<'_, D> {
-    /// Keeps a staged file that is too large for the record.
+    /// Keeps the new content of a file that is too large for the record.
     ///
-    /// The image gets a second name, although the file will be live and a process that writes to it changes the image.
-    /// The image serves until the next checkpoint, for a power cut that damages the file. A redo restores the file that
-    /// the undo displaces and keeps.
+    /// The image is a second hard link to the staged file, so a process that writes to the published file also changes
+    /// the image. It only has to last until the next checkpoint, in case a power cut damages the file. A redo does not
+    /// need it, because the undo keeps the file that it displaces.
     pub(super) fn keep_post(
         &mut self,
         index: usize,
@@ -39,12 +40,12 @@ impl<D: Disk> Staging<'_, D> {
         Ok(Body::Kept)
     }
 
-    /// Keeps the blocks in which a displaced file differs from `new`, if they take far less space than the file. Once
-    /// the run is in the history they replace the file. Until then the file is kept as well, for a rollback and
-    /// recovery.
+    /// Keeps the blocks in which a displaced file differs from `new`, provided that they take far less space than the
+    /// file. Once the run is in the history, they replace the kept file. Until then, the file is kept too, for rollback
+    /// and recovery.
     ///
-    /// A file that another program writes to between runs is kept whole: the content that the blocks depend on may
-    /// disappear at any time.
+    /// A file that other programs write to between runs is always kept whole, because the content on which the blocks
+    /// depend may disappear at any time.
     pub(super) fn keep_blocks(
         &mut self,
         index: usize,
@@ -70,7 +71,7 @@ impl<D: Disk> Staging<'_, D> {
             }
         });
         let written = match written.doing(doing) {
-            // The file itself needs no space.
+            // Continue without the blocks, because keeping the file itself needs no extra space.
             Err(error) if error.is_disk_full() => None,
             written => written?,
         };
@@ -79,8 +80,8 @@ impl<D: Disk> Staging<'_, D> {
         Ok(Some(Back::Blocks))
     }
 
-    /// Copies the delta of `path` that was written to another place, so that nothing is compared twice; `None` if it is
-    /// missing or damaged.
+    /// Copies a delta of `path` that was already written for the caller, so that the contents are not compared twice.
+    /// Returns `None` if there is no such delta or it is damaged.
     fn copy_delta(&self, path: &RelPath, name: &[u8]) -> std::io::Result<Option<D::Handle>> {
         let Some(StoredDelta { handle, delta, digests }) = self.deltas.get(path) else {
             return Ok(None);
@@ -95,13 +96,14 @@ impl<D: Disk> Staging<'_, D> {
             Ok(copied) if copied == delta.sha256 => Ok(Some(copy)),
             Ok(_) => self.disk.unlink(self.keep, name).map(|()| None),
             Err(error) => {
-                drop(self.disk.unlink(self.keep, name)); // a full disk needs the space that was written
+                drop(self.disk.unlink(self.keep, name)); // free the space on a full disk
                 Err(error)
             }
         }
     }
 
-    /// Returns true if one of the newest runs left at `path` anything except a file with this digest.
+    /// Returns true if the file that the newest runs left at `path` does not have this digest, so that another program
+    /// must have changed it.
     fn is_written_by_others(&mut self, path: &RelPath, digest: &Digest) -> Result<bool> {
         let left = match &mut self.last_left {
             Some(left) => left,
@@ -110,8 +112,8 @@ impl<D: Disk> Staging<'_, D> {
         Ok(left.get(path).is_some_and(|left| left.as_ref() != Some(digest)))
     }
 
-    /// Keeps a file that is displaced and too large for the record: by a second name, or as a copy if it has other hard
-    /// links. A process that has another name of the file can still write to it.
+    /// Keeps a displaced file that is too large for the record. The file is hard-linked, or copied if it already has
+    /// other hard links, because a process could still write to it through one of those.
     pub(super) fn keep_pre(
         &mut self,
         index: usize,
@@ -127,7 +129,7 @@ impl<D: Disk> Staging<'_, D> {
         Ok(Body::Kept)
     }
 
-    /// Keeps a content of a snapshot for the history. The snapshot has it as well until the run is committed.
+    /// Keeps the content of a snapshot for the history. The snapshot still has it too until the run is committed.
     pub(super) fn keep_snapshot(
         &mut self,
         index: usize,
@@ -167,7 +169,7 @@ impl<D: Disk> Staging<'_, D> {
         if let Some(displaced) = self.displaced.get_mut(index) {
             displaced.restamped(&kept, linked_at);
             let own = file.own_names.saturating_add(2);
-            displaced.names = displaced.changed.map(|_| own); // one that lives on gets a name elsewhere
+            displaced.names = displaced.changed.map(|_| own); // a moved file gets further links
         }
         match file.bytes.opened(self.disk).doing(doing)? {
             Opened::File(handle) => Ok(handle),
@@ -189,7 +191,7 @@ impl<D: Disk> Staging<'_, D> {
                 file.digest
             }
             Opened::File(handle) if self.disk.clone_content(&handle, &copy).doing(doing)? => {
-                // The copy is of one moment, and until then no process changed the file.
+                // The clone shows the file at a single moment, so an unchanged change time proves its digest.
                 match self.disk.stat(&handle).doing(doing)?.changed == file.stat.changed {
                     true => file.digest,
                     false => digest_of(self.disk, &copy).doing(doing)?,
@@ -201,14 +203,14 @@ impl<D: Disk> Staging<'_, D> {
             let detail = "its content or attributes changed after it was read";
             return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
         }
-        // An undo publishes a kept file only where its attributes are those of the image, and otherwise makes a copy of
-        // it. So it does no harm that only root can give files away.
+        // Only root can change the owner of the copy, so this may fail. A failure is harmless, because an undo
+        // publishes a kept file directly only if its attributes match the image, and copies it otherwise.
         drop(set_attributes(self.disk, &copy, &file.attributes));
         Ok(Arc::new(copy))
     }
 
-    /// Records that a kept file must be made durable. Beyond [`KEPT_SYNCED_SINGLY`] the file system is synced as a
-    /// whole, and no more handles are held.
+    /// Records that a kept file must be made durable. Beyond [`KEPT_SYNCED_SINGLY`] files, the whole file system is
+    /// synced instead, so no more handles are held.
     fn sync_later(&mut self, handle: Arc<D::Handle>) {
         if self.kept.len() <= KEPT_SYNCED_SINGLY {
             self.kept.push(handle);
@@ -230,21 +232,22 @@ impl<D: Disk> Staging<'_, D> {
     }
 }
 
-/// Delta of a file of a transaction that was written outside of `.actum`.
+/// Delta of a changed file that was written to a directory outside of `.actum`.
 pub(crate) struct StoredDelta<H> {
     handle: H,
     delta: BlockDelta,
-    /// Digests of the contents before and after.
+    /// Digests of the content before and after the change.
     digests: (Digest, Digest),
 }
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Writes the delta from the new content of `path` back to its current content to the new file `name`, in the form
-    /// that `blocks.rs` describes.
-    /// Returns `None`, and makes no file, where a delta is not worth it. Then the file has at most [`INLINE_BYTES_MAX`]
-    /// bytes, or the blocks take more than the larger of 1 MiB and a quarter of it. The result is also `None` if the
-    /// path gets no new content, or the file changed since it was read. The history of the run copies the delta instead
-    /// of comparing the contents again. The caller makes it durable.
+    /// Writes a delta from the new content of `path` back to its current content to the new file `name`, in the format
+    /// described in `blocks.rs`. The history of the run later copies this delta instead of comparing the contents
+    /// again. The caller must make it durable.
+    ///
+    /// Returns `None` and creates no file if a delta is not worthwhile. This is the case if the file has at most
+    /// [`INLINE_BYTES_MAX`] bytes, or if the blocks exceed the larger of 1 MiB and a quarter of the file size. Also
+    /// returns `None` if the path gets no new content or the file changed since it was read.
     ///
     /// # Errors
     /// Errors of the disk.
@@ -270,21 +273,22 @@ impl<D: Disk> Transaction<'_, D> {
     }
 }
 
-/// Returns the size limit of a delta to a content of `size` bytes; `None` if it cannot be smaller.
+/// Returns the maximum size of a delta that leads back to a content of `size` bytes, or `None` if no delta can be that
+/// small.
 fn delta_bytes_max(size: u64, new_size: u64) -> Option<u64> {
     let bytes_max = way_back_max(size).min(size.saturating_sub(1));
     (size.saturating_sub(new_size) <= bytes_max).then_some(bytes_max)
 }
 
-/// Writes the delta from `new` to the displaced file; `None` if it is too large, or if the file changed since it was
-/// read.
+/// Writes a delta from `new` back to the displaced file. Returns `None` if the delta is too large or the file changed
+/// since it was read.
 fn write_delta<D: Disk>(
     disk: &D,
     (directory, name): (&D::Handle, &[u8]),
     (file, new, has_coarse_timestamps): (&PreFile<D::Handle>, &Bytes<D::Handle>, bool),
     bytes_max: u64,
 ) -> std::io::Result<Option<(D::Handle, BlockDelta)>> {
-    // The stamps of a file that was written to just before it was read do not show whether it changed since.
+    // If the file was written just before it was read, its timestamps do not show a further change.
     let is_fresh = stamp_is_fresh(file.stat.modified, file.read_at);
     let in_doubt = matches!(file.bytes, Bytes::File(..)) && (is_fresh || has_coarse_timestamps);
     let digest = in_doubt.then_some(file.digest);

@@ -1,4 +1,4 @@
-//! New content of the files of a transaction, for the scan before it is published.
+//! Access to the new content of files before they are published, so that it can be scanned.
 
 use std::ops::{ControlFlow, Range};
 use std::sync::Arc;
@@ -14,53 +14,53 @@ use crate::path_change::CONTENT_BYTES_MAX;
 use crate::transaction::Transaction;
 use crate::transaction::node::{Content, New, PostFile};
 
-/// New content of one file.
+/// New content of a file, in the form in which it is scanned.
 #[derive(Debug)]
 pub enum NewContent {
-    /// All bytes of the file.
+    /// The entire content of the file.
     Whole(Arc<Vec<u8>>),
-    /// The bytes that edits add to a file over 16 MiB, with their context.
+    /// The bytes added by edits to a file larger than 16 MiB, with their context.
     Parts(Vec<Part>),
-    /// The file has more than 16 MiB, and was written whole, moved, or edited in many places:
-    /// [`Transaction::each_window`] reads it.
+    /// A file larger than 16 MiB that was written whole, moved, or edited in many places. Read it with
+    /// [`Transaction::each_window`].
     Large,
 }
 
-/// Part of a large file, to be searched.
+/// Section of a large file that is to be searched.
 #[derive(Debug)]
 pub struct Window<'w> {
-    /// Offset of `bytes` in the file. It is even at the start of the context before a window.
+    /// Offset of `bytes` in the file. If there is context before the searched range, this is the start of that context.
     pub offset: u64,
-    /// Bytes of the file: those to search, and their context.
+    /// Bytes to search, together with the context on both sides.
     pub bytes: &'w [u8],
-    /// Indices in `bytes` of those to search.
+    /// Range of `bytes` that is to be searched. The rest is context.
     pub range: Range<usize>,
 }
 
-/// Size limit of the searched part of a window, in bytes, without the context.
+/// Maximum size of the searched part of a window in bytes, excluding the context.
 const WINDOW_BYTES_MAX: u64 = 4 << 20;
 
-/// Size of a piece that is compared with the content before, in bytes; a multiple of a block.
+/// Number of bytes that are compared with the previous content at a time; a multiple of the block size.
 const PIECE_BYTES: usize = 256 << 10;
 
-/// Part of a file that an edit changes, with [`AROUND_BYTES`] before and behind it.
+/// Region of a file that an edit changes, with [`AROUND_BYTES`] of context on each side.
 #[derive(Debug)]
 pub struct Part {
-    /// Bytes before the edit.
+    /// Content of the region before the edit.
     pub before: Vec<u8>,
-    /// Bytes after the edit.
+    /// Content of the region after the edit.
     pub after: Vec<u8>,
 }
 
-/// Number of edits of a large file up to which they are read one by one; with more, the file is read in windows.
+/// Maximum number of edits of a large file that are read individually. With more edits, the file is read in windows.
 const PARTS_MAX: usize = 256;
 
-/// Context before and behind an edit, in bytes: more than a usual private key has.
+/// Size of the context on each side of an edit in bytes. It is larger than a typical private key.
 const AROUND_BYTES: u64 = 16 << 10;
 const AROUND: (u64, u64) = (AROUND_BYTES, AROUND_BYTES);
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Returns the files that would get new bytes or another path, ordered by path.
+    /// Returns the files that would be written or moved, ordered by path.
     pub fn arriving(&self) -> impl Iterator<Item = &RelPath> {
         self.nodes.iter().filter_map(|(path, node)| {
             let is_placed = match &node.post.file()?.content {
@@ -71,7 +71,7 @@ impl<D: Disk> Transaction<'_, D> {
         })
     }
 
-    /// Returns true if the file gets another path and no new bytes.
+    /// Returns true if the file is moved to `path` without new content.
     pub fn only_moves(&self, path: &RelPath) -> bool {
         let file = self.nodes.get(path).and_then(|node| node.post.file());
         file.is_some_and(|file| matches!(file.content, Content::Moved(_)))
@@ -98,12 +98,12 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(NewContent::Whole(Arc::new(self.read_whole(path, file)?)))
     }
 
-    /// Reads the new content of a large file in windows, with these bytes of context before and behind each. Blocks are
-    /// left out that cannot hold text, and those that are neither new at their place nor beside one that is. `search`
-    /// can end the reading. Memory use is a byte for each 16 KiB of the file.
+    /// Reads the new content of a large file in windows, with `around` bytes of context before and after each window.
+    /// Blocks that cannot hold text are skipped, and so are blocks that are unchanged and have no changed neighbor.
+    /// `search` can stop the iteration. Memory use grows by one byte for each 16 KiB of the file.
     ///
     /// # Errors
-    /// `Io`, `Missing`; `Conflict` where its size changed.
+    /// `Io`; `Missing`; `Conflict` if the size of the file changed in the meantime.
     pub fn each_window(
         &self,
         path: &RelPath,
@@ -150,8 +150,8 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(())
     }
 
-    /// Tests for each block of a new content that the file at the same path has other bytes there now; `None` where
-    /// there is no such file.
+    /// Returns, for each block of the new content, true if it differs from the block at the same offset of the current
+    /// file. Returns `None` if there is no current file or no new content.
     fn new_blocks(&self, path: &RelPath, file: &PostFile<D::Handle>) -> Result<Option<Vec<bool>>> {
         let Content::New(New { bytes, .. }) = &file.content else { return Ok(None) };
         let before = self.nodes.get(path).and_then(|node| node.pre.file());
@@ -163,7 +163,7 @@ impl<D: Disk> Transaction<'_, D> {
         while at < file.size {
             let read = bytes.read_at(disk, &mut ours, at).doing(doing)?;
             if read == 0 {
-                let detail = "its size changed while it was read";
+                let detail = "its size changed while it was being read";
                 return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
             }
             let there = before.bytes.read_at(disk, &mut theirs, at).doing(doing)?;
@@ -176,8 +176,8 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(Some(new))
     }
 
-    /// Returns the file from before the change, at this path or the one it comes from, with its content. `None` if the
-    /// file is new, or if the content is over 16 MiB.
+    /// Returns the path and content of the file that the new file at `path` was edited or moved from. Returns `None` if
+    /// the file is new or if the old content exceeds 16 MiB.
     ///
     /// # Errors
     /// `Io`.
@@ -187,8 +187,8 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(self.content_before(origin)?.map(|content| (origin.clone(), content)))
     }
 
-    /// Returns the content of this path before the change; `None` if it has no file, or one over 16 MiB. A file that
-    /// moves to the path, edited or not, does not count.
+    /// Returns the content that `path` had before the change. Returns `None` if there was no file, or if the content
+    /// exceeds 16 MiB. A file that is moved to `path` does not count, whether it was edited or not.
     ///
     /// # Errors
     /// `Io`.
@@ -220,7 +220,7 @@ impl<D: Disk> Transaction<'_, D> {
         file.ok_or_else(|| ErrorKind::missing(path).into())
     }
 
-    /// Returns the first [`AROUND_BYTES`] of a new or moved file; all of a shorter one.
+    /// Returns the first [`AROUND_BYTES`] of a new or moved file, or all of it if it is shorter.
     ///
     /// # Errors
     /// `Io`, `Missing`.
@@ -244,7 +244,7 @@ impl<D: Disk> Transaction<'_, D> {
         };
         let length = |bytes: &[u8]| u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         let mut parts = Vec::with_capacity(splices.len());
-        // Bytes that the edits before this one add and remove.
+        // Bytes added and removed by all previous edits.
         let (mut added, mut removed) = (0u64, 0u64);
         for splice in splices {
             let there = splice.offset;
@@ -264,7 +264,8 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(NewContent::Parts(parts))
     }
 
-    /// Reads `length` bytes from offset `from` on, with `before` and `behind` bytes of context where the file has them.
+    /// Reads `length` bytes at the offset `from`, extended by up to `before` and `behind` bytes of context as
+    /// available.
     fn read_with_context(
         &self,
         path: &RelPath,
@@ -290,7 +291,7 @@ impl<D: Disk> Transaction<'_, D> {
                     let read = self.workspace.disk.read_at(&handle, rest, at);
                     match read.doing(|| format!("read `{path}`"))? {
                         0 => {
-                            let detail = "its size changed while it was read";
+                            let detail = "its size changed while it was being read";
                             return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
                         }
                         read => filled += read,

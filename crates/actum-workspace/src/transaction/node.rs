@@ -1,4 +1,4 @@
-//! Facts of a transaction about one path: its state on the disk, and its target state.
+//! State of a single path in a transaction: what is on disk, and the target state.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,38 +14,38 @@ use crate::disk::{Stat, Time};
 use crate::error::{ErrorKind, NotAFile, Result};
 use crate::transaction::take::Captured;
 
-/// Paths of a transaction.
+/// All paths that a transaction has read or changed.
 pub(crate) type Nodes<H> = BTreeMap<RelPath, Node<H>>;
 
-/// Path of a transaction.
+/// State of one path, on disk and after the steps so far.
 pub(crate) struct Node<H> {
     pub(crate) pre: Pre<H>,
     pub(crate) post: Post<H>,
 }
 
-/// State of a path when the transaction first reads it.
+/// State of a path when the transaction first read it.
 pub(crate) enum Pre<H> {
     Absent,
     Directory(Attributes),
     File(PreFile<H>),
 }
 
-/// File or link when the transaction first reads it.
+/// Facts about a file or symbolic link when the transaction first read it.
 pub(crate) struct PreFile<H> {
-    /// Its facts; names that actum gave it are not counted.
+    /// Metadata of the file, without the hard links that actum created.
     pub(crate) stat: Stat,
-    /// Number of its names that actum made and that remain while the run lasts.
+    /// Number of hard links that actum created and that remain during the run.
     pub(crate) own_names: u64,
     pub(crate) attributes: Attributes,
     pub(crate) digest: Digest,
-    /// Number of its lines; `None` where it is binary.
+    /// Number of lines in the file, or `None` if it is binary.
     pub(crate) lines: Option<u64>,
     pub(crate) bytes: Bytes<H>,
-    /// Time at which it was read.
+    /// Time at which the file was read.
     pub(crate) read_at: Time,
 }
 
-/// Target state of a path.
+/// Target state of a path after the steps so far.
 #[derive(Clone)]
 pub(crate) enum Post<H> {
     Absent,
@@ -54,7 +54,7 @@ pub(crate) enum Post<H> {
 }
 
 impl<H> Post<H> {
-    /// Returns the name of its new content in the stage directory.
+    /// Returns the stage-directory name of the new content, if the content is in a staged file.
     pub(crate) fn staged_name(&self) -> Option<&[u8]> {
         let Self::File(PostFile { content: Content::New(new), .. }) = self else { return None };
         match &new.bytes {
@@ -66,50 +66,50 @@ impl<H> Post<H> {
     }
 }
 
-/// Target state of a file, or of a symbolic link, whose bytes are its target.
+/// Target state of a file or symbolic link. The content of a link is its target.
 pub(crate) struct PostFile<H> {
     pub(crate) attributes: Attributes,
     pub(crate) digest: Digest,
     pub(crate) size: u64,
-    /// Number of its lines; `None` where it is binary.
+    /// Number of lines in the file, or `None` if it is binary.
     pub(crate) lines: Option<u64>,
     pub(crate) content: Content<H>,
 }
 
 /// Source of the bytes of a file in the target state.
 pub(crate) enum Content<H> {
-    /// The current bytes.
+    /// The file keeps its current content.
     Untouched,
-    /// The inode at another path moves here.
+    /// The inode at the given path moves to this path.
     Moved(RelPath),
-    /// New bytes.
+    /// The file gets new content.
     New(New<H>),
 }
 
-/// New bytes, and the facts about their origin.
+/// New content of a file, with facts about its origin.
 pub(crate) struct New<H> {
     pub(crate) bytes: Bytes<H>,
-    /// Path, before the steps, of the file that they are an edit of; none for a file that is made.
+    /// Original path of the file of which this content is an edit, or `None` if the file is new.
     pub(crate) origin: Option<RelPath>,
-    /// Splices from the current bytes to the new ones, where they are known.
+    /// Splices from the current content to the new content, if they are known.
     pub(crate) splices: Option<Arc<Vec<Splice>>>,
-    /// The lines in which they differ from the file at the origin.
+    /// Number of lines in which the new content differs from the file at the origin.
     pub(crate) counted: Counted,
-    /// Blocks that can hold text, where they were looked for.
+    /// Blocks that may hold text, if the content was examined for them.
     pub(crate) text_blocks: Option<Arc<TextBlocks>>,
-    /// File of a capture that has the bytes.
+    /// Captured file with this content, if it comes from a capture.
     pub(crate) captured: Option<Captured<H>>,
 }
 
-/// Method by which the lines of new bytes were counted.
+/// Line counts of new content, by the way in which they were determined.
 #[derive(Clone, Copy)]
 pub(crate) enum Counted {
-    /// Not yet: the bytes were written whole.
+    /// Not counted yet, because the content was written whole.
     Not,
-    /// By the one edit that led to them.
+    /// Counted for the only edit.
     Once(Lines),
-    /// By the sum of several edits, which may have changed one line twice. The sum is used if the file is too large to
-    /// be compared.
+    /// Sum over several edits, which may count a line twice if it was edited twice. The sum is used only if the file is
+    /// too large to compare.
     Sum(Lines),
 }
 
@@ -143,7 +143,7 @@ impl<H> Clone for PostFile<H> {
 }
 
 impl<H> PostFile<H> {
-    /// Returns a file whose bytes were written whole, in place of those of the file that was at `origin`.
+    /// Returns a file whose entire content was written, replacing that of the file originally at `origin`.
     pub(crate) fn written(
         Written { digest, size, lines, text_blocks, store }: Written<H>,
         attributes: Attributes,
@@ -157,7 +157,7 @@ impl<H> PostFile<H> {
 }
 
 impl<H> Content<H> {
-    /// Returns the path, before the steps, of the file that is now at `path`, edited or not.
+    /// Returns the original path of the file that is now at `path`, whether it was edited or not.
     pub(crate) fn origin<'a>(&'a self, path: &'a RelPath) -> Option<&'a RelPath> {
         match self {
             Self::Untouched => Some(path),
@@ -168,7 +168,7 @@ impl<H> Content<H> {
 }
 
 impl Counted {
-    /// Adds the lines of another edit.
+    /// Adds the line counts of another edit.
     pub(crate) fn and(self, lines: Lines) -> Self {
         match self {
             Self::Not => Self::Not,
@@ -178,7 +178,7 @@ impl Counted {
 }
 
 impl<H> Post<H> {
-    /// Returns the permission bits, if the path has an object.
+    /// Returns the mode of the target file or directory, or `None` if the path will be absent.
     pub(crate) fn mode(&self) -> Option<FileMode> {
         match self {
             Self::Absent => None,
@@ -187,7 +187,7 @@ impl<H> Post<H> {
         }
     }
 
-    /// Returns true for a symbolic link.
+    /// Returns true if the target state is a symbolic link.
     pub(crate) fn is_link(&self) -> bool {
         self.mode().is_some_and(FileMode::is_link)
     }
@@ -199,7 +199,7 @@ impl<H> Post<H> {
         }
     }
 
-    /// Returns the bytes of a file that gets new ones.
+    /// Returns the new content of the file, or `None` if it gets none.
     pub(crate) fn new_bytes(&self) -> Option<&Bytes<H>> {
         match &self.file()?.content {
             Content::New(new) => Some(&new.bytes),
@@ -217,7 +217,7 @@ impl<H> Post<H> {
 }
 
 impl<H> Pre<H> {
-    /// Returns the permission bits, if the path has an object.
+    /// Returns the mode of the current file or directory, or `None` if the path is absent.
     pub(crate) fn mode(&self) -> Option<FileMode> {
         match self {
             Self::Absent => None,
@@ -241,7 +241,7 @@ impl<H> Pre<H> {
         }
     }
 
-    /// Refuses a symbolic link, which has no content to be read or changed.
+    /// Returns an error if the path is a symbolic link, which has no content to read or edit.
     pub(crate) fn refuse_link(&self, path: &RelPath) -> Result<()> {
         if self.mode().is_some_and(FileMode::is_link) {
             let found = NotAFile::Symlink;
@@ -250,7 +250,7 @@ impl<H> Pre<H> {
         Ok(())
     }
 
-    /// Returns the state as an unchanged target state.
+    /// Converts the current state into a target state without changes.
     pub(crate) fn unchanged(&self) -> Post<H> {
         match self {
             Self::Absent => Post::Absent,
@@ -267,7 +267,7 @@ impl<H> Pre<H> {
 }
 
 impl<H> Node<H> {
-    /// Returns true if the path changes in any way.
+    /// Returns true if the target state differs from the current state.
     pub(crate) fn changes(&self) -> bool {
         self.pre.held() != self.post.held()
     }

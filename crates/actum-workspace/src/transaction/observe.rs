@@ -1,4 +1,4 @@
-//! State of the paths of a transaction, and the bytes of files as its steps leave them.
+//! Reading of paths in a transaction: their state on disk, and their content after the steps so far.
 
 use std::sync::Arc;
 
@@ -26,8 +26,8 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(())
     }
 
-    /// Checks the scope of a directory, which may contain a path in scope: [`Self::check_limits`] reports it when all
-    /// paths are known.
+    /// Checks the scope of a directory. A directory outside of the scope is accepted for now, because it may contain a
+    /// path in scope. [`Self::check_limits`] rejects it once all paths are known.
     pub(crate) fn directory_in_scope(&self, path: &RelPath) -> Result<()> {
         match self.in_scope(path) {
             Err(Error {
@@ -37,12 +37,12 @@ impl<D: Disk> Transaction<'_, D> {
         }
     }
 
-    /// Returns the node of `path`, read from the disk if it is new.
+    /// Returns the node of `path`, reading it from disk on first use.
     pub(crate) fn node(&mut self, path: &RelPath) -> Result<&mut Node<D::Handle>> {
         self.node_unless(path, &mut || false)
     }
 
-    /// Returns the [`node`](Self::node), but stops reading a large file once `is_stopped` returns true.
+    /// Returns the [`node`](Self::node), but stops reading a large file as soon as `is_stopped` returns true.
     pub(crate) fn node_unless(
         &mut self,
         path: &RelPath,
@@ -54,7 +54,7 @@ impl<D: Disk> Transaction<'_, D> {
             self.nodes.insert(path.clone(), Node { pre, post });
             self.record_lookup(path);
         }
-        // INVARIANT: inserted just above if it was missing.
+        // INVARIANT: the node exists, because it was inserted above if it was missing.
         self.nodes.get_mut(path).ok_or_else(|| ErrorKind::missing(path).into())
     }
 
@@ -106,7 +106,7 @@ impl<D: Disk> Transaction<'_, D> {
                 self.read_bytes_left -= stat.size;
                 let bytes = read_whole(disk, &file, stat.size).doing(doing)?;
                 if u64::try_from(bytes.len()) != Ok(stat.size) {
-                    let detail = "its size changed while it was read";
+                    let detail = "its size changed while it was being read";
                     return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
                 }
                 (Digest::of(&bytes), text::lines(&bytes), Bytes::Memory(Arc::new(bytes)))
@@ -129,14 +129,14 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(Pre::File(PreFile { stat, own_names, attributes, digest, lines, bytes, read_at }))
     }
 
-    /// Returns the bytes of a small file by its path, since memory holds no more.
+    /// Returns the content of a small file as a reference to its path, because the memory for cached files is used up.
     fn by_path(&mut self, path: &RelPath, stat: &Stat) -> Result<Bytes<D::Handle>> {
         let directory = match &self.root {
             Some(root) => Arc::clone(root),
             None => {
                 let workspace = &*self.workspace;
                 let root = workspace.disk.open_directory(&workspace.home.root, b".");
-                let root = root.doing(|| "open the workspace once more".to_owned())?;
+                let root = root.doing(|| "reopen the workspace root".to_owned())?;
                 Arc::clone(self.root.insert(Arc::new(OpenedDirectory::new(root))))
             }
         };
@@ -144,10 +144,10 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(Bytes::ByPath(Arc::new(FileByPath { directory, path, stat, xattrs })))
     }
 
-    /// Removes second names that actum made, or leaves them out of the count of links. A large file may still have such
-    /// a name from a run not yet in the history, and any file one from a run that was cut off. A name of actum's must
-    /// not be taken for one of another program. Returns the facts without such names, and the number of those that
-    /// remain.
+    /// Removes the hard links that actum created to a file, or excludes them from the link count if they cannot be
+    /// removed. A large file may have such a link from a run that is not in the history yet, and any file from an
+    /// interrupted run. These links must not be mistaken for those of another program. Returns the adjusted metadata
+    /// and the number of actum's links that remain.
     pub(crate) fn without_our_links(
         &mut self,
         path: &RelPath,
@@ -157,9 +157,9 @@ impl<D: Disk> Transaction<'_, D> {
         if stat.links < 2 {
             return Ok((stat, 0));
         }
-        let doing = || format!("look at `{path}`");
+        let doing = || format!("inspect `{path}`");
         match self.workspace.checkpoint(Some(self.run)) {
-            // The names remain until there is space, but they are known.
+            // The disk is full, so the links remain for now, but their number is known.
             Err(error) if error.is_disk_full() && !self.workspace.poisoned => {
                 let ours = self.workspace.own_names(&stat)?;
                 return Ok((Stat { links: stat.links.saturating_sub(ours), ..stat }, ours));
@@ -175,31 +175,31 @@ impl<D: Disk> Transaction<'_, D> {
         Ok((self.workspace.disk.stat(file).doing(doing)?, 0))
     }
 
-    /// Checks that this process may change the object at `path`: that it may make and remove names in its directory, or
-    /// in the nearest existing one above.
+    /// Checks that this process may change the file or directory at `path`. It needs permission to create and remove
+    /// entries in the parent directory, or in the nearest existing ancestor.
     ///
     /// # Errors
-    /// `Io` with the reason of the system, if it may not.
+    /// `Io` with the error of the operating system if permission is missing.
     pub fn may_change(&self, path: &RelPath) -> Result<()> {
         let (disk, root) = (&self.workspace.disk, &self.workspace.home.root);
         let mut above = path.parent();
         while let Some(directory) = &above {
-            let doing = || format!("change what is in `{directory}`");
+            let doing = || format!("change the contents of `{directory}`");
             match disk.open_parent(root, directory) {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                // The step that meets another obstacle reports it.
+                // Any other obstacle is reported by the step that encounters it.
                 Err(_) => return Ok(()),
                 Ok(directory) => return disk.may_write(&directory).doing(doing),
             }
             above = directory.parent();
         }
-        disk.may_write(root).doing(|| "change what is in the workspace".to_owned())
+        disk.may_write(root).doing(|| "change the contents of the workspace".to_owned())
     }
 
-    /// Checks that a file can be replaced: its owner and group can be given to the new file.
+    /// Checks that a file can be replaced, which requires that the new file can get its owner and group.
     ///
     /// # Errors
-    /// `Attributes` with `PermissionDenied`; those of reading the file.
+    /// `Attributes` with `PermissionDenied`; errors of reading the file.
     pub fn may_replace(&mut self, path: &RelPath) -> Result<()> {
         let attributes = self.file(path)?.attributes;
         match self.workspace.disk.can_give_to(attributes.user, attributes.group) {
@@ -211,7 +211,7 @@ impl<D: Disk> Transaction<'_, D> {
         }
     }
 
-    /// Returns the file at `path`, which must be one.
+    /// Returns the regular file at `path`, or an error if the path has none.
     pub(crate) fn file(&mut self, path: &RelPath) -> Result<PostFile<D::Handle>> {
         let file = self.file_or_link(path)?;
         if file.attributes.mode.is_link() {
@@ -221,7 +221,7 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(file)
     }
 
-    /// Returns the file or symbolic link at `path`.
+    /// Returns the file or symbolic link at `path`, or an error if the path has neither.
     pub(crate) fn file_or_link(&mut self, path: &RelPath) -> Result<PostFile<D::Handle>> {
         match &self.node(path)?.post {
             Post::File(file) => Ok(file.clone()),
@@ -242,7 +242,7 @@ impl<D: Disk> Transaction<'_, D> {
         Self::checked(path, file, expected)
     }
 
-    /// Returns the [`expected_file`](Self::expected_file), or a symbolic link with a target of this digest.
+    /// Returns the [`expected_file`](Self::expected_file), or a symbolic link whose target has the expected digest.
     pub(crate) fn expected_file_or_link(
         &mut self,
         path: &RelPath,
@@ -296,7 +296,7 @@ impl<D: Disk> Transaction<'_, D> {
         }
     }
 
-    /// Returns the bytes of `file`, if they are available without reading.
+    /// Returns a handle on the content of `file` without reading it.
     pub(crate) fn bytes(
         &self,
         path: &RelPath,
@@ -340,7 +340,7 @@ impl<D: Disk> Transaction<'_, D> {
     }
 }
 
-/// Returns the error for a path below a file or a link.
+/// Returns the error for a path that has a file or symbolic link as one of its parents.
 pub(crate) fn under<H>(path: &RelPath, component: &RelPath, file: &PostFile<H>) -> Error {
     let (path, component) = (path.clone(), component.clone());
     match file.attributes.mode.is_link() {

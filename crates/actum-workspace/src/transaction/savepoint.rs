@@ -1,4 +1,4 @@
-//! Savepoints: steps that are rolled back together if one of them fails.
+//! Savepoints, which roll back a group of steps if one of them fails.
 
 use std::collections::BTreeSet;
 
@@ -8,22 +8,22 @@ use crate::disk::Disk;
 use crate::transaction::Transaction;
 use crate::transaction::node::Post;
 
-/// Undo log of the open savepoints, the latest step last; empty if none is open.
+/// Undo log of the open savepoints, in order of execution. The log is empty if no savepoint is open.
 pub(crate) struct UndoLog<H> {
-    /// Nesting of the open savepoints.
+    /// Number of nested savepoints that are open.
     depth: usize,
     reversals: Vec<Reversal<H>>,
 }
 
 /// Reversal of one step at one path.
 enum Reversal<H> {
-    /// Forgets a path that was read first in this step, so that it is read again.
+    /// Forgets a path that the step read for the first time, so that it is read again.
     Forget(RelPath),
-    /// Restores the former target state of a path.
+    /// Restores the previous target state of a path.
     Restore(RelPath, Post<H>),
 }
 
-/// State of a transaction to which it is rolled back.
+/// Position to which a transaction can be rolled back.
 struct Savepoint {
     reversals: usize,
     staged: u32,
@@ -46,8 +46,8 @@ impl<H> UndoLog<H> {
 }
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Carries out `steps`, and rolls them back if they fail. The transaction remains usable, also after an error of a
-    /// step that otherwise ends it. Files that only these steps read are read again by the next step that needs them.
+    /// Carries out `steps` and rolls them back if they fail. The transaction stays usable, even after an error that
+    /// would otherwise make it unusable. Files that were read only by the failed steps are read again when needed.
     ///
     /// # Errors
     /// Errors of `steps`.
@@ -76,8 +76,9 @@ impl<D: Disk> Transaction<'_, D> {
         result
     }
 
-    /// Removes the staged files that the steps replaced, and that no path still needs. So a plan that changes one large
-    /// file several times needs space for one copy. What cannot be removed now is swept at the end.
+    /// Removes the staged files that were replaced by later steps and are no longer needed. A plan that changes a large
+    /// file several times therefore needs space for only one copy. Any file that cannot be removed now is swept at the
+    /// end.
     fn remove_superseded(&self, reversals: &[Reversal<D::Handle>]) {
         let replaced = reversals.iter().filter_map(|reversal| match reversal {
             Reversal::Forget(_) => None,
@@ -100,7 +101,7 @@ impl<D: Disk> Transaction<'_, D> {
         self.undo_log.push(|| Reversal::Forget(path.clone()));
     }
 
-    /// Records the target state of a path before a step.
+    /// Records the target state that a path had before a step.
     pub(crate) fn record_change(&mut self, path: &RelPath, before: Post<D::Handle>) {
         self.outcome = None;
         self.undo_log.push(|| Reversal::Restore(path.clone(), before));
@@ -110,7 +111,7 @@ impl<D: Disk> Transaction<'_, D> {
         self.outcome = None;
         for reversal in self.undo_log.reversals.drain(savepoint.reversals..).rev() {
             let (Reversal::Forget(path) | Reversal::Restore(path, _)) = &reversal;
-            // It is listed again when it is next needed.
+            // The directory is listed again when its names are next needed.
             if let Some(parent) = path.parent() {
                 self.names.remove(&parent);
             }
@@ -125,7 +126,7 @@ impl<D: Disk> Transaction<'_, D> {
                 }
             }
         }
-        // The attributes that new entries of a directory inherit are read again, since the directory may be gone.
+        // Discard the cached inherited attributes, because their directories may be gone after the rollback.
         self.inherited.borrow_mut().clear();
         self.broken_links.truncate(savepoint.broken_links);
         self.moved_hunks.truncate(savepoint.moved_hunks);
@@ -134,7 +135,8 @@ impl<D: Disk> Transaction<'_, D> {
         }
     }
 
-    /// Removes what was staged under a later number. What cannot be removed now is swept at the end.
+    /// Removes all files that were staged under a higher number. Any file that cannot be removed now is swept at the
+    /// end.
     fn remove_staged_after(&self, number: u32) {
         let (disk, stage) = (&self.workspace.disk, &self.workspace.home.stage);
         let prefix = format!("{}.s", self.run);

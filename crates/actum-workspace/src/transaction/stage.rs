@@ -1,5 +1,5 @@
-//! Staging: new content is written to new inodes that other processes cannot see. For each image the source of its
-//! bytes is decided.
+//! Staging: writes new content to inodes that other processes cannot see, and decides where the bytes of each image are
+//! stored.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,12 +23,12 @@ use crate::transaction::node::{Content, Node, Nodes, Post, PostFile, Pre, PreFil
 use crate::tree::{Tree, stamp_is_fresh};
 use crate::workspace::Workspace;
 
-/// Limit of the bytes of images in one record; further images are kept beside the journal.
+/// Maximum total size of the images in one record, in bytes. Further images are stored in the keep directory.
 pub const INLINE_TOTAL_MAX: u64 = 16 << 20;
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Writes all new content into staged inodes, decides where each image is kept, and makes
-    /// durable what the journal will not hold.
+    /// Writes all new content to staged inodes, decides where each image is stored, and makes durable any image that
+    /// the journal does not contain.
     pub(super) fn stage_all(
         &mut self,
         nodes: &Nodes<D::Handle>,
@@ -36,7 +36,7 @@ impl<D: Disk> Transaction<'_, D> {
         changes: &[Change],
     ) -> Result<(Intent, Vec<Displaced>)> {
         let disk = &self.workspace.disk;
-        // If a directory replaces a file, both effects are reported, and only the file has content.
+        // If a directory replaces a file, both effects are reported, but only the effect on the file has a size.
         let files = changes.iter().filter(|change| change.kind.is_of_file());
         let living = living_sources(nodes);
         let mut staging = Staging {
@@ -71,7 +71,7 @@ impl<D: Disk> Transaction<'_, D> {
         let intent = Intent {
             run: self.run,
             kind: self.kind,
-            // Changes that are stamped later than this were not examined.
+            // For an adoption, use the time at which the files were examined, because later changes are not part of it.
             time: self.adoption.as_ref().map_or_else(|| disk.now(), |adoption| adoption.looked_at),
             epoch: self.workspace.epoch,
             label: self.label.clone(),
@@ -90,7 +90,7 @@ pub(crate) fn moved_sources<H>(nodes: &Nodes<H>) -> BTreeSet<RelPath> {
     sources.collect()
 }
 
-/// Returns the moved paths, without those that are copied because their attributes change as well.
+/// Returns the paths whose inode moves unchanged. A file whose attributes change as well is copied instead.
 fn living_sources<H>(nodes: &Nodes<H>) -> BTreeSet<&RelPath> {
     let sources = nodes.values().filter_map(|node| {
         let file = node.post.file()?;
@@ -101,12 +101,13 @@ fn living_sources<H>(nodes: &Nodes<H>) -> BTreeSet<&RelPath> {
     sources.collect()
 }
 
-/// Returns the facts about the file that an entry displaces. `lives_on` is true if it remains at another path.
+/// Returns the facts about the file that an entry displaces. `lives_on` is true if the file remains at another path.
 fn displaced<H>(node: &Node<H>, lives_on: bool) -> Displaced {
     let Pre::File(PreFile { stat, bytes, read_at, .. }) = &node.pre else {
         return Displaced::NOTHING;
     };
-    // Reading a large file twice costs too much for what a stamp of its names or mode can hide.
+    // For a large file, only a recent modification time justifies reading it again. The change time is also updated by
+    // changes of its links or mode.
     let is_small = matches!(bytes, Bytes::Memory(_));
     let fresh = stamp_is_fresh(stat.modified, *read_at)
         || is_small && stamp_is_fresh(stat.changed, *read_at);
@@ -119,38 +120,39 @@ fn displaced<H>(node: &Node<H>, lives_on: bool) -> Displaced {
     }
 }
 
-/// Size up to which contents are compared line by line for their record, in bytes.
+/// Maximum size in bytes of contents that are compared line by line to record their difference.
 const DIFFED_MAX: usize = 256 << 10;
 
-/// Turns nodes into entries.
+/// Converts the nodes of a transaction into journal entries.
 pub(super) struct Staging<'a, D: Disk> {
     pub(super) disk: &'a D,
     pub(super) tree: Tree<'a, D>,
     pub(super) stage: &'a D::Handle,
     pub(super) keep: &'a D::Handle,
     pub(super) workspace: &'a Workspace<D>,
-    /// Files that the newest runs left at their paths, once requested.
+    /// Digests of the files that the newest runs left at their paths, loaded on first use.
     pub(super) last_left: Option<BTreeMap<RelPath, Option<Digest>>>,
     pub(super) run: RunId,
     pub(super) nodes: &'a Nodes<D::Handle>,
-    /// Deltas that were written before.
+    /// Deltas that the caller had written to a directory outside of `.actum`.
     pub(super) deltas: &'a BTreeMap<RelPath, StoredDelta<D::Handle>>,
     /// Paths whose inode moves to another path.
     pub(super) moved: &'a BTreeSet<RelPath>,
-    /// Adopted change; then nothing is staged, and the contents are on the disk already.
+    /// Adopted change. If it is set, nothing is staged, because the new contents are already on disk.
     pub(super) adoption: Option<&'a Adoption>,
-    /// Index of the entry of each path.
+    /// Entry index of each path.
     pub(super) indices: BTreeMap<&'a RelPath, u32>,
-    /// Size of the change of the file at each path.
+    /// Size of the change to the file at each path.
     extents: BTreeMap<&'a RelPath, Extent>,
     inline_left: u64,
-    /// True if contents are only on the disk, which is synced before the record that names them.
+    /// Set if some contents exist only in the workspace files. The file system is then synced before the record that
+    /// refers to them.
     pub(super) syncs_tree: bool,
-    /// Files whose bytes must be durable before INTENT.
+    /// Files whose content must be durable before INTENT is written.
     pub(super) kept: Vec<Arc<D::Handle>>,
     /// Facts about the file that each entry displaces.
     pub(super) displaced: Vec<Displaced>,
-    /// Extended attributes that new files in the stage directory have, once one was made.
+    /// Extended attributes that new files in the stage directory inherit, known once the first one was created.
     pub(super) inherited: Cell<Option<InheritedXattrs>>,
 }
 
@@ -165,7 +167,7 @@ impl<D: Disk> Staging<'_, D> {
         Ok(Entry { path, pre, post, extent, edited_from, back, directory_changed })
     }
 
-    /// Stages the state after the run, and returns its image.
+    /// Stages the state of a path after the run, and returns its image.
     fn post_image(
         &mut self,
         index: usize,
@@ -205,14 +207,14 @@ impl<D: Disk> Staging<'_, D> {
         }
     }
 
-    /// Returns the entry of the file that this one was edited from, if that is at another path.
+    /// Returns the entry of the file that this one was edited from, if that file was at another path.
     fn edited_from(&self, path: &RelPath, node: &Node<D::Handle>, post: &Image) -> Option<u32> {
         let is_moved = post.file().is_some_and(|file| matches!(file.body, Body::Moved(_)));
         let origin = node.post.file().filter(|_| !is_moved)?.content.origin(path)?;
         if origin == path { None } else { self.indices.get(origin).copied() }
     }
 
-    /// Returns the image of the state before the run, and keeps its bytes where nothing else has them.
+    /// Returns the image of the state before the run, and keeps its content if it is not stored anywhere else.
     fn pre_image(
         &mut self,
         index: usize,
@@ -242,11 +244,11 @@ impl<D: Disk> Staging<'_, D> {
         Ok(Image::File(FileImage { attributes, size, digest, inode, body }))
     }
 
-    /// Rejects the deletion of an object that a rollback or an undo could not return to its owner. A file that moves
-    /// keeps its inode.
+    /// Rejects the deletion of a file or directory that an undo could not give back to its owner. A moved file is
+    /// accepted, because it keeps its inode.
     fn check_can_be_undone(&self, path: &RelPath, pre: &Pre<D::Handle>) -> Result<()> {
         let attributes = match pre {
-            _ if self.adoption.is_some() => return Ok(()), // it is done
+            _ if self.adoption.is_some() => return Ok(()), // the change is already on disk
             Pre::File(_) if self.moved.contains(path) => return Ok(()),
             Pre::File(file) => &file.attributes,
             Pre::Directory(attributes) => attributes,
@@ -258,8 +260,8 @@ impl<D: Disk> Staging<'_, D> {
         Err(attributes_error(path, "owner", std::io::ErrorKind::PermissionDenied.into()))
     }
 
-    /// Rejects a change of the mode of a file in place that loses set-group-ID, or could not restore it. The kernel
-    /// clears the bit where the file belongs to a group that the process is not in (chmod(2)).
+    /// Rejects a mode change that would lose the set-group-ID bit, or whose undo could not restore it. The kernel
+    /// clears the bit if the process is not a member of the file's group (chmod(2)).
     pub(super) fn check_keeps_set_group_id(
         &self,
         path: &RelPath,
@@ -274,7 +276,7 @@ impl<D: Disk> Staging<'_, D> {
         Ok(())
     }
 
-    /// Finds the source of the bytes of the state before; `None` if they must be kept.
+    /// Returns where the bytes of the old state are stored, or `None` if they still have to be kept.
     fn pre_body(
         &mut self,
         path: &RelPath,
@@ -309,7 +311,7 @@ impl<D: Disk> Staging<'_, D> {
     }
 }
 
-/// Returns the way back to a file that is edited as text. The target of a link is not.
+/// Returns the splices that lead back to the old content of an edited text file. Symbolic links have none.
 fn splices_back<H>(node: &Node<H>) -> Option<Back> {
     let is_of_link = [node.pre.mode(), node.post.mode()].contains(&Some(FileMode::LINK));
     let (Pre::File(pre), Post::File(file)) = (&node.pre, &node.post) else { return None };
@@ -319,10 +321,12 @@ fn splices_back<H>(node: &Node<H>) -> Option<Back> {
     }
 }
 
-/// Returns the splices from the new bytes back to the current ones, if they are known and small enough. With the lines
-/// around them they can still be read, and found, when the file changes elsewhere.
+/// Returns splices that lead from the new content back to the current one, provided that they are small enough. If the
+/// new content is in memory, the splices include the surrounding lines. They are then readable, and can be located even
+/// if other parts of the file are edited later.
 ///
-/// Where they are not known and a content is in a file, [`Staging::keep_blocks`] compares.
+/// Returns `None` if no splices are known and one of the contents is not in memory. [`Staging::keep_blocks`] compares
+/// such contents.
 fn way_back<H>(pre: &PreFile<H>, new: &Bytes<H>, splices: Option<&Vec<Splice>>) -> Option<Back> {
     let splices = match (splices, &pre.bytes, new) {
         (Some(splices), _, _) => Splice::invert(splices),
@@ -343,8 +347,8 @@ fn way_back<H>(pre: &PreFile<H>, new: &Bytes<H>, splices: Option<&Vec<Splice>>) 
     back.or_else(|| Some(Splices::raw(splices)).filter(worth_it)).map(Back::Splices)
 }
 
-/// Returns the size limit of the way back to a pre-image of `size` bytes, in bytes: above that the image itself is
-/// recorded. A run writes the way back in addition, so it is a fraction of the size of the image.
+/// Returns the maximum size in bytes of the data that leads back to an old content of `size` bytes. Beyond it, the old
+/// content itself is recorded. The limit is a fraction of the image size, because a run writes this data in addition.
 pub(super) fn way_back_max(size: u64) -> u64 {
     (INLINE_BYTES_MAX as u64).max(size / 4)
 }

@@ -1,4 +1,4 @@
-//! Content of staged files: moved, captured, or written.
+//! Content of staged files, which is either moved, taken from a capture, or newly written.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::transaction::stage::{Staging, attributes_error};
 use crate::tree::read_whole;
 
 impl<D: Disk> Staging<'_, D> {
-    /// Stages the inode that `path` will have, and returns the source of its bytes.
+    /// Stages the inode that `path` will have, and returns the storage location of its bytes and the inode number.
     pub(super) fn stage_post(
         &mut self,
         index: usize,
@@ -37,7 +37,7 @@ impl<D: Disk> Staging<'_, D> {
         }
     }
 
-    /// Links the file that moves to `path` into the stage directory.
+    /// Hard-links the file that moves to `path` into the stage directory.
     fn stage_moved(
         &mut self,
         index: usize,
@@ -64,7 +64,7 @@ impl<D: Disk> Staging<'_, D> {
         Ok((Body::Moved(entry), staged.inode))
     }
 
-    /// Stages new content.
+    /// Stages a file with new content.
     fn stage_new(
         &mut self,
         index: usize,
@@ -90,8 +90,8 @@ impl<D: Disk> Staging<'_, D> {
             Bytes::File(handle, Source::Kept(run, entry)) => {
                 let stat = self.disk.stat(handle).doing(doing)?;
                 if self.tree.attributes(handle, &stat).doing(doing)? == file.attributes {
-                    // Only the intent names it: a link made before that would move the stamps by which recovery knows
-                    // the inode.
+                    // The file is linked into the stage directory later. A link made before the intent is durable would
+                    // change the timestamps by which recovery identifies the inode.
                     return Ok((Body::Taken(*run, *entry), stat.inode));
                 }
                 let copy = |disk: &D, to: &D::Handle| copy_file(disk, handle, to);
@@ -107,7 +107,7 @@ impl<D: Disk> Staging<'_, D> {
                 if self.fits_inline(file.size) {
                     let bytes = read_whole(self.disk, handle, file.size).doing(doing)?;
                     if Digest::of(&bytes) != file.digest {
-                        let detail = "what was staged changed after it was read";
+                        let detail = "the staged file changed after it was read";
                         return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
                     }
                     return Ok((Body::Inline(Arc::new(bytes)), inode));
@@ -133,8 +133,8 @@ impl<D: Disk> Staging<'_, D> {
         Ok((body, inode))
     }
 
-    /// Copies a moved file whose attributes change as well to a new inode: the old one must be unchanged until the run
-    /// is committed.
+    /// Copies a moved file to a new inode because its attributes change too. The old inode must stay unchanged until
+    /// the run is committed.
     fn copy_moved(
         &mut self,
         index: usize,
@@ -158,7 +158,7 @@ impl<D: Disk> Staging<'_, D> {
         self.keep_post(index, path, Arc::new(handle)).map(|body| (body, inode))
     }
 
-    /// Stages a file or a link with these bytes.
+    /// Creates a staged file or symbolic link with the given content.
     pub(super) fn create_staged_of(
         &self,
         name: &[u8],
@@ -187,10 +187,10 @@ impl<D: Disk> Staging<'_, D> {
         write: impl FnOnce(&D, &D::Handle) -> std::io::Result<Digest>,
     ) -> Result<(D::Handle, u64)> {
         let doing = || format!("stage `{path}`");
-        // Other users cannot enter the state directory, so the final mode is safe from the start.
+        // Other users cannot enter the state directory, so the file can have its final mode from the start.
         let handle = self.disk.create(self.stage, name, file.attributes.mode).doing(doing)?;
         if write(self.disk, &handle).doing(doing)? != file.digest {
-            let detail = "what it is a copy of changed after it was read";
+            let detail = "the file that it was copied from changed after it was read";
             return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
         }
         let inode = set_new_attributes(self.disk, &handle, &file.attributes, &self.inherited)

@@ -1,6 +1,6 @@
-//! Staged directories: a process that can reach one, and nothing else of the workspace, changes copies of files in it.
+//! Staged directories, in which a process edits copies of files without access to the rest of the workspace.
 //!
-//! The transaction believes nothing that process reports: the digest of what it left is computed here, from the file
+//! The transaction does not trust anything that this process reports. It computes the digest of each resulting file
 //! itself.
 
 use std::path::PathBuf;
@@ -18,35 +18,35 @@ use crate::history::sweep::is_staged;
 use crate::transaction::Transaction;
 use crate::transaction::node::{Post, PostFile};
 
-/// Directory that is not visible to other processes. [`Transaction::discard`] removes it; that of an aborted
-/// transaction is removed with it.
+/// Directory that other processes cannot see. It is removed by [`Transaction::discard`], or when its transaction is
+/// aborted.
 pub struct StagedDirectory<D: Disk> {
     name: Vec<u8>,
     handle: D::Handle,
 }
 
 impl<D: Disk> StagedDirectory<D> {
-    /// Returns the path below the root of the workspace.
+    /// Returns the path of the directory, relative to the workspace root.
     pub fn path(&self) -> PathBuf {
-        // The name is made of letters, digits and dots.
+        // The name consists of letters, digits and dots, so the conversion is lossless.
         let name = String::from_utf8_lossy(&self.name).into_owned();
         [STATE_DIRECTORY, "stage", &name].iter().collect()
     }
 }
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Makes an empty directory that is not visible to other processes, with the mode 0700. Those that killed processes
-    /// left are removed.
+    /// Creates an empty directory that other processes cannot see, with the mode 0700. Also removes staged directories
+    /// left by killed processes.
     ///
     /// # Errors
     /// `Io`
     pub fn stage_directory(&mut self) -> Result<StagedDirectory<D>> {
         let name = self.stage_name();
         let (disk, stage) = (&self.workspace.disk, &self.workspace.home.stage);
-        let doing = || "make a staged directory".to_owned();
+        let doing = || "create a staged directory".to_owned();
         let own = format!("{}.", self.run).into_bytes();
         for left in disk.list(stage).doing(doing)? {
-            // The lock proves that no other process is at work.
+            // This process holds the workspace lock, so no other process can be using the directory.
             let found = disk.stat_at(stage, &left).doing(doing)?;
             let is_directory = found.is_some_and(|found| found.kind == Kind::Directory);
             if is_staged(&left) && is_directory && !left.starts_with(&own) {
@@ -58,8 +58,8 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(StagedDirectory { name, handle })
     }
 
-    /// Copies a file, as the steps so far leave it, into a staged directory under another name, with the mode 0600. Its
-    /// blocks are shared where the file system can.
+    /// Copies a file, with the steps so far applied, into a staged directory under another name and with the mode 0600.
+    /// The copy shares its blocks with the original if the file system supports it.
     ///
     /// # Errors
     /// `Missing`, `NotAFile`, `Component`, `Scope`, `Blocked`, `Private`, `Io`.
@@ -90,13 +90,15 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(FileState { sha256: file.digest, size: file.size, mode: file.attributes.mode })
     }
 
-    /// Takes a file out of a staged directory, as the new content of the file at `path`, which keeps its attributes, or
-    /// as a new file. No process may still write to it. Returns its digest, which is computed here, its size and its
-    /// mode. Memory does not grow with the file.
+    /// Moves a file out of a staged directory and uses it as the content of `path`. An existing file at `path` keeps
+    /// its attributes; otherwise a new file is created. No other process may be writing to the staged file anymore.
+    ///
+    /// Returns the size and mode of the file, and its digest, which is computed here. Memory use does not depend on the
+    /// file size.
     ///
     /// # Errors
-    /// `NotAFile` and `HardLink` where the process left another object there, `Missing` where it left nothing;
-    /// `Conflict` where it changes meanwhile; `Scope`, `UnderAFile`, `Blocked`, `Private`, `Io`.
+    /// `NotAFile` and `HardLink` if the process left something other than a regular file; `Missing` if it left nothing;
+    /// `Conflict` if the file changes while it is being read; `Scope`, `UnderAFile`, `Blocked`, `Private`, `Io`.
     pub fn take_from(
         &mut self,
         directory: &StagedDirectory<D>,
@@ -115,7 +117,7 @@ impl<D: Disk> Transaction<'_, D> {
         };
         let staged = self.stage_name();
         let disk = &self.workspace.disk;
-        let doing = || format!("take in what was staged for `{path}`");
+        let doing = || format!("accept the staged file for `{path}`");
         let left = disk.stat_at(&directory.handle, name.as_bytes()).doing(doing)?;
         let left = left.ok_or_else(|| ErrorKind::missing(path))?;
         let not_a_file = |found| Err(ErrorKind::NotAFile { path: path.clone(), found }.into());
@@ -139,14 +141,14 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(FileState { sha256, size, mode })
     }
 
-    /// Removes a staged directory with all that is in it. What cannot be removed now is swept later.
+    /// Removes a staged directory with all of its content. Anything that cannot be removed now is swept later.
     pub fn discard(&self, directory: StagedDirectory<D>) {
         let StagedDirectory { name, handle } = directory;
         drop(handle);
         self.workspace.remove_staged(&name);
     }
 
-    /// Computes digest, size, lines and blocks of text of a staged file.
+    /// Reads a staged file and computes its digest, size, line count and text blocks.
     fn read_staged(
         &self,
         path: &RelPath,
@@ -154,7 +156,7 @@ impl<D: Disk> Transaction<'_, D> {
         handle: D::Handle,
     ) -> Result<Written<D::Handle>> {
         let disk = &self.workspace.disk;
-        let doing = || format!("read what was staged for `{path}`");
+        let doing = || format!("read the staged file for `{path}`");
         let before = disk.stat(&handle).doing(doing)?;
         let (mut lines, mut text, mut size) = (LineCounter::default(), TextFinder::default(), 0u64);
         let digest = digest_while_reading(before.size, |buffer| {
@@ -167,7 +169,7 @@ impl<D: Disk> Transaction<'_, D> {
         })?;
         let after = disk.stat(&handle).doing(doing)?;
         if (after.kind, after.size, after.modified) != (Kind::File, size, before.modified) {
-            let detail = "what was staged changed while it was read";
+            let detail = "the staged file changed while it was being read";
             return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
         }
         let (lines, text_blocks) = (lines.finish(), Some(Arc::new(text.finish())));

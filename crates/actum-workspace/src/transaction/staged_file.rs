@@ -1,7 +1,7 @@
-//! Staged files that are filled through their handles, and sources that are read through theirs.
+//! Staged files that another process fills through an open handle, and source files that it reads through one.
 //!
-//! A caller hands both handles to a process that reaches no path. The transaction believes nothing that process
-//! reports: the digest of a staged file is computed here, from the file itself.
+//! The caller passes both handles to a process that cannot access any path. The transaction does not trust anything
+//! that this process reports, and computes the digest of a staged file itself.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::transaction::observe::under;
 use crate::tree::{Found, Tree};
 use crate::workspace::HardLinks;
 
-/// File that was opened for reading through its handle, with its facts at that time.
+/// File opened for reading through its handle, with its metadata at the time of opening.
 pub struct SourceFile<D: Disk> {
     path: RelPath,
     handle: D::Handle,
@@ -27,50 +27,52 @@ pub struct SourceFile<D: Disk> {
     attributes: Attributes,
 }
 
-/// New file that is not visible to other processes, to be filled through its handle.
+/// New file that other processes cannot see, to be filled through its handle.
 pub struct StagedFile<D: Disk> {
     name: Vec<u8>,
     handle: D::Handle,
 }
 
-/// Attributes of a file that a transaction adds.
+/// Attributes for a file that a transaction adds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TakenAttributes {
-    /// The attributes of any new file of this process.
+    /// Default attributes of a new file created by this process.
     New,
-    /// These, and this time of modification. A run that cannot keep one of them is rejected.
+    /// The given attributes and modification time. The run is rejected if any of them cannot be set.
     Kept(Attributes, Time),
 }
 
 impl<D: Disk> SourceFile<D> {
-    /// Returns the handle.
+    /// Returns the open handle of the source file.
     pub fn handle(&self) -> &D::Handle {
         &self.handle
     }
 
-    /// Returns the size in bytes at the time of opening.
+    /// Returns the size of the source file in bytes at the time of opening.
     pub fn size(&self) -> u64 {
         self.stat.size
     }
 
-    /// Returns owner, mode, extended attributes and time of modification at the time of opening.
+    /// Returns the owner, mode, extended attributes and modification time of the source file at the time of opening.
     pub fn attributes(&self) -> TakenAttributes {
         TakenAttributes::Kept(self.attributes.clone(), self.stat.modified)
     }
 }
 
 impl<D: Disk> StagedFile<D> {
-    /// Returns the handle.
+    /// Returns the open handle of the staged file.
     pub fn handle(&self) -> &D::Handle {
         &self.handle
     }
 }
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Opens the file at `path`, as it is on the disk, for reading through its handle.
+    /// Opens the file at `path` for reading through its handle. The file is opened as it is on disk, without the steps
+    /// of the transaction.
     ///
     /// # Errors
-    /// `Missing`, `NotAFile`, `Component`, `HardLink` where the limits refuse one, `Scope`, `Blocked`, `Private`, `Io`.
+    /// `Missing`, `NotAFile`, `Component`; `HardLink` if the limits forbid hard links; `Scope`, `Blocked`, `Private`,
+    /// `Io`.
     pub fn open_source(&mut self, path: &RelPath) -> Result<SourceFile<D>> {
         self.in_scope(path)?;
         self.check_private(path)?;
@@ -98,21 +100,21 @@ impl<D: Disk> Transaction<'_, D> {
         }
         let disk = &self.workspace.disk;
         let tree = Tree::new(disk, &self.workspace.home.root);
-        let attributes = tree.attributes(&handle, &stat).doing(|| format!("look at `{path}`"))?;
+        let attributes = tree.attributes(&handle, &stat).doing(|| format!("inspect `{path}`"))?;
         Ok(SourceFile { path: path.clone(), handle, stat, attributes })
     }
 
-    /// Makes an empty file that is not visible to other processes.
+    /// Creates an empty file that other processes cannot see.
     ///
     /// # Errors
     /// `Io`
     pub fn stage_file(&mut self) -> Result<StagedFile<D>> {
         let name = self.stage_name();
         let (disk, stage) = (&self.workspace.disk, &self.workspace.home.stage);
-        let doing = || "make a staged file".to_owned();
+        let doing = || "create a staged file".to_owned();
         let handle = match disk.create(stage, &name, FileMode::PRIVATE) {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-                disk.unlink(stage, &name).doing(doing)?; // left by an earlier try
+                disk.unlink(stage, &name).doing(doing)?; // left by an earlier attempt
                 disk.create(stage, &name, FileMode::PRIVATE).doing(doing)?
             }
             created => created.doing(doing)?,
@@ -120,13 +122,15 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(StagedFile { name, handle })
     }
 
-    /// Adds a staged file at `path`, which must be empty, in an existing directory, as a copy of `source`. No process
-    /// may still write to it. Returns its digest, which is computed here, its size and its mode. Memory does not grow
-    /// with the file.
+    /// Adds a staged file, which must be an exact copy of `source`, at an unused path in an existing directory. No
+    /// other process may be writing to the staged file anymore.
+    ///
+    /// Returns the size and mode of the file, and its digest, which is computed here. Memory use does not depend on the
+    /// file size.
     ///
     /// # Errors
-    /// `Conflict` where the two differ or the source changed; `Scope`, `Exists`, `Missing` with the directory,
-    /// `UnderAFile`, `Blocked`, `Io`.
+    /// `Conflict` if the staged file differs from its source or the source changed; `Scope`; `Exists`; `Missing` with
+    /// the path of the missing directory; `UnderAFile`, `Blocked`, `Io`.
     pub fn take_copy(
         &mut self,
         path: &RelPath,
@@ -141,7 +145,7 @@ impl<D: Disk> Transaction<'_, D> {
             TakenAttributes::New => self.fresh_attributes(path, None)?,
             TakenAttributes::Kept(attributes, modified) => {
                 let set = self.workspace.disk.set_modified(&staged.handle, modified);
-                set.doing(|| format!("keep the time of modification of `{path}`"))?;
+                set.doing(|| format!("set the modification time of `{path}`"))?;
                 attributes
             }
         };
@@ -151,10 +155,10 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(FileState { sha256, size, mode })
     }
 
-    /// Checks that the directory of `path` exists, so that no step makes it.
+    /// Checks that the parent directory of `path` exists, so that no step has to create it.
     ///
     /// # Errors
-    /// `Missing` with the directory; `UnderAFile`, `Io`.
+    /// `Missing` with the path of the directory; `UnderAFile`, `Io`.
     pub fn check_directory(&mut self, path: &RelPath) -> Result<()> {
         let Some(parent) = path.parent() else { return Ok(()) };
         match &self.node(&parent)?.post {
@@ -164,8 +168,8 @@ impl<D: Disk> Transaction<'_, D> {
         }
     }
 
-    /// Compares a staged file with its source, and computes its digest, size, lines and blocks of text in the same
-    /// pass.
+    /// Compares a staged file with its source. Computes the digest, size, line count and text blocks of the file in the
+    /// same pass.
     fn compare(
         &self,
         path: &RelPath,
@@ -173,7 +177,7 @@ impl<D: Disk> Transaction<'_, D> {
         source: &SourceFile<D>,
     ) -> Result<Written<D::Handle>> {
         let disk = &self.workspace.disk;
-        let doing = || format!("compare `{}` with what was staged for `{path}`", source.path);
+        let doing = || format!("compare `{}` with the staged file for `{path}`", source.path);
         let conflict = |detail| {
             let path = source.path.clone();
             crate::error::Error::from(ErrorKind::Conflict { path, detail })
@@ -185,7 +189,7 @@ impl<D: Disk> Transaction<'_, D> {
             let count_of_source = disk.read_at(&source.handle, &mut theirs, size).doing(doing)?;
             let (read, of_source) = (ours.get(..count), theirs.get(..count_of_source));
             let Some(piece) = read.filter(|piece| Some(*piece) == of_source) else {
-                return Err(conflict("what was staged is not its content"));
+                return Err(conflict("the staged file has different content"));
             };
             lines.feed(piece);
             text.feed(piece);
@@ -194,11 +198,11 @@ impl<D: Disk> Transaction<'_, D> {
         })?;
         let staged = disk.stat(&handle).doing(doing)?;
         if (staged.kind, staged.size) != (Kind::File, size) {
-            return Err(conflict("what was staged changed while it was read"));
+            return Err(conflict("the staged file changed while it was being read"));
         }
         let now = disk.stat(&source.handle).doing(doing)?;
         if (now.size, now.modified) != (source.stat.size, source.stat.modified) {
-            return Err(conflict("its content changed while it was read"));
+            return Err(conflict("its content changed while it was being read"));
         }
         let (lines, text_blocks) = (lines.finish(), Some(Arc::new(text.finish())));
         Ok(Written { digest, size, lines, text_blocks, store: Store::Staged(name, handle) })

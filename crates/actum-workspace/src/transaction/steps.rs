@@ -1,5 +1,5 @@
-//! Execution of all steps of a change. If some are refused, the others are tried too, so that the author of the change
-//! sees every refusal at once.
+//! Execution of all steps of a change. If a step is rejected, the remaining steps are still tried, so that the author
+//! of the change sees all rejections together.
 
 use std::collections::BTreeSet;
 
@@ -10,15 +10,16 @@ use crate::disk::Disk;
 use crate::error::{Error, ErrorKind, Result};
 use crate::transaction::Transaction;
 
-/// Number of refusals of one change that are reported.
+/// Maximum number of rejected steps that are reported for one change.
 const REFUSALS_MAX: usize = 100;
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Carries out all steps, in order. After a refusal the steps at other paths are still tried. So the error reports
-    /// each refusal that does not follow from another, up to 100 of them.
+    /// Carries out all steps in order. After a rejected step, steps at unrelated paths are still tried. The error
+    /// therefore reports up to 100 independent rejections.
     ///
     /// # Errors
-    /// Any [`ErrorKind`] about a step, with others in [`Error::also`]; the transaction is then no longer usable.
+    /// Any [`ErrorKind`] that concerns a step, with further ones in [`Error::also`]. The transaction cannot be used
+    /// after an error.
     pub fn operate_all(&mut self, operations: &[Operation]) -> Result<()> {
         let mut refused = Refused::default();
         for operation in operations {
@@ -46,11 +47,11 @@ impl<D: Disk> Transaction<'_, D> {
     }
 }
 
-/// Refusals so far, and the paths at which no further refusal can be reported.
+/// Rejected steps so far, and the paths at which further rejections would only be consequences.
 #[derive(Default)]
 struct Refused {
     errors: Vec<ErrorKind>,
-    /// Paths of steps that were not done, and the directories above them.
+    /// Paths of all steps that were not carried out.
     paths: BTreeSet<RelPath>,
     above: BTreeSet<RelPath>,
 }
@@ -63,7 +64,7 @@ impl Refused {
         }
     }
 
-    /// Returns true if a step is at, above or below a path of a step that was not done.
+    /// Returns true if the step affects a path of a skipped step, or any path above or below one.
     fn concern(&self, operation: &Operation) -> bool {
         let related = |path: &RelPath| {
             self.paths.contains(path)
@@ -79,7 +80,7 @@ fn above(path: &RelPath) -> impl Iterator<Item = RelPath> {
 }
 
 impl ErrorKind {
-    /// Returns true if it concerns one step of a change, and not the machine or the workspace.
+    /// Returns true if the error concerns a single step of a change, as opposed to the machine or the workspace.
     fn is_refusal(&self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! Files that a transaction takes from a capture, where a command left them.
+//! Use of files from a capture, which holds the files that a sandboxed command wrote.
 
 use std::collections::btree_map;
 use std::sync::Arc;
@@ -20,10 +20,10 @@ use crate::transaction::node::{Content, Counted, New, Post, PostFile};
 use crate::transaction::stage::{INLINE_TOTAL_MAX, Staging, attributes_error};
 use crate::tree::{Found, read_whole};
 
-/// Content that a command left in a capture.
+/// File content that a command left in a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Taken {
-    /// The capture.
+    /// Id of the capture.
     pub capture: RunId,
     /// Digest of the content.
     pub sha256: Digest,
@@ -32,9 +32,9 @@ pub struct Taken {
 }
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Makes a file at an unused path, or replaces the content of the file with the digest `expected`, which keeps its
-    /// attributes. The content is the file at the same path of a capture, which keeps its modification time. Small
-    /// contents are held in memory as far as the record of the run can hold them.
+    /// Sets the content of `path` to that of the file at the same path in a capture, and keeps its modification time.
+    /// If `expected` is given, the existing file with that digest is replaced and keeps its attributes. Otherwise a new
+    /// file is created. Small contents are held in memory, up to the amount that fits in the record of the run.
     ///
     /// # Errors
     /// `Conflict` if the capture no longer has that content; `Expected`, `Missing`, `Exists`, `NotAFile`, `Scope`,
@@ -75,9 +75,9 @@ impl<D: Disk> Transaction<'_, D> {
         self.set(path, Post::File(post))
     }
 
-    /// Reads a file of a capture and checks that it has the content.
+    /// Reads a file from a capture and checks its size and digest.
     fn read_captured(&mut self, path: &RelPath, taken: Taken) -> Result<Read<D::Handle>> {
-        let doing = || format!("read what the command left for `{path}`");
+        let doing = || format!("read the captured file for `{path}`");
         let from = self.capture(taken.capture)?.ok_or_else(|| gone(path))?;
         from.files.push(path.clone());
         let (directory, is_shared) = (Arc::clone(&from.capture.upper), from.capture.is_shared);
@@ -117,15 +117,14 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(Read { lines, new: New { bytes, origin, splices, counted, text_blocks, captured } })
     }
 
-    /// Returns a capture, which is opened once.
+    /// Returns a capture, opening it on first use. Fails if the disk has too little free space.
     fn capture(&mut self, id: RunId) -> Result<Option<&mut TakenFrom<D::Handle>>> {
         Ok(match self.captures.entry(id) {
             btree_map::Entry::Occupied(known) => Some(known.into_mut()),
             btree_map::Entry::Vacant(unknown) => {
                 let workspace = &self.workspace;
-                let doing = || {
-                    "find 32 MiB of free space on the disk for the change and its undo".to_owned()
-                };
+                let doing =
+                    || "find 32 MiB of free disk space for the change and its undo".to_owned();
                 if workspace.disk.free_bytes(&workspace.home.stage).doing(doing)? < FREE_BYTES_MIN {
                     return Err(std::io::Error::from(std::io::ErrorKind::StorageFull)).doing(doing);
                 }
@@ -135,24 +134,25 @@ impl<D: Disk> Transaction<'_, D> {
         })
     }
 
-    /// Sets the queued plan that this transaction carries out. Files of a capture remain if another plan needs it.
+    /// Sets the queued plan that this transaction carries out. The commit does not remove captured files that another
+    /// plan needs.
     pub fn carry_out_plan(&mut self, plan: Option<RunId>) {
         self.plan = plan;
     }
 
-    /// Makes the content of a capture durable, and keeps it until the plan is carried out or leaves the queue.
+    /// Makes the contents of a capture durable, and keeps them until the plan is carried out or leaves the queue.
     ///
     /// # Errors
-    /// `Io`, also if the capture is missing.
+    /// `Io`, including the case that the capture is missing.
     pub fn keep_capture(&self, capture: RunId, plan: RunId) -> Result<()> {
         self.workspace.keep_capture(capture, plan)
     }
 }
 
-/// File of a capture with new bytes.
+/// Captured file whose content a transaction uses.
 pub(crate) struct Captured<H> {
     file: Arc<FileByPath<H>>,
-    /// True if another plan needs it as well.
+    /// Set if another plan needs the captured file too.
     is_shared: bool,
 }
 
@@ -162,33 +162,34 @@ impl<H> Clone for Captured<H> {
     }
 }
 
-/// Files that a transaction takes from a capture.
+/// Open capture, with the paths of the files that a transaction takes from it.
 pub(crate) struct TakenFrom<H> {
     pub(super) capture: OpenedCapture<H>,
     pub(super) files: Vec<RelPath>,
 }
 
-/// File of a capture that was read.
+/// Content read from a captured file, with its line count.
 struct Read<H> {
     lines: Option<u64>,
     new: New<H>,
 }
 
-/// Number of bytes of the disk that must be free when a change is taken from a capture: space for the records of the
-/// run and of its undo. A command that fills the disk leaves none.
+/// Minimum free disk space for taking a change from a capture, in bytes. The run and its undo need it for their
+/// records, and the command may have filled the disk.
 const FREE_BYTES_MIN: u64 = 32 << 20;
-/// Limit of the captured contents that a transaction holds in memory, in bytes: as much as its record can hold.
+/// Maximum total size of captured contents that a transaction holds in memory, in bytes. It equals the amount that fits
+/// in its record.
 pub(super) const CAPTURED_BYTES_MAX: u64 = INLINE_TOTAL_MAX;
 
 fn gone(path: &RelPath) -> Error {
-    let detail = "what the command left for it is gone or was changed; run the command again";
+    let detail = "its captured content is missing or was changed; run the command again";
     ErrorKind::Conflict { path: path.clone(), detail }.into()
 }
 
 impl<D: Disk> Staging<'_, D> {
-    /// Stages a file of a capture by a hard link. Copies the file instead if it is small and its attributes differ, or
-    /// if another plan needs it. Also copies a file with other names in the capture, which may be other files of the
-    /// run.
+    /// Stages a captured file by a hard link. The file is copied instead if another plan needs it, or if it is small
+    /// and its attributes differ. A file with further hard links in the capture is copied too, because those may be
+    /// other files of the same run.
     pub(super) fn stage_captured(
         &mut self,
         index: usize,
@@ -212,7 +213,8 @@ impl<D: Disk> Staging<'_, D> {
         }
         let tree = captured.directory.tree(self.disk);
         let parent = tree.parent(&captured.path)?.ok_or_else(|| gone(path))?;
-        // No process wrote to it since it was read, nor changed its attributes: that moves the change stamp.
+        // An unchanged change time proves that neither the content nor the attributes of the file changed since it was
+        // read.
         if self.disk.stat_at(&parent, captured.path.name()).doing(doing)? != Some(*stat) {
             return Err(gone(path));
         }
@@ -231,13 +233,13 @@ impl<D: Disk> Staging<'_, D> {
         if !has_attributes {
             set_taken_attributes(self.disk, &handle, (&there, xattrs), wanted)
                 .map_err(|(what, source)| attributes_error(path, what, source))?;
-            // Recovery does not check for removed attributes.
+            // Sync now, because recovery does not check whether attributes were removed.
             self.disk.sync(&handle, Barrier::KeptImage).doing(doing)?;
         }
         self.captured_body(index, path, file, (bytes, handle)).map(|body| (body, there.inode))
     }
 
-    /// Copies a file of a capture to a staged file, with its time of modification.
+    /// Copies a captured file to a staged file, including its modification time.
     fn copy_captured(
         &mut self,
         name: &[u8],
@@ -254,11 +256,11 @@ impl<D: Disk> Staging<'_, D> {
             }
         };
         let modified = self.disk.set_modified(&handle, captured.stat.modified);
-        modified.doing(|| format!("keep the time of modification of `{path}`"))?;
+        modified.doing(|| format!("set the modification time of `{path}`"))?;
         Ok((handle, inode))
     }
 
-    /// Returns the place of the bytes of a staged file of a capture.
+    /// Returns the storage location for the bytes of a staged file that came from a capture.
     fn captured_body(
         &mut self,
         index: usize,

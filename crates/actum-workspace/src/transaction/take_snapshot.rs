@@ -1,4 +1,4 @@
-//! Snapshots of the paths of a transaction.
+//! Creation of a snapshot from the paths of a transaction.
 
 use std::sync::Arc;
 
@@ -19,17 +19,17 @@ use crate::transaction::node::{Node, Post, Pre, PreFile};
 use crate::transaction::stage::INLINE_TOTAL_MAX;
 use crate::workspace::Workspace;
 
-/// Limit of the bytes that one snapshot copies, if the file system cannot share them.
+/// Maximum number of bytes that a snapshot copies if the file system cannot share them.
 const COPIED_BYTES_MAX: u64 = 512 << 20;
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Keeps the content on the disk of all paths of the steps so far, under `id`, in place of an earlier snapshot of
-    /// that id. The steps themselves are not kept, and no file of the workspace is touched. Snapshots that are older
-    /// than a day are removed, and the oldest beyond 256.
+    /// Saves the current on-disk content of all paths of the steps so far under `id`, replacing an earlier snapshot
+    /// with that id. The steps themselves are not saved, and no workspace file is touched. Snapshots older than one day
+    /// are removed, and so are the oldest ones if there are more than 256.
     ///
     /// # Errors
-    /// `SnapshotTooLarge` where the contents beyond 16 MiB have more than 512 MiB and the file system cannot share
-    /// them; `Io`.
+    /// `Io`; `SnapshotTooLarge` if more than 512 MiB would have to be copied because the file system cannot share them.
+    /// The first 16 MiB of small files do not count.
     pub fn take_snapshot(&mut self, id: SnapshotId) -> Result<()> {
         let workspace = &*self.workspace;
         let disk = &workspace.disk;
@@ -56,7 +56,7 @@ impl<D: Disk> Transaction<'_, D> {
         let doing = || "take a snapshot".to_owned();
         let mut room = Room { inline: INLINE_TOTAL_MAX, copied: COPIED_BYTES_MAX };
         let mut entries = Vec::with_capacity(self.nodes.len());
-        // A directory that exists and remains is only a parent of other paths.
+        // A directory that exists and remains is only the parent of other paths, so it is not saved.
         let is_kept = |node: &Node<D::Handle>| {
             !matches!((&node.pre, &node.post), (Pre::Directory(_), Post::Directory(_)))
         };
@@ -92,7 +92,8 @@ impl<D: Disk> Transaction<'_, D> {
         written.doing(doing)
     }
 
-    /// Returns the image of a file, whose bytes are in it, or copied to `kept` in the keep directory.
+    /// Returns the image of a file. Its content is included if it fits, and otherwise copied to the file `kept` in the
+    /// keep directory.
     fn image_of(
         &self,
         path: &RelPath,
@@ -148,12 +149,12 @@ impl<D: Disk> Transaction<'_, D> {
                 return Ok(());
             }
         }
-        let detail = "its content changed while it was copied";
+        let detail = "its content changed while it was being copied";
         Err(ErrorKind::Conflict { path: path.clone(), detail }.into())
     }
 }
 
-/// Bytes that a snapshot may still hold, in its file and beside it.
+/// Remaining space of a snapshot in bytes, for contents inside the snapshot file and for copies in the keep directory.
 struct Room {
     inline: u64,
     copied: u64,

@@ -1,4 +1,4 @@
-//! Snapshots of the files of undeclared changes, so that a run can adopt the changes.
+//! Snapshots of files with undeclared changes, so that a run can adopt those changes.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -16,33 +16,35 @@ use crate::transaction::Transaction;
 use crate::transaction::node::{Node, Post, Pre, PreFile};
 use crate::tree::{Found, Tree};
 
-/// Number of the newest runs whose files are compared with what they left, if a path has no baseline.
+/// Maximum number of recent runs whose results are compared with the current files if a path has no baseline.
 const RUNS_MAX: usize = 100;
 
-/// Adoptable and other undeclared changes.
+/// Undeclared changes, grouped by how they can be handled.
 #[derive(Debug, Default)]
 pub struct UndeclaredChanges {
-    /// Changes that a snapshot has.
+    /// Changes that are included in the snapshot and can be adopted.
     pub adoptable: Vec<Undeclared>,
-    /// Changes that cannot be a run, because the state before is unknown, or the object is no file.
+    /// Changes that cannot be adopted, because the previous state is unknown or the path is not a regular file.
     pub others: Vec<Undeclared>,
-    /// Changes, of all changes, that were made since the turn ended: they may be the user's.
+    /// All changes made since the turn ended, including those at paths that were not selected. They may be the user's
+    /// own.
     pub later: Vec<Undeclared>,
 }
 
 /// Selection of undeclared changes.
 pub enum Meant<'m> {
-    /// Changes of the turns, at the paths that this selects. After the end of a turn only those that were reported.
+    /// Changes made during a turn, at the selected paths. Once the turn has ended, only changes that were reported for
+    /// it are included.
     OfTurns(&'m dyn Fn(&RelPath) -> bool),
-    /// All changes at these paths, also those of files that a run left before the baseline.
+    /// All changes at the selected paths, including changes to files that a run left before the baseline.
     At(&'m dyn Fn(&RelPath) -> bool),
 }
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Takes a snapshot, under `id`, of the files of undeclared changes: the differences from the baseline. Where a
-    /// path is named, or the baseline is missing, the state that the newest runs left is compared instead. Directories
-    /// above them that were made or removed are added. Without an undeclared change no snapshot is taken. The
-    /// transaction can be used for nothing else.
+    /// Takes a snapshot under `id` of all files with undeclared changes, which are the differences from the baseline.
+    /// If paths are named or there is no baseline, files are also compared with the results of the newest runs. Parent
+    /// directories that were created or removed are included. No snapshot is taken if there are no adoptable changes.
+    /// The transaction cannot be used for anything else afterwards.
     ///
     /// # Errors
     /// `SnapshotTooLarge`, `Io`.
@@ -102,8 +104,8 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(changes)
     }
 
-    /// Returns true if the current object at a path prevents a run from restoring the state before. It cannot be
-    /// reached or read, or it is no longer a directory.
+    /// Returns true if a run could not restore the previous state at a path. This is so if the path cannot be accessed
+    /// or read, or if its type changed between file and directory.
     fn is_in_the_way(&self, change: &Undeclared) -> bool {
         let was_directory =
             matches!(change.before, Before::Directory(_) | Before::Run(_, _, Image::Directory(_)));
@@ -131,9 +133,9 @@ impl<D: Disk> Transaction<'_, D> {
             found = workspace.compare(baseline, &scan, known)?;
         }
         if baseline.is_whole && !with_runs_before {
-            return Ok(found); // a change by the user between turns is no change of a turn
+            return Ok(found); // changes that the user made between turns do not belong to a turn
         }
-        // Files that runs before the baseline left.
+        // Add the files that were left by runs before the baseline and have changed since.
         let runs = workspace.runs()?;
         let mut seen: BTreeSet<RelPath> = found.iter().map(|it| it.path.clone()).collect();
         let newest = runs.refs().iter().rev().take(RUNS_MAX);
@@ -141,7 +143,7 @@ impl<D: Disk> Transaction<'_, D> {
             let Ok((intent, _)) = runs.read_found(known_run) else { continue };
             for (index, entry) in intent.entries.iter().enumerate() {
                 let is_newest = seen.insert(entry.path.clone());
-                // Directories come and go with the files in them.
+                // Skip directories, because they are created and removed along with the files in them.
                 if !is_newest || matches!(entry.post, Image::Directory(_)) {
                     continue;
                 }
@@ -153,7 +155,7 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(found)
     }
 
-    /// Returns the state of a path before a change; `None` if its content cannot be found again.
+    /// Returns the state of a path before a change, or `None` if its old content is not available.
     fn pre_of_change(
         &self,
         change: &Undeclared,
@@ -194,11 +196,11 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(Some(Pre::File(PreFile { stat, own_names, attributes, digest, lines, bytes, read_at })))
     }
 
-    /// Returns the attributes of a path at the baseline. A baseline has no extended attributes, so the current ones are
-    /// taken.
+    /// Returns the attributes that a path had at the baseline. A baseline has no extended attributes, so the current
+    /// ones are used.
     fn attributes_of(&self, path: &RelPath, stamp: &Stamp) -> Result<Attributes> {
         let tree = Tree::new(&self.workspace.disk, &self.workspace.home.root);
-        let doing = || format!("look at `{path}`");
+        let doing = || format!("inspect `{path}`");
         let xattrs = match tree.find(path) {
             Ok(Found::File(stat, file)) => tree.attributes(&file, &stat).doing(doing)?.xattrs,
             Ok(Found::Directory) => tree.directory_attributes(path)?.xattrs,

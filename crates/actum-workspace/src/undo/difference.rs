@@ -1,4 +1,4 @@
-//! Differences of paths from their state after a run, or before it.
+//! Comparison of paths with their state before or after a run.
 
 use crate::disk::Disk;
 use crate::error::{Difference, Error, ErrorKind, NotAFile, Result};
@@ -8,7 +8,7 @@ use crate::transaction::Transaction;
 use crate::transaction::node::Pre;
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Returns the difference of the path of `entry` from its state after the run.
+    /// Returns how the path of `entry` differs from its state after the run, or `None` if it does not.
     pub(super) fn difference(
         &mut self,
         intent: &Intent,
@@ -19,7 +19,7 @@ impl<D: Disk> Transaction<'_, D> {
             Err(Error { kind: ErrorKind::NotAFile { found, .. }, .. }) => {
                 return Ok(Some(Difference::NotAFile(found)));
             }
-            // Its directory became a file or a link in the same run, and that entry is checked on its own.
+            // This run replaced the parent directory by a file or a link, whose own entry is checked separately.
             Err(error)
                 if matches!(entry.post, Image::Absent)
                     && is_under_its_own(&error, &intent.entries) =>
@@ -32,7 +32,7 @@ impl<D: Disk> Transaction<'_, D> {
             (Image::Absent, Pre::Absent) => None,
             (Image::Absent, Pre::File(_)) => Some(Difference::FileThere),
             (Image::Absent, Pre::Directory(now)) => match &entry.pre {
-                // A directory that admits other users would show them what the undo puts into it.
+                // If the directory is now open to more users, the undo would expose the restored files to them.
                 Image::Directory(before) => {
                     now.is_more_open_than(before).then_some(Difference::Attributes)
                 }
@@ -65,12 +65,12 @@ impl<D: Disk> Transaction<'_, D> {
         })
     }
 
-    /// Returns true if every path is as the run found it.
+    /// Returns true if every path is in its state from before the run.
     pub(super) fn is_as_before(&mut self, intent: &Intent) -> Result<bool> {
         Ok(intent.entries.iter().all(|entry| self.entry_is_as_before(entry)))
     }
 
-    /// Returns true if the path of `entry` is as the run found it.
+    /// Returns true if the path of `entry` is in its state from before the run.
     pub(super) fn entry_is_as_before(&mut self, entry: &Entry) -> bool {
         match (&entry.pre, self.node(&entry.path).map(|node| &node.pre)) {
             (Image::Directory(before), Ok(Pre::Directory(now))) if entry.changes_directory() => {

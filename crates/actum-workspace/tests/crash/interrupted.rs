@@ -234,8 +234,8 @@ fn a_collection_that_fails_half_way_says_how_many_runs_it_removed() {
     drop(workspace);
     for (removed, said) in [
         (0, "nothing was changed"),
-        (1, "1 run was removed from the history before that, and no file was changed"),
-        (2, "2 runs were removed from the history before that, and no file was changed"),
+        (1, "1 run had already been removed from the history, but no file was changed"),
+        (2, "2 runs had already been removed from the history, but no file was changed"),
     ] {
         let disk = disk.clone_deep();
         let calls = trace.iter().enumerate().filter(|(_, call)| is_removal(call));

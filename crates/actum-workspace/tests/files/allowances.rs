@@ -104,7 +104,7 @@ fn a_hunk_goes_elsewhere_only_where_that_is_allowed_and_the_run_says_so() {
     assert_eq!(
         error.to_string(),
         "cannot patch `file`: hunk 1 does not match at line 1: expected `a\\n`, found `x\\n`; \
-         it is at line 3; nothing was changed"
+         the expected text is at line 3; nothing was changed"
     );
     let mut transaction = workspace.begin(searching()).unwrap();
     transaction.operate(&patch_of_b()).unwrap();
@@ -127,7 +127,7 @@ fn a_hunk_with_two_places_is_refused_though_it_may_be_searched_for() {
     assert_eq!(
         (kind.to_string().as_str(), state),
         (
-            "cannot patch `file`: hunk 1 fits at lines 2, 4, so it is not clear where it belongs",
+            "cannot patch `file`: hunk 1 is ambiguous because it matches at lines 2, 4",
             State::Unchanged
         )
     );
@@ -173,8 +173,8 @@ fn an_edit_without_a_place_changes_nothing() {
         ),
         (
             vec![replace("a", "c", Occurrences::One)],
-            "cannot edit `file`: the text `a` is in the file 2 times (lines 1, 2), so it is not \
-             clear which is meant; nothing was changed",
+            "cannot edit `file`: the text `a` occurs 2 times in the file (lines 1, 2), but must occur \
+             exactly once; nothing was changed",
         ),
     ] {
         let error = workspace.apply_operations(&operations, RunOptions::default()).unwrap_err();

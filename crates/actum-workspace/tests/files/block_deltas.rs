@@ -189,7 +189,7 @@ fn an_undo_without_its_blocks_or_with_damaged_ones_is_refused() {
         assert_eq!(
             error.to_string(),
             format!(
-                "cannot undo run {run}: the saved content of `db` is damaged or gone; nothing was \
+                "cannot undo run {run}: the saved content of `db` is damaged or missing; nothing was \
                  changed"
             )
         );

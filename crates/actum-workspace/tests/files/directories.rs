@@ -111,7 +111,7 @@ fn a_directory_is_neither_made_over_something_nor_removed_with_something_in_it()
     let gone = |name: &str| Operation::RemoveDirectory { path: path(name) };
     let cases = [
         (Operation::MakeDirectory { path: path("full"), mode: None }, "`full`"),
-        (gone("full"), "something is in the directory that is to be removed"),
+        (gone("full"), "the directory to remove is not empty"),
         (gone("full/a"), "`full/a`"),
         (gone("none"), "`none`"),
     ];

@@ -122,8 +122,8 @@ fn a_handle_is_rejected_where_its_state_directory_was_exchanged() {
         workspace.apply_operations(&[write("a", "four\n")], RunOptions::default()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "the state directory `.actum` cannot be used: it was moved or exchanged while it was in \
-         use; try again; nothing was changed"
+        "the state directory `.actum` cannot be used: it was moved or replaced while in use; \
+         try again; nothing was changed"
     );
     assert_eq!(dir.get("a").unwrap(), b"three\n");
 }
@@ -152,7 +152,7 @@ fn a_journal_of_a_newer_format_is_refused_and_not_written() {
     let error = Workspace::open(dir.path()).err().unwrap();
     assert_eq!(
         error.to_string(),
-        "the state in `.actum` has format 7, and this program knows 6; use a newer actum; \
+        "the state in `.actum` has format 7, but this version of actum supports 6; use a newer version; \
          nothing was changed"
     );
     assert!(dir.get(JOURNAL).unwrap() == journal);

@@ -201,8 +201,8 @@ fn a_binary_patch_goes_there_and_back_and_leaves_other_contents_alone() {
     let error = workspace.apply_operations(&operations, RunOptions::default()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "cannot edit `x`: the file has the content already that the binary patch leads to, with \
-         the id `88f37001cec36655decf891d4244853aaa51a00a`; nothing was changed"
+        "cannot edit `x`: the file already has the content that the binary patch produces (blob id \
+         `88f37001cec36655decf891d4244853aaa51a00a`); nothing was changed"
     );
     assert_eq!(dir.tree(), before);
 }

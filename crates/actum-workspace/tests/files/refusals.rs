@@ -96,12 +96,12 @@ fn paths_that_are_not_of_the_workspace_are_refused() {
     for (given, problem) in [
         ("../file", "it contains `..`"),
         ("a/../../file", "it contains `..`"),
-        ("/etc/passwd", "it is absolute; give it relative to the workspace root"),
+        ("/etc/passwd", "it is absolute; make it relative to the workspace root"),
         ("", "it is empty"),
         ("a\0b", "it contains a NUL byte"),
-        (".git/config", "it lies in `.git` or `.actum`, which no change may touch"),
-        ("sub/.GIT/hooks/x", "it lies in `.git` or `.actum`, which no change may touch"),
-        (".actum/journal", "it lies in `.git` or `.actum`, which no change may touch"),
+        (".git/config", "it is part of `.git` or `.actum`, which must not be changed"),
+        ("sub/.GIT/hooks/x", "it is part of `.git` or `.actum`, which must not be changed"),
+        (".actum/journal", "it is part of `.git` or `.actum`, which must not be changed"),
     ] {
         let shown = given.replace('\0', "\\000");
         refused_change_set(
@@ -128,19 +128,19 @@ fn a_symbolic_link_is_followed_nowhere() {
         &dir,
         &[write("link")],
         all(),
-        "cannot change `link`: it is a symbolic link; only regular files are changed",
+        "cannot change `link`: it is a symbolic link; only regular files can be changed",
     );
     refused(
         &dir,
         &[write("way/target")],
         all(),
-        "cannot reach `way/target`: `way` on the way is a symbolic link",
+        "cannot reach `way/target`: `way` is a symbolic link",
     );
     refused(
         &dir,
         &[create("inside/new")],
         all(),
-        "cannot reach `inside/new`: `inside` on the way is a symbolic link",
+        "cannot reach `inside/new`: `inside` is a symbolic link",
     );
     assert_eq!(outside.get("target").unwrap(), b"old\n");
 }
@@ -175,7 +175,8 @@ fn a_directory_bound_below_the_root_is_not_entered() {
         let mount_point = dir.join("mounted");
         rustix::mount::mount_bind(outside.path(), &mount_point).unwrap();
         let result = std::panic::catch_unwind(|| {
-            let message = "cannot reach `mounted/file`: another file system is mounted on the way";
+            let message =
+                "cannot reach `mounted/file`: it is on a different file system from the workspace";
             refused(&dir, &[write("mounted/file")], RunOptions::default(), message);
         });
         rustix::mount::unmount(&mount_point, rustix::mount::UnmountFlags::DETACH).unwrap();
@@ -204,7 +205,7 @@ fn only_regular_files_are_changed() {
             &[write(name)],
             RunOptions::default(),
             &format!(
-                "cannot change `{name}`: it is a FIFO, socket or device; only regular files are changed"
+                "cannot change `{name}`: it is a FIFO, socket or device; only regular files can be changed"
             ),
         );
     }
@@ -212,13 +213,13 @@ fn only_regular_files_are_changed() {
         &dir,
         &[write("directory")],
         RunOptions::default(),
-        "cannot change `directory`: it is a directory; only regular files are changed",
+        "cannot change `directory`: it is a directory; only regular files can be changed",
     );
     refused(
         &dir,
         &[create("file/below")],
         RunOptions::default(),
-        "cannot reach `file/below`: `file` on the way is a file",
+        "cannot reach `file/below`: `file` is a file, not a directory",
     );
 }
 
@@ -245,7 +246,7 @@ fn a_file_system_mounted_below_the_root_is_not_entered() {
             &dir,
             &[write("mounted/file")],
             RunOptions::default(),
-            "cannot reach `mounted/file`: another file system is mounted on the way",
+            "cannot reach `mounted/file`: it is on a different file system from the workspace",
         );
     });
     rustix::mount::unmount(dir.join("mounted"), rustix::mount::UnmountFlags::DETACH).unwrap();
@@ -256,7 +257,7 @@ fn a_file_system_mounted_below_the_root_is_not_entered() {
 #[test]
 fn what_must_exist_must_and_what_must_not_must_not() {
     let all = RunOptions::default;
-    refused(&dir(), &[create("file")], all(), "cannot create `file`: something is there already");
+    refused(&dir(), &[create("file")], all(), "cannot create `file`: it already exists");
     refused(&dir(), &[write("none")], all(), "cannot change `none`: it does not exist");
     let delete = Operation::Delete {
         path: path("none/deep"),
@@ -271,9 +272,9 @@ fn what_must_exist_must_and_what_must_not_must_not() {
     refused(&dir(), &[copy], all(), "cannot copy `none`: it does not exist");
     let onto =
         Operation::Rename { from: path("file"), to: path("good"), parents: EmptyParents::Remove };
-    refused(&dir(), &[onto], all(), "cannot create `good`: something is there already");
+    refused(&dir(), &[onto], all(), "cannot create `good`: it already exists");
     let copy = Operation::Copy { from: path("file"), to: path("directory") };
-    refused(&dir(), &[copy], all(), "cannot create `directory`: something is there already");
+    refused(&dir(), &[copy], all(), "cannot create `directory`: it already exists");
 }
 
 /// FO-1
@@ -299,7 +300,7 @@ fn a_path_outside_the_scope_is_refused_with_its_rule() {
         &dir(),
         &[create("directory/ok"), write("file")],
         options(),
-        "outside the scope: the path `file` is in none of the allowed places (`directory/`)",
+        "outside the scope: the path `file` matches none of the allowed paths (`directory/`)",
     );
     refused(
         &dir(),
@@ -317,7 +318,7 @@ fn a_path_outside_the_scope_is_refused_with_its_rule() {
         &dir(),
         &[away],
         options(),
-        "outside the scope: the path `file` is in none of the allowed places (`directory/`)",
+        "outside the scope: the path `file` matches none of the allowed paths (`directory/`)",
     );
 }
 
@@ -380,7 +381,7 @@ fn an_undo_that_cannot_be_is_refused_with_the_reason() {
     assert_eq!(
         message(&mut workspace, run),
         format!(
-            "cannot undo run {run}: `good` has changed since (it does not exist any more); \
+            "cannot undo run {run}: `good` has changed since (it no longer exists); \
              nothing was changed"
         )
     );
@@ -389,7 +390,7 @@ fn an_undo_that_cannot_be_is_refused_with_the_reason() {
     let undo = workspace.revert(run).unwrap();
     assert_eq!(
         message(&mut workspace, run),
-        format!("cannot undo run {run}: run {undo} has undone it already; nothing was changed")
+        format!("cannot undo run {run}: run {undo} has already undone it; nothing was changed")
     );
     workspace.revert(undo).unwrap();
     workspace.revert(run).unwrap();
@@ -442,7 +443,7 @@ fn a_state_directory_of_another_user_is_not_believed() {
     assert_eq!(
         error.to_string(),
         "the state directory `.actum` cannot be used: it belongs to another user, whose records \
-         would be believed; run actum as that user; nothing was changed"
+         would be trusted; run actum as that user; nothing was changed"
     );
 }
 
@@ -470,7 +471,7 @@ fn a_state_directory_that_is_something_else_is_refused() {
     gone.remove(".actum/journal");
     assert_eq!(
         message(&gone),
-        "the journal `.actum/journal` is missing, but runs were made; nothing was changed"
+        "the journal `.actum/journal` is missing, although this workspace has runs; nothing was changed"
     );
 }
 
@@ -489,7 +490,7 @@ fn an_undo_of_what_someone_put_back_says_that_all_is_as_before() {
     assert_eq!(
         workspace.revert(run).unwrap_err().to_string(),
         format!(
-            "cannot undo run {run}: its files already are as they were before it; nothing was \
+            "cannot undo run {run}: its files are already as they were before the run; nothing was \
              changed"
         )
     );
@@ -504,8 +505,7 @@ fn a_journal_that_was_removed_is_not_replaced_in_silence() {
     drop(workspace);
     std::fs::remove_file(dir.join(".actum/journal")).unwrap();
     let error = Workspace::open(dir.path()).err().unwrap().to_string();
-    let missing =
-        "the journal `.actum/journal` is missing, but runs were made; nothing was changed";
+    let missing = "the journal `.actum/journal` is missing, although this workspace has runs; nothing was changed";
     assert_eq!(error, missing);
     assert_eq!(View::open(dir.path()).err().unwrap().to_string(), missing);
     assert_eq!(Workspace::set_aside_journal(dir.path()).unwrap().journal, None);
@@ -522,7 +522,7 @@ fn what_makes_a_file_is_no_insertion_at_the_top_of_another() {
     let hunk =
         Hunk { old_start: 0, old_lines: 0, new_start: 1, new_lines: 1, lines: "+new\n".into() };
     let patch = Patch { path: "file".into(), hunks: vec![hunk], expected_prev_sha256: None };
-    refused_change_set(&dir, vec![patch], "cannot create `file`: something is there already");
+    refused_change_set(&dir, vec![patch], "cannot create `file`: it already exists");
 }
 
 /// FO-4
@@ -581,8 +581,8 @@ fn edits_that_read_too_much_in_all_are_rejected_at_once() {
     let chunk = Chunk { anchors, lines: Vec::new(), at_end: true };
     let edit = Edit::Chunks(vec![chunk]);
     let edit = Operation::Edit { path: path("large"), edit, expected: None };
-    let message = "cannot edit `large`: 91 edits that read 9542041600 bytes in all are too much at \
-                   once; split the change";
+    let message = "cannot edit `large`: 91 edits that read 9542041600 bytes in total exceed the \
+                   work limit; split the change";
     let mut workspace = Workspace::open(dir.path()).unwrap();
     let error = workspace.apply_operations(&[edit], RunOptions::default()).unwrap_err();
     assert_eq!(error.to_string(), format!("{message}; nothing was changed"));

@@ -1,4 +1,4 @@
-//! Error of an action, and the frozen status that it maps to (AA-2).
+//! Errors that end an action, and how they map to the frozen statuses (AA-2).
 
 use std::fmt::Display;
 
@@ -14,28 +14,28 @@ use crate::engine::outcome::settled_status;
 use crate::error::Error;
 use crate::reason::{self, Reason};
 
-/// Error that ended an action.
+/// Reason why an action did not succeed.
 #[derive(Debug)]
 pub(super) enum ActionError {
-    /// Ended with a status that the result reports.
+    /// The action ended with a status other than `succeeded`, which the result reports.
     Ended {
         status: Status,
         reason: Reason,
         message: String,
-        /// Engine error behind it, if any.
+        /// Engine error that caused this status, if any.
         error: Option<Box<Error>>,
     },
-    /// Waits for an approval.
+    /// The action needs an approval and was queued.
     Queued(Waiting),
-    /// A check rejected the staged change. A repair may fix it.
+    /// A check command rejected the staged change. The repair command may still fix it.
     Unverified(Box<Error>),
-    /// A check of `verify.js` rejected the staged change. A repair may fix it.
+    /// A check in the package's `verify.js` rejected the staged change. The repair command may still fix it.
     PackageUnverified { check: String },
-    /// The required records could not be written, so no result exists.
+    /// The records of the action could not be written, so it has no result.
     Broken(Box<Error>),
 }
 
-/// Queued action.
+/// Action that was queued until it is approved.
 #[derive(Debug)]
 pub(super) struct Waiting {
     pub(super) plan: RunId,
@@ -45,34 +45,31 @@ pub(super) struct Waiting {
 }
 
 impl ActionError {
-    /// Rejected by a gate, or by a check before the gates.
+    /// Creates the error for an action that was rejected before it had any effect.
     pub(super) fn rejected(reason: Reason, message: impl Display) -> Self {
         let message = format!("{message}; nothing was changed");
         Self::Ended { status: Status::Rejected, reason, message, error: None }
     }
 
-    /// Begun, and rolled back completely.
+    /// Creates the error for an action that had begun and was rolled back completely.
     pub(super) fn reverted(reason: Reason, message: impl Display) -> Self {
         let message = format!("{message}; nothing was changed");
         Self::Ended { status: Status::Reverted, reason, message, error: None }
     }
 
-    /// Interrupted by the requester.
+    /// Creates the error for an action that was asked to stop.
     pub(super) fn interrupted() -> Self {
-        Self::reverted(Reason::Interrupted, "it was asked to stop")
+        Self::reverted(Reason::Interrupted, "the action was interrupted")
     }
 
-    /// The input does not have the form that the action requires.
+    /// Creates the error for an input that does not match the action's schema.
     pub(super) fn input(what: impl Display) -> Self {
         let what = what.to_string();
         let what = Harmless(what.as_bytes());
-        Self::rejected(
-            Reason::ActionInputInvalid,
-            format!("the action cannot use its input: {what}"),
-        )
+        Self::rejected(Reason::ActionInputInvalid, format!("invalid input for the action: {what}"))
     }
 
-    /// The text is not a command that can be run without a shell.
+    /// Creates the error for a text that cannot be run as a command without a shell.
     pub(super) fn unusable_command(place: &str, error: &CommandLineError) -> Self {
         Self::rejected(Reason::CommandUnusable, format!("`{place}` cannot be run: {error}"))
     }
@@ -105,7 +102,7 @@ impl From<Error> for ActionError {
     }
 }
 
-/// Returns the action status for an engine error; `None` where the outcome could not be recorded either.
+/// Maps an engine error to the status of its action. Returns `None` for errors after which no outcome can be recorded.
 fn status(error: &Error) -> Option<Status> {
     Some(match error {
         Error::Home(_)
@@ -121,10 +118,10 @@ fn status(error: &Error) -> Option<Status> {
         | Error::Untold { .. }
         | Error::Ledger { .. }
         | Error::Record { .. } => return None,
-        // An unreliable catalog allows no action.
+        // Without a trustworthy catalog, no action is allowed.
         Error::Catalog(_) => Status::Rejected,
         Error::Workspace(error) => of_workspace(error),
-        // The change was made, or its state is unknown.
+        // The run has ended, but has no receipt. It failed unless its change is known to be rolled back.
         Error::Unsettled { state, .. } => {
             settled_status(*state).map_or(Status::Failed, |_| Status::Reverted)
         }
@@ -162,8 +159,10 @@ fn status(error: &Error) -> Option<Status> {
     })
 }
 
-/// Maps a workspace error to a status. A change that is refused because of the request itself is rejected. One that
-/// does not fit the current files has failed without a trace, and is reverted.
+/// Maps a workspace error to the status of its action.
+///
+/// If nothing was changed, the status is `rejected` for a fault of the request itself, and `reverted` for a change that
+/// does not apply to the current files.
 fn of_workspace(error: &actum_workspace::Error) -> Status {
     match settled_status(error.state) {
         Some(Status::Rejected) => {}

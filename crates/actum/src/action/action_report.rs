@@ -1,4 +1,4 @@
-//! Record of an action while it runs; the source of its result envelope and its ledger entry.
+//! Collects facts about an action while it runs, for its result envelope and its ledger entry.
 
 use std::any::Any;
 
@@ -30,52 +30,51 @@ use crate::feedback;
 use crate::reason::Reason;
 use crate::request::EntryPoint;
 
-/// Maximum number of paths that a result lists.
+/// Maximum number of changed paths listed in a result.
 const PATHS_MAX: usize = 1000;
 
-/// Report of an action.
+/// Facts about an action, collected while it runs.
 pub(super) struct ActionReport {
-    /// Id of the action.
     pub(super) id: RunId,
     pub(super) plan: PlanEnvelope,
-    /// Digest of the plan.
+    /// Digest of the plan envelope.
     digest: Digest,
     workspace: WorkspaceId,
     pub(super) began: Timestamp,
-    /// Effective tier, as far as it is known.
+    /// Effective risk tier. It can rise as more of the action becomes known.
     pub(super) tier: RiskTier,
     pub(super) output: Map<String, Value>,
-    /// Output that a package returned. It replaces `output` in the result.
+    /// Output returned by a package. In the result it takes the place of `output`, which moves to the feedback.
     pub(super) returned: Option<Value>,
     pub(super) checks: Vec<Check>,
     pub(super) repair: Attempt,
-    /// Wall time of command, steps and repair, in milliseconds, without checks.
+    /// Wall time of the command, the package steps and the repair in milliseconds, excluding checks.
     pub(super) command_ms: u64,
-    /// Run that changed the workspace, and the index of its receipt.
+    /// Run that changed the workspace, with the ledger index of its receipt.
     pub(super) run: Option<(RunId, u64)>,
-    /// True if an earlier run made the change, under the same key.
+    /// Whether an earlier run already made the change under the same request key.
     pub(super) is_done_before: bool,
-    /// Queued plan that the operator approved.
+    /// Queued plan whose approval allows this action.
     pub(super) agreed: Option<RunId>,
-    /// True if part of the action ran where its changes can be dropped.
+    /// Whether any part of the action has run in a staged view, whose changes can still be dropped.
     pub(super) is_begun: bool,
-    /// Previous version of the plan if the operator denied it, and the reason.
+    /// Earlier version of the plan that the operator denied, with the stated reason.
     denied: Option<(RunId, Option<String>)>,
     /// Engine error that ended the action, if any.
     pub(super) error: Option<Box<Error>>,
-    /// Guard that [`Engine::holding`](crate::Engine::holding) returned.
+    /// Guard created by the function that was passed to [`Engine::holding`](crate::Engine::holding).
     pub(super) held: Option<Box<dyn Any>>,
-    /// Mark that the action is in progress.
+    /// On-disk mark that the action is in progress.
     pub(super) acting: Option<UnderWay>,
-    /// Log beside the ledger's own entries.
+    /// Companion log, whose entries are appended together with those of the action.
     pub(super) companion: Option<Box<dyn ActionCompanion>>,
 }
 
-/// Result of an action, its error, its mark, and its companion.
+/// Result envelope of an action, with its error, its in-progress mark and its companion log.
 pub(super) type Ended =
     (ResultEnvelope, Option<Box<Error>>, Option<UnderWay>, Option<Box<dyn ActionCompanion>>);
 
-/// End of an action.
+/// Status with which an action ended, and its explanation.
 pub(super) struct Ending {
     pub(super) status: Status,
     pub(super) reason: Option<&'static str>,
@@ -93,7 +92,7 @@ impl ActionReport {
         Ok(Self::new(plan.clone(), digest(plan)?, id, workspace, began))
     }
 
-    /// Creates the report of a malformed envelope. Fields that could not be read stay empty.
+    /// Creates the report for a malformed envelope. Fields that could not be parsed stay empty.
     pub(super) fn of_malformed(
         malformed: &MalformedPlan,
         id: RunId,
@@ -146,7 +145,7 @@ impl ActionReport {
         }
     }
 
-    /// Records the start of the action, before anything of it runs.
+    /// Records the start of the action in the ledger before any part of it runs.
     pub(super) fn begin<D: Disk>(
         &mut self,
         staged: &Staged<'_, D>,
@@ -162,8 +161,10 @@ impl ActionReport {
         Ok(())
     }
 
-    /// Makes the staged change part of the action. If nothing has run yet, this starts the action. Otherwise policy and
-    /// companion are checked again.
+    /// Makes the staged change part of the action.
+    ///
+    /// If no part of the action has run yet, the start of the action is recorded together with the change. Otherwise
+    /// the policy is read again and the companion checks that the action is still allowed.
     pub(super) fn join<D: Disk>(
         &mut self,
         staged: &mut Staged<'_, D>,
@@ -190,7 +191,7 @@ impl ActionReport {
         Ok(())
     }
 
-    /// Marks the action as in progress. Returns the entries that record it, those of the companion first.
+    /// Marks the action as in progress and returns the ledger entries for its start, with those of the companion first.
     fn starting<D: Disk>(
         &mut self,
         staged: &Staged<'_, D>,
@@ -209,7 +210,7 @@ impl ActionReport {
         Ok(entries)
     }
 
-    /// Marks the action as in progress, and returns the record of its start.
+    /// Marks the action as in progress and returns the record of its start.
     fn started<D: Disk>(
         &mut self,
         staged: &Staged<'_, D>,
@@ -237,7 +238,7 @@ impl ActionReport {
         })
     }
 
-    /// Adds the results of a run.
+    /// Adds the outcome of the run that carried out the action.
     pub(super) fn made(&mut self, done: &Done) {
         let result = &done.receipt.statement.predicate;
         self.run = Some((result.run, done.receipt.index));
@@ -251,23 +252,23 @@ impl ActionReport {
         }
     }
 
-    /// Returns the time spent in commands, steps and checks, in milliseconds.
+    /// Returns the total wall time of commands, package steps and checks in milliseconds.
     pub(super) fn command_ms(&self) -> u64 {
         let of_checks = self.checks.iter().filter_map(|check| check.duration_ms);
         of_checks.fold(self.command_ms, u64::saturating_add)
     }
 
-    /// Adds the results of checks.
+    /// Adds the results of the checks that ran, including a failed one.
     pub(super) fn checked(&mut self, checked: Result<&[Check], &Error>) {
         match checked {
             Ok(told) => self.checks.extend_from_slice(told),
             Err(Error::Unverified { told, .. }) => self.checks.extend_from_slice(told),
-            // Checks that could not run have no results.
+            // A check that could not be started has no result.
             Err(_) => {}
         }
     }
 
-    /// Adds the changed paths.
+    /// Lists the changed paths in the output, up to [`PATHS_MAX`] of them.
     pub(super) fn changed(&mut self, paths: &[PathEffect]) {
         let told = paths.iter().take(PATHS_MAX).map(|effect| {
             let mut told = Map::new();
@@ -282,9 +283,13 @@ impl ActionReport {
         self.output.insert("changed".to_owned(), json!(paths.len()));
     }
 
-    /// Returns the end of the action, or the error where no result exists.
+    /// Returns the status and the message of the ended action.
     ///
-    /// If everything was asked to stop, a dropped change counts as interrupted.
+    /// If a stop was requested and the change was dropped, the action is reported as interrupted, because the stop may
+    /// have caused the failure.
+    ///
+    /// # Errors
+    /// Returns the engine error if the action has no result.
     pub(super) fn ending(
         &mut self,
         end: Result<(), ActionError>,
@@ -296,7 +301,7 @@ impl ActionReport {
                 | ActionError::Unverified(_)
                 | ActionError::PackageUnverified { .. },
             ) if is_stopped => {
-                let message = "it was asked to stop before it was done; nothing was changed";
+                let message = "the action was interrupted before it finished; nothing was changed";
                 (Status::Reverted, Some(Reason::Interrupted.name()), Some(message.to_owned()), None)
             }
             Ok(()) => (Status::Succeeded, None, None, None),
@@ -319,9 +324,7 @@ impl ActionReport {
                 (Status::Reverted, Some(reason), Some(message), None)
             }
             Err(ActionError::PackageUnverified { check }) => {
-                let message = format!(
-                    "the check `{check}` of the package does not hold; nothing was changed"
-                );
+                let message = format!("the package's check `{check}` failed; nothing was changed");
                 let reason = Reason::VerificationFailed.name();
                 (Status::Reverted, Some(reason), Some(message), None)
             }
@@ -330,17 +333,18 @@ impl ActionReport {
         Ok(Ending { status, reason, message, queued })
     }
 
-    /// Extends the message if the plan declares no tier: it counts as R4, and the planner learns which tier to declare.
+    /// Extends the message of a queued action if its plan declares no tier. Such a plan is treated as R4, so the
+    /// message suggests a tier to declare.
     fn why_queued(&self, message: String) -> String {
         match self.plan.declared_tier {
             Some(_) => message,
             None => format!(
-                "the plan says no `riskTier`, so that it counts as R4 (`R2` is ordinary work that can be taken back): {message}"
+                "the plan declares no `riskTier`, so it is treated as R4 (declare `R2` for ordinary changes that can be undone): {message}"
             ),
         }
     }
 
-    /// Returns the ledger entry of the action.
+    /// Creates the ledger entry for the end of the action.
     pub(super) fn entry(
         &self,
         ending: &Ending,
@@ -383,8 +387,8 @@ impl ActionReport {
         }
     }
 
-    /// Returns the message for the ledger, from which nothing can be removed later. It has no file contents and no
-    /// credentials (EX-20).
+    /// Returns the message to record in the ledger, without file contents and credentials (EX-20), because nothing can
+    /// be removed from the ledger later.
     fn recorded_message(&self, ending: &Ending) -> Option<String> {
         let message = ending.message.as_deref()?;
         let recorded = match self.error.as_deref() {
@@ -394,7 +398,7 @@ impl ActionReport {
         Some(recorded.to_string())
     }
 
-    /// Returns the run that changed files, or may have, and has no receipt yet.
+    /// Returns the run that changed files, or may have changed them, if it has no receipt yet.
     fn unsettled(&self) -> Option<RunId> {
         match self.error.as_deref() {
             Some(Error::Unsettled { run, state, .. }) => {
@@ -404,7 +408,8 @@ impl ActionReport {
         }
     }
 
-    /// Returns the result without the index of its ledger entry, and the remaining parts.
+    /// Converts the report into the result envelope, which lacks the index of its ledger entry, and the remaining
+    /// parts.
     pub(super) fn into_result(mut self, ending: &Ending, now: Timestamp) -> Ended {
         let left = (self.error.take(), self.acting.take(), self.companion.take());
         (self.envelope(ending, now), left.0, left.1, left.2)
@@ -419,7 +424,7 @@ impl ActionReport {
             feedback.insert(name.to_owned(), value);
         };
         tell("id", json!(self.id));
-        // Reserves space for the index of the entry, which is not known yet.
+        // The index of the ledger entry is not known yet. The placeholder reserves enough space for any index.
         tell("entry", json!(u64::MAX >> 11));
         tell("durationMs", json!(duration_ms(self.began, now)));
         if let Some(reason) = ending.reason {
@@ -466,26 +471,29 @@ impl ActionReport {
     }
 }
 
-/// Returns the error message of a check without its output. The output may contain file contents, and the message goes
-/// into the ledger. The result has the output with the check.
+/// Formats the error of a failed check without the output of the check.
+///
+/// The message is recorded in the ledger, and the output may contain file contents. The result reports the output with
+/// the check instead.
 fn without_output(error: &Error) -> String {
     let Error::Unverified { check, record, .. } = error else { return error.with_state() };
     let (check, record) = (check.clone(), record.clone());
     Error::Unverified { check, record, output: String::new(), told: Vec::new() }.with_state()
 }
 
-/// Returns the previous version of a queued plan if the operator denied it, and the reason.
+/// Returns the earlier version of a queued plan that the operator denied, with the stated reason.
 fn denied(error: &Error) -> Option<(RunId, Option<String>)> {
     let Error::Queued { denied, .. } = error else { return None };
     denied.clone()
 }
 
-/// Shortens a result to the size limit. It drops the output of passed checks first, then that of all checks, then the
-/// action's output. The result states that it was shortened.
+/// Shortens a result that exceeds the size limit, and marks it as shortened.
+///
+/// Drops the output of passed checks first, then the output of all checks, and finally the output of the action.
 fn shortened(mut envelope: ResultEnvelope) -> ResultEnvelope {
     let checks = &mut envelope.verification.checks;
     if checks.len() > CHECKS_MAX {
-        // Failed checks are always listed.
+        // List failed checks first, so that they are not the ones to be summarized.
         checks.sort_by_key(|check| check.ok);
         let more = checks.split_off(CHECKS_MAX - 1);
         let all_hold = more.iter().all(|check| check.ok);
@@ -509,13 +517,13 @@ fn shortened(mut envelope: ResultEnvelope) -> ResultEnvelope {
     envelope
 }
 
-/// Returns a duration in milliseconds; 0 if the clock ran backwards.
+/// Returns the time between two timestamps in milliseconds, or 0 if the clock ran backwards.
 fn duration_ms(began: Timestamp, now: Timestamp) -> u64 {
     let micros = now.micros().saturating_sub(began.micros());
     u64::try_from(micros / 1000).unwrap_or(0)
 }
 
-/// Returns the digest of a plan envelope.
+/// Computes the digest of a plan envelope from its canonical JSON.
 fn digest(plan: &PlanEnvelope) -> Result<Digest, Error> {
     let bytes = actum_core::canonical::to_vec(plan)?;
     Ok(Digest::tagged("actum/plan-envelope/v1", &[&bytes]))

@@ -1,4 +1,5 @@
-//! Begin: once permitted, runs the commands or the package of an action on a view of the workspace (AA-5, AA-6).
+//! Begins an action: once the gates permit it, runs its commands or its package on a view of the workspace (AA-5,
+//! AA-6).
 
 use std::ops::ControlFlow;
 
@@ -24,11 +25,12 @@ use crate::plugin::{Call, Executed, Steps};
 use crate::reason::Reason;
 use crate::request::{Phase, Request, RequestedAction, Work};
 
-/// Note of a diagnosis without commands and checks.
-const NOTHING_CHECKED: &str = "nothing was checked: the plan has neither commands nor checks";
+/// Note in the output of a diagnosis that has neither commands nor checks.
+const NOTHING_CHECKED: &str =
+    "nothing was checked because the plan has neither commands nor checks";
 
 impl<D: Disk> Engine<D> {
-    /// Performs the proposed action.
+    /// Performs the task of a proposed action.
     pub(super) fn perform(
         &mut self,
         proposed: Proposed,
@@ -42,7 +44,7 @@ impl<D: Disk> Engine<D> {
                 self.run_command(request, (&line, &accepted), story)
             }
             Task::Diagnosis(lines) if is_to_run => self.diagnose(request, &lines, story),
-            // The change that the command made has its approval already.
+            // The command has run before, and its captured change was approved since.
             Task::Command { .. } | Task::Diagnosis(_) => {
                 self.keep(request, OwnChecks::Captured, story)
             }
@@ -51,7 +53,8 @@ impl<D: Disk> Engine<D> {
                 match is_to_run {
                     true => self.run_package(request, &steps, story),
                     false => {
-                        // The change is approved already; the recorded output of the package is returned again.
+                        // The package has run before, and its captured change was approved since. Return its recorded
+                        // output.
                         let action = request.action.as_deref();
                         story.returned = action.and_then(|action| action.output.clone());
                         self.keep(request, OwnChecks::Package(&steps), story)
@@ -61,7 +64,7 @@ impl<D: Disk> Engine<D> {
         }
     }
 
-    /// Runs a command, and keeps its changes.
+    /// Runs the command of an action on a view of the workspace, and keeps its changes if it succeeds.
     fn run_command(
         &mut self,
         request: Request,
@@ -87,7 +90,7 @@ impl<D: Disk> Engine<D> {
         self.keep(request, OwnChecks::Captured, story)
     }
 
-    /// Runs a package, and keeps its changes.
+    /// Runs the code of a package on a view of the workspace, and keeps its changes if it succeeds.
     fn run_package(
         &mut self,
         request: Request,
@@ -114,7 +117,7 @@ impl<D: Disk> Engine<D> {
         self.keep(request, OwnChecks::Package(steps), story)
     }
 
-    /// Runs commands that only inspect, and reports their findings.
+    /// Runs commands that only inspect the workspace, reports their findings, and drops all their changes.
     fn diagnose(
         &mut self,
         request: Request,
@@ -148,7 +151,7 @@ impl<D: Disk> Engine<D> {
         Ok(())
     }
 
-    /// Returns the runner for the commands of a request, with the confinement that it states.
+    /// Returns the runner for the commands of a request, with the confinement that the request specifies, if any.
     pub(super) fn confined_runner(&self, request: &Request) -> Result<Runner, ActionError> {
         let runner = self.runner.as_ref().ok_or(CommandError::NoRunner).map_err(Error::from)?;
         let runner = match &request.commands.confinement {
@@ -158,7 +161,7 @@ impl<D: Disk> Engine<D> {
         Ok(runner.finding_programs_outside())
     }
 
-    /// Checks that the action may begin. An action that needs approval goes into the queue, and nothing of it runs.
+    /// Asks the gates whether the action may begin. If it needs an approval, it is queued and no part of it runs.
     fn permit(
         &mut self,
         request: &Request,
@@ -188,8 +191,7 @@ impl<D: Disk> Engine<D> {
         places: &Places,
     ) -> Result<Tried, ActionError> {
         let (policy, _) = self.rules.read(&self.records.ledger)?;
-        // Changes of a cache are permanent, whatever the outcome of the action. So the plan must be allowed to write
-        // there.
+        // Changes in a cache stay even if the action fails, so the plan's scope must allow writing there.
         let caches = match places.cover_all(runner.caches()) {
             true => Caches::Passed,
             false => Caches::Forgotten,
@@ -206,7 +208,7 @@ impl<D: Disk> Engine<D> {
     }
 }
 
-/// Returns the request to apply captured changes, with the additions to its action.
+/// Returns a request to apply the captured changes of an action that has run. `adds` updates its action.
 fn has_run(
     request: Request,
     story: &ActionReport,
@@ -218,37 +220,37 @@ fn has_run(
         .map(|action| Box::new(RequestedAction { phase: Phase::HasRun, agreed, ..adds(*action) }));
     Request {
         action,
-        // An approved tier needs no second approval. The captured change may still need one.
+        // The declared tier was already approved and needs no second approval, but the captured change may need one.
         declared: request.declared.filter(|_| agreed.is_none()),
         plan: None,
-        // The approval is used up, so a busy workspace must not fail the action.
+        // The approval is already used up, so wait for a busy workspace instead of failing.
         wait: request.wait || agreed.is_some(),
         ..request
     }
 }
 
-/// Checks that the output of a package fits into a result, before any of its changes is kept.
+/// Checks that the output of a package fits into a result envelope, before any of its changes are kept.
 fn check_reportable(plan: &PlanEnvelope, output: &Value) -> Result<(), ActionError> {
     let result = ResultEnvelope {
         output: output.clone(),
         ..ResultEnvelope::new(Status::Succeeded, plan.action_type.clone(), RiskTier::R4)
     };
     result.write().map(drop).map_err(|error| {
-        let message = format!("what the package returned cannot be told: {error}");
+        let message = format!("cannot report the output of the package: {error}");
         ActionError::reverted(Reason::PluginFailed, message)
     })
 }
 
-/// Permission to begin an action.
+/// How the gates answered a request to begin an action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Permitted {
-    /// The action has begun.
+    /// The action was allowed and has begun.
     Now,
-    /// The action was executed before, under the same key.
+    /// The action was executed earlier under the same request key.
     Answered,
 }
 
-/// Returns the end of a command as the output of an action shows it.
+/// Describes a finished command in the form in which an action's output reports it.
 pub(super) fn told(tried: &Tried) -> Map<String, Value> {
     let mut told = Map::new();
     match &tried.record.ended {

@@ -1,4 +1,4 @@
-//! Built-in check of a core action: the staged change must match the request (AA-3).
+//! Built-in check of core actions, which verifies that the staged change matches the request (AA-3).
 
 use std::collections::BTreeMap;
 
@@ -15,13 +15,13 @@ use crate::engine::stage::Staged;
 use crate::error::Result;
 use crate::reason::Reason;
 
-/// Name of the check in a result.
-const ASKED: &str = "actum: what is staged is what was asked for";
-/// Name of the check of an undo.
-const BACK: &str = "actum: what is staged is what was there before the run";
+/// Name of the check for a requested change, as results list it.
+const ASKED: &str = "actum: the staged change matches the request";
+/// Name of the check for an undo, as results list it.
+const BACK: &str = "actum: the staged change restores the state before the run";
 
-/// Compares the staged change with the requested operations, except on paths that a repair changed. Returns `None` if
-/// the repair changed all of them, since nothing is left to compare.
+/// Compares the staged change with the requested operations. Paths that a repair changed are not compared, and if that
+/// leaves no path, returns `None`.
 pub(super) fn of_change<D: Disk>(
     transaction: &mut Transaction<'_, D>,
     asked: &[Operation],
@@ -43,13 +43,13 @@ pub(super) fn of_change<D: Disk>(
             let check = held(ASKED, compared);
             let held = check.message.unwrap_or_default();
             let message =
-                format!("{held}; not compared, since the repair changed them: {left_out}");
+                format!("{held}; {left_out} not compared because the repair changed them");
             Some(Check { message: Some(message), ..check })
         }
     })
 }
 
-/// Compares the staged change of an undo with the state that the run's receipt records as before.
+/// Compares the staged change of an undo with the earlier state of the files in the receipt of the undone run.
 pub(super) fn of_undo<D: Disk>(staged: &mut Staged<'_, D>) -> Result<Check> {
     let Some(run) = staged.undoes else { return Ok(unknown()) };
     let recorded = staged.begun.records.recorded(run)?;
@@ -66,7 +66,7 @@ pub(super) fn of_undo<D: Disk>(staged: &mut Staged<'_, D>) -> Result<Check> {
     Ok(held(BACK, before.len()))
 }
 
-/// Returns the states of files before a run changed them; `None` for files that it created.
+/// Returns the state of each file before a run changed it, or `None` for a file that the run created.
 fn before(paths: &[PathEffect]) -> BTreeMap<RelPath, Option<FileState>> {
     let mut before = BTreeMap::new();
     for effect in paths.iter().filter(|effect| effect.effect.is_of_file()) {
@@ -83,7 +83,7 @@ fn before(paths: &[PathEffect]) -> BTreeMap<RelPath, Option<FileState>> {
     before
 }
 
-/// Returns the problem with a staged path, if any.
+/// Compares a staged path with its required state, and describes the difference, if any.
 fn problem<D: Disk>(
     transaction: &mut Transaction<'_, D>,
     path: &RelPath,
@@ -93,18 +93,18 @@ fn problem<D: Disk>(
     Ok(match (wanted, exists) {
         (Wanted::Content(digest), true) => {
             let found = Digest::of(&transaction.read(path)?);
-            (found != *digest).then_some("has other content")
+            (found != *digest).then_some("has different content")
         }
-        (Wanted::Content(_) | Wanted::Something, false) => Some("is not there"),
-        (Wanted::Nothing, true) => Some("is there still"),
+        (Wanted::Content(_) | Wanted::Something, false) => Some("is missing"),
+        (Wanted::Nothing, true) => Some("still exists"),
         (Wanted::Something, true) | (Wanted::Nothing, false) => None,
     })
 }
 
 fn held(name: &str, paths: usize) -> Check {
     let paths = match paths {
-        1 => "1 path is as it should be".to_owned(),
-        paths => format!("{paths} paths are as they should be"),
+        1 => "1 path matches".to_owned(),
+        paths => format!("{paths} paths match"),
     };
     Check { message: Some(paths), ..Check::new(name, true) }
 }
@@ -113,15 +113,15 @@ fn refused(name: &str, path: &RelPath, problem: &str) -> Check {
     Check { message: Some(format!("`{path}` {problem}")), ..Check::new(name, false) }
 }
 
-/// Returns a failed check: without a receipt to compare with, nothing is proven.
+/// Returns a failed check for an undo whose run has no receipt, so that there is nothing to compare with.
 fn unknown() -> Check {
-    let message = Some("the ledger knows nothing of the run that is taken back".to_owned());
+    let message = Some("the ledger has no receipt for the run to undo".to_owned());
     Check { message, ..Check::new(BACK, false) }
 }
 
-/// Returns the error for a failed check.
+/// Converts a failed check into the error that ends the action.
 pub(super) fn refusal(check: &Check) -> ActionError {
     let why = check.message.as_deref().unwrap_or_default();
-    let message = format!("the check `{}` does not hold: {why}", check.name);
+    let message = format!("the check `{}` failed: {why}", check.name);
     ActionError::reverted(Reason::VerificationFailed, message)
 }

@@ -1,4 +1,4 @@
-//! Core actions: reads their input as the work of a request.
+//! Parses the input of core actions into tasks that the engine can carry out.
 
 use std::collections::BTreeMap;
 
@@ -22,29 +22,29 @@ use crate::plugin::Package;
 use crate::reason::{self, Reason};
 use crate::request::{Which, Work};
 
-/// Task of an action.
+/// Work that an action has to do.
 #[derive(Debug)]
 pub(super) enum Task {
-    /// Change that follows from the input.
+    /// Make a change that is fully determined by the input.
     Work(Work),
-    /// Command whose changes are captured.
+    /// Run a command and capture its changes.
     Command { line: CommandLine, accepted: Accepted },
-    /// Commands that only inspect, and change nothing.
+    /// Run commands that only inspect the workspace, and drop all their changes.
     Diagnosis(Vec<CommandLine>),
-    /// Package whose code runs, and whose changes are captured.
+    /// Run the code of a package and capture its changes.
     Package(Box<Package>),
 }
 
-/// Parsed input of an action.
+/// Task of an action and its repair command, parsed from the input.
 #[derive(Debug)]
 pub(super) struct Intake {
     pub(super) task: Task,
-    /// Command that runs if a check fails.
+    /// Command that tries to repair the change if a check fails.
     pub(super) repair: Option<CommandLine>,
 }
 
 impl Task {
-    /// Returns the commands that the action itself runs.
+    /// Returns the commands that the action itself runs, not counting checks and repair.
     pub(super) fn commands(&self) -> Result<Vec<CommandLine>, ActionError> {
         Ok(match self {
             Self::Work(_) => Vec::new(),
@@ -54,7 +54,7 @@ impl Task {
         })
     }
 
-    /// Returns the commands that check the action, in addition to those of the plan.
+    /// Returns the check commands of the action itself, which run in addition to those of the plan.
     pub(super) fn checks(&self) -> &[CommandLine] {
         match self {
             Self::Package(package) => &package.checks,
@@ -62,7 +62,7 @@ impl Task {
         }
     }
 
-    /// Returns true if the change is known only after something has run.
+    /// Returns whether a command or package must run before the change is known.
     pub(super) fn runs_something(&self) -> bool {
         match self {
             Self::Work(_) => false,
@@ -70,7 +70,7 @@ impl Task {
         }
     }
 
-    /// Returns true if the expected result is known, so that it can be checked without a command.
+    /// Returns whether actum can check the result without a check command.
     pub(super) fn has_built_in_check(&self) -> bool {
         match self {
             Self::Work(_) | Self::Package(_) => true,
@@ -150,7 +150,7 @@ struct RunCommand {
 struct DiagnoseError {
     #[serde(default)]
     commands: Vec<String>,
-    /// Error that the planner saw. The plan has it, and so the record does.
+    /// Error message that the planner saw. The engine ignores it, but it is part of the recorded plan.
     #[serde(rename = "error")]
     _error: Option<String>,
 }
@@ -161,8 +161,8 @@ struct UndoRun {
     run: String,
 }
 
-/// Reads the input of a core action, which has the form of the action's schema already. Returns `None` if the action is
-/// not a core action. Absolute paths in a change may lie below the root.
+/// Parses the input of a core action, which must already match the action's schema. Returns `None` if the action is not
+/// a core action. Absolute paths below `root` are accepted in change documents.
 pub(super) fn intake(
     plan: &PlanEnvelope,
     root: &RootPrefix,
@@ -218,7 +218,7 @@ pub(super) fn intake(
                 (None, Some(argv)) => CommandLine::new(argv)
                     .map_err(|error| ActionError::unusable_command("input.argv", &error))?,
                 (Some(_), Some(_)) | (None, None) => {
-                    return Err(ActionError::input("give `command` or `argv`, one of them"));
+                    return Err(ActionError::input("expected exactly one of `command` and `argv`"));
                 }
             };
             let accepted = accept_exit_codes.into_iter().map(i32::from).collect();
@@ -245,7 +245,7 @@ fn read<T: DeserializeOwned>(plan: &PlanEnvelope) -> Result<T, ActionError> {
     serde_json::from_value(value).map_err(ActionError::input)
 }
 
-/// Parses a command as it would be typed.
+/// Parses a command line from text, as a user would type it. `place` names the text in error messages.
 pub(super) fn command_line(place: &str, text: &str) -> Result<CommandLine, ActionError> {
     CommandLine::parse(text).map_err(|error| ActionError::unusable_command(place, &error))
 }
@@ -254,25 +254,25 @@ fn rel_path(name: &str, text: &str) -> Result<RelPath, ActionError> {
     RelPath::new(text).map_err(|error| {
         ActionError::rejected(
             Reason::PathRefused,
-            format!("`input.{name}` cannot be used: {error}"),
+            format!("invalid path in `input.{name}`: {error}"),
         )
     })
 }
 
 fn digest(text: Option<String>) -> Result<Option<Digest>, ActionError> {
     let read = text.map(|text| text.parse::<Digest>()).transpose();
-    read.map_err(|error| ActionError::input(format!("`input.expectedSha256`: {error}")))
+    read.map_err(|error| ActionError::input(format!("invalid `input.expectedSha256`: {error}")))
 }
 
 fn bytes(text: Option<String>, base64: Option<String>) -> Result<Option<Vec<u8>>, ActionError> {
     match (text, base64) {
         (Some(text), None) => Ok(Some(text.into_bytes())),
         (None, Some(base64)) => STANDARD.decode(base64).map(Some).map_err(|error| {
-            ActionError::input(format!("`input.contentBase64` is no base64: {error}"))
+            ActionError::input(format!("`input.contentBase64` is not valid base64: {error}"))
         }),
         (None, None) => Ok(None),
         (Some(_), Some(_)) => {
-            Err(ActionError::input("give `content` or `contentBase64`, and not both of them"))
+            Err(ActionError::input("expected `content` or `contentBase64`, but found both"))
         }
     }
 }
@@ -283,7 +283,7 @@ fn which(run: &str) -> Result<Which, ActionError> {
     }
     let read = run.parse().map(Which::Run);
     read.map_err(|error| {
-        ActionError::input(format!("`input.run` is neither `newest` nor a run: {error}"))
+        ActionError::input(format!("`input.run` is neither `newest` nor a run id: {error}"))
     })
 }
 
@@ -297,13 +297,15 @@ fn change_set(
         Some(name) => Some(Format::named(name).ok_or_else(|| {
             let given = Harmless(name.as_bytes());
             let names = Format::ALL.map(Format::name).join("`, `");
-            ActionError::input(format!("`input.format` is `{given}`, and none of `{names}`"))
+            ActionError::input(format!(
+                "unknown format `{given}` in `input.format`, expected one of `{names}`"
+            ))
         })?),
     };
     let reading = Reading { format, ..reading };
     parse(document.as_bytes(), &reading).map_err(|error| {
         let reason = reason::of_input(&error.problem);
-        ActionError::rejected(reason, format!("`input.document` cannot be used: {error}"))
+        ActionError::rejected(reason, format!("cannot parse `input.document`: {error}"))
     })
 }
 
@@ -322,7 +324,7 @@ impl FileModify {
                     let occurrences = if all { Occurrences::All } else { Occurrences::One };
                     let (old, new) = (find.into_bytes(), replace.into_bytes());
                     let edit = Edit::Replace(Replacement { old, new, occurrences });
-                    // Later edits apply to the result of earlier ones.
+                    // Only the first edit has the expected digest, because later edits apply to its result.
                     let (path, expected) = (path.clone(), expected.take());
                     operations.push(Operation::Edit { path, edit, expected });
                 }
@@ -330,7 +332,7 @@ impl FileModify {
             (None, None) if self.executable.is_some() => {}
             (Some(_), Some(_)) | (None, None) => {
                 return Err(ActionError::input(
-                    "give `content`, `contentBase64` or `edits`, one of them; or `executable` alone",
+                    "expected exactly one of `content`, `contentBase64` and `edits`, or only `executable`",
                 ));
             }
         }
@@ -341,18 +343,19 @@ impl FileModify {
     }
 }
 
-/// Required final state of a path, as far as the operations determine it.
+/// State that a path must have after the operations, as far as they determine it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Wanted {
-    /// File with these bytes.
+    /// The path must exist with content of this digest.
     Content(Digest),
-    /// Anything, but present.
+    /// The path must exist, with any content.
     Something,
-    /// Missing.
+    /// The path must not exist.
     Nothing,
 }
 
-/// Returns the final state that operations require of each path that they name. The last operation decides.
+/// Returns the state that each path must have after the operations. If several operations name a path, the last one
+/// determines its state.
 pub(super) fn wanted(operations: &[Operation]) -> BTreeMap<RelPath, Wanted> {
     let mut wanted = BTreeMap::new();
     for operation in operations {

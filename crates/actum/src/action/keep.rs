@@ -1,4 +1,4 @@
-//! Keep: publishes or drops the change of an action, after at most one repair (AA-6).
+//! Keeps the change of an action: checks it, repairs it at most once, and then publishes or drops it (AA-6).
 
 use actum_edit::Operation;
 use actum_gate::CommandLine;
@@ -20,32 +20,32 @@ use crate::engine::{Engine, Hold, Rules};
 use crate::plugin::Steps;
 use crate::request::{Commands, Request, Work};
 
-/// Checks of the action itself, besides the commands.
+/// Check that an action has in addition to its check commands.
 #[derive(Clone, Copy)]
 pub(super) enum OwnChecks<'k, 's> {
     /// Compares the staged change with the requested work.
     Asked(&'k Work),
-    /// No check: the change is whatever a command made.
+    /// No additional check, because the change was captured from a command.
     Captured,
-    /// Runs `verify.js` and `rollback.js` of a package.
+    /// Runs the `verify.js` and `rollback.js` of a package.
     Package(&'k Steps<'s>),
 }
 
-/// Observer of an action's run.
+/// Observer that reports the steps of an action's run and runs the action's own checks.
 struct ActionObserver<'k, 's> {
     places: Places,
     own: OwnChecks<'k, 's>,
-    /// True if steps or checks run on the staged change.
+    /// Whether package steps or check commands run on the staged change.
     runs_something: bool,
     hold: Option<Hold>,
     rules: Rules,
     story: &'k mut ActionReport,
 }
 
-/// Reason why `run_with` stopped.
+/// Reason why the observer stopped the run of an action.
 enum ActionStop {
     ActionError(ActionError),
-    /// No change to publish, and the checks passed.
+    /// The checks passed, but there is no change to publish.
     NothingToPublish,
 }
 
@@ -79,7 +79,7 @@ impl<D: Disk> Observer<D> for ActionObserver<'_, '_> {
             story.begin(staged, agreed)?;
         }
         story.changed(&change);
-        // An empty change succeeds only if the checks pass.
+        // Even an action without changes succeeds only if its checks pass.
         let checked = staged.check(&change)?;
         story.checked(Ok(&checked.told));
         Err(ActionStop::NothingToPublish)
@@ -93,7 +93,7 @@ impl<D: Disk> Observer<D> for ActionObserver<'_, '_> {
                 built_in::of_change(&mut staged.begun.transaction, asked, repaired)?
             }
             OwnChecks::Asked(Work::Undo(_) | Work::Redo(_)) => Some(built_in::of_undo(staged)?),
-            // The check would compare the capture with itself.
+            // For a captured change, the check would only compare the capture with itself.
             OwnChecks::Captured
             | OwnChecks::Package(_)
             | OwnChecks::Asked(Work::Adopt(_) | Work::Restore { .. }) => None,
@@ -119,7 +119,7 @@ impl<D: Disk> Observer<D> for ActionObserver<'_, '_> {
     }
 }
 
-/// Returns the operations that a repair added to those requested.
+/// Returns the operations that a repair appended to the requested ones.
 fn repaired_operations<'w>(asked: &[Operation], work: &'w Work) -> &'w [Operation] {
     match work {
         Work::Apply(operations) => operations.strip_prefix(asked).unwrap_or_default(),
@@ -128,7 +128,7 @@ fn repaired_operations<'w>(asked: &[Operation], work: &'w Work) -> &'w [Operatio
 }
 
 impl<D: Disk> Engine<D> {
-    /// Executes the request of an action, with at most one repair.
+    /// Carries out the request of an action. If a check fails, runs the repair command, if any, and tries once more.
     pub(super) fn keep(
         &mut self,
         request: Request,
@@ -153,7 +153,7 @@ impl<D: Disk> Engine<D> {
         Ok(())
     }
 
-    /// Makes one attempt.
+    /// Makes a single attempt at carrying out the request of an action.
     fn make(
         &mut self,
         request: Request,
@@ -185,8 +185,8 @@ impl<D: Disk> Engine<D> {
         Ok(())
     }
 
-    /// Releases the signal guard, so that a wait for the workspace can be interrupted. Keeps it once part of the action
-    /// has run; the result then reports the interruption.
+    /// Releases the guard against interruption, so that a signal can interrupt a wait for the workspace lock. Keeps the
+    /// guard if part of the action has already run, because the result must then report the interruption.
     pub(super) fn let_go(&self, story: &mut ActionReport) -> Result<(), ActionError> {
         match &self.runner {
             Some(runner) if runner.is_stopped() => Err(ActionError::interrupted()),
@@ -197,7 +197,8 @@ impl<D: Disk> Engine<D> {
         }
     }
 
-    /// Returns the request with the repair's changes to the staged change; `None` if the repair itself failed.
+    /// Runs the repair command on the staged change, and returns the request extended by the changes that it made.
+    /// Returns `None` if the repair command failed.
     fn repaired(
         &mut self,
         request: Request,
@@ -224,7 +225,7 @@ impl<D: Disk> Engine<D> {
         let operations = operations.iter().cloned().chain(more).collect();
         let sandbox = captured.commands.sandbox.or(request.commands.sandbox.clone());
         let commands = Commands { made, sandbox, repair: None, ..request.commands.clone() };
-        // The repaired change has no approval yet.
+        // Drop the approval, because it does not cover the repaired change.
         Ok(Some(Request { work: Work::Apply(operations), commands, plan: None, ..request }))
     }
 }

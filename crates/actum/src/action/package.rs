@@ -1,4 +1,5 @@
-//! Packages: third-party actions, which run only as the version that the operator activated (AA-8, AA-9, AA-11).
+//! Runs packages, which are third-party actions. Only the exact version that the operator activated may run (AA-8,
+//! AA-9, AA-11).
 
 use actum_action::{Check, EXECUTE_FILE};
 use actum_core::{ActionName, Digest};
@@ -15,14 +16,14 @@ use crate::error::Error;
 use crate::plugin::{Call, Package, PluginError, Steps};
 use crate::reason::{self, Reason};
 
-/// Directory of packages in a workspace, as the contract names it.
+/// Directory of a workspace that contains its packages.
 const PACKAGES: &str = "actions";
 
-/// Name of the check that the rollback of a package restores all files.
-const RESTORES: &str = "actum: rollback.js restores what was changed";
+/// Name of the check that the rollback of a package restores all changed files.
+const RESTORES: &str = "actum: rollback.js restores every changed file";
 
 impl<D: Disk> Engine<D> {
-    /// Returns the package of an action, which must have the registered digest.
+    /// Reads the package of an action from the workspace, and checks that its digest is the registered one.
     pub(super) fn package(
         &self,
         name: &ActionName,
@@ -30,7 +31,7 @@ impl<D: Disk> Engine<D> {
     ) -> Result<Package, ActionError> {
         if self.rules.plugin_code()?.is_none() {
             let message = format!(
-                "the action `{name}` is a package, and the operator's policy does not say \
+                "the action `{name}` is a package, but the operator's policy does not set \
                  `allowPluginCodeExecution = true` under `[plugins]`"
             );
             return Err(ActionError::rejected(Reason::PluginCodeNotAllowed, message));
@@ -42,9 +43,8 @@ impl<D: Disk> Engine<D> {
         })?;
         if package.digest != digest {
             let message = format!(
-                "the package `{PACKAGES}/{name}` is not the one that was made active: its digest is {} and not \
-                 {digest}; `actum catalog activate {name} --package {PACKAGES}/{name}` makes it so, once somebody has \
-                 looked at it",
+                "the package `{PACKAGES}/{name}` differs from the activated one: its digest is {}, expected {digest}; \
+                 review it, then run `actum catalog activate {name} --package {PACKAGES}/{name}`",
                 package.digest
             );
             return Err(ActionError::rejected(Reason::PluginChanged, message));
@@ -52,29 +52,30 @@ impl<D: Disk> Engine<D> {
         Ok(package)
     }
 
-    /// Prepares the steps of a package.
+    /// Prepares the steps of a package for execution, if the operator's policy allows package code.
     pub(super) fn steps<'p>(
         &self,
         package: &'p Package,
         runner: &Runner,
     ) -> Result<Steps<'p>, ActionError> {
         let Some(allowed) = self.rules.plugin_code()? else {
-            let message = "the operator's policy does not let code of packages run";
+            let message = "the operator's policy does not allow package code to run";
             return Err(ActionError::rejected(Reason::PluginCodeNotAllowed, message));
         };
         Steps::prepare(package, runner, allowed).map_err(|error| ActionError::of_plugin(&error))
     }
 }
 
-/// Returns the command line of a package as rules judge it and records show it. The process runs a private copy, whose
-/// path is of no use to readers.
+/// Returns the command line of a package as it is matched against rules and recorded. The actual process runs a private
+/// copy of the file, whose path would mean nothing to a reader.
 pub(super) fn line(package: &Package) -> Result<CommandLine, ActionError> {
     let file = format!("{PACKAGES}/{}/{EXECUTE_FILE}", package.manifest.name);
     let line = CommandLine::new(vec!["node".to_owned(), file]);
-    line.map_err(|error| ActionError::unusable_command("the code of the package", &error))
+    line.map_err(|error| ActionError::unusable_command("package code", &error))
 }
 
-/// Runs the package's checks of its own change, and its proof of rollback, both on the staged files.
+/// Runs the package's `verify.js` and `rollback.js` on the staged files, to check the change and to prove that it can
+/// be rolled back.
 pub(super) fn verify(
     steps: &Steps<'_>,
     staged: &StagedView,
@@ -83,7 +84,7 @@ pub(super) fn verify(
 ) -> Result<(), ActionError> {
     let call = Call { input: &story.plan.input, scope: &story.plan.scope };
     let output = story.returned.as_ref().unwrap_or(&Value::Null);
-    // Each step has its own view, and does not see the changes of the other.
+    // Both steps run concurrently. Each has its own view and does not see the changes of the other.
     let (verified, restored) = std::thread::scope(|scope| {
         let rollback = scope.spawn(|| steps.rollback(call, Some(output), staged, change));
         let verified = steps.verify(call, output, staged);
@@ -96,7 +97,7 @@ pub(super) fn verify(
         return Err(ActionError::PackageUnverified { check });
     }
     let Ok(restored) = restored else {
-        let message = "the rollback of the package could not be looked at";
+        let message = "the rollback of the package could not be checked";
         return Err(ActionError::rejected(Reason::RollbackUnproven, message));
     };
     if steps.is_stopped() {
@@ -104,17 +105,19 @@ pub(super) fn verify(
     }
     let evidence = restored.map_err(|error| ActionError::rollback_unproven(&error))?;
     let paths = match evidence.files {
-        1 => "1 path is".to_owned(),
-        paths => format!("{paths} paths are"),
+        1 => "1 path".to_owned(),
+        paths => format!("{paths} paths"),
     };
-    let message = Some(format!("{paths} as before once it has run: {}", evidence.digest_before));
+    let message = Some(format!("{paths} restored to digest {}", evidence.digest_before));
     story.checks.push(Check { message, ..Check::new(RESTORES, true) });
     Ok(())
 }
 
 impl ActionError {
-    /// Maps a failure or refusal of a package. Output of a step may contain file contents, and the message goes into
-    /// the ledger, so the message omits it. `actum plugin test` shows it.
+    /// Maps a package error to the error of its action.
+    ///
+    /// The message omits the output of the step, because the message is recorded in the ledger and the output may
+    /// contain file contents. `actum plugin test` prints that output.
     pub(super) fn of_plugin(error: &PluginError) -> Self {
         let (reason, message) = (reason::of_plugin(error), error.to_string());
         match error {
@@ -139,7 +142,7 @@ impl ActionError {
         }
     }
 
-    /// The package did not prove that its change can be rolled back.
+    /// Creates the error for a package that did not prove that its change can be rolled back.
     fn rollback_unproven(error: &PluginError) -> Self {
         let message = error.to_string();
         match matches!(error, PluginError::Command(_) | PluginError::Copy(_)) {

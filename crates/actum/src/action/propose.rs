@@ -1,4 +1,4 @@
-//! Propose: checks an action as far as possible before it has any effect (AA-1, AA-3, AA-4, AA-7).
+//! Checks a proposed action as far as possible before it has any effect (AA-1, AA-3, AA-4, AA-7).
 
 use std::collections::BTreeMap;
 
@@ -22,33 +22,33 @@ use crate::plugin::Package;
 use crate::reason::Reason;
 use crate::request::{Commands, EntryPoint, Phase, Request, RequestedAction, Work};
 
-/// Proposed action after its first checks.
+/// Proposed action that passed the checks that are possible before it runs.
 pub(super) struct Proposed {
-    /// Request for the pipeline.
+    /// Request that the pipeline will carry out.
     pub(super) request: Request,
-    /// Task that the request was made from.
+    /// Task from which the request was created.
     pub(super) task: Task,
 }
 
 impl<D: Disk> Engine<D> {
-    /// Returns the request and task of a proposal, if nothing known beforehand forbids it.
+    /// Converts a proposal into a request and its task, unless one of the checks that are possible now rejects it.
     pub(super) fn propose(
         &mut self,
         proposal: &Proposal,
         story: &mut ActionReport,
     ) -> Result<Proposed, ActionError> {
         let plan = &proposal.plan;
-        // An unreadable policy allows nothing.
+        // Fail first if the policy cannot be read, because then nothing is allowed.
         self.rules.read(&self.records.ledger)?;
         let catalog = self.records.catalog()?.in_force().map_err(Error::from)?;
         let registered = catalog.find(&plan.action_type).ok_or_else(|| {
             let known: Vec<_> = catalog.actions().map(|action| action.name.as_str()).collect();
             let asked = &plan.action_type;
             let meant = match suggestion::suggest(asked.as_str(), &known) {
-                Some(meant) => format!(", perhaps `{meant}` is meant"),
+                Some(meant) => format!("; a similar name is `{meant}`"),
                 None => String::new(),
             };
-            let message = format!("there is no action `{asked}` in the catalog{meant}");
+            let message = format!("the catalog has no action `{asked}`{meant}");
             ActionError::rejected(Reason::UnknownAction, message)
         })?;
         check_active(registered)?;
@@ -64,13 +64,16 @@ impl<D: Disk> Engine<D> {
             }
             (Some(intake), None) => intake,
             (None, None) => {
-                let message = format!("this program cannot do the action `{}`", plan.action_type);
+                let message = format!(
+                    "this actum has no implementation of the action `{}`",
+                    plan.action_type
+                );
                 return Err(ActionError::rejected(Reason::UnknownAction, message));
             }
         };
         check_provided(plan, registered, &task, story.tier)?;
         let places = Places::new(&plan.scope)?;
-        // Changes of a command are checked only after it ran.
+        // The changes of a command or package are unknown until it has run, and are checked then.
         if let Task::Work(Work::Apply(operations)) = &task {
             places.check_asked(operations)?;
         }
@@ -141,20 +144,20 @@ fn check_active(registered: &Registered) -> Result<(), ActionError> {
     let name = &registered.name;
     let told = match registered.state {
         ActionState::Active => return Ok(()),
-        ActionState::Draft => format!("the action `{name}` is a draft that nobody has activated"),
+        ActionState::Draft => format!("the action `{name}` is a draft and was never activated"),
         ActionState::Retired => format!("the action `{name}` was retired"),
     };
     Err(ActionError::rejected(Reason::ActionNotActive, told))
 }
 
-/// Checks that each verification command is permitted by the package's manifest (AA-7).
+/// Checks that the manifest of the package permits every verification command of the plan (AA-7).
 fn check_permitted(plan: &PlanEnvelope, package: &Package) -> Result<(), ActionError> {
     let permitted = &package.manifest.permissions.commands;
     match plan.verification.commands.iter().find(|command| !permitted.contains(command)) {
         Some(command) => {
             let command = Harmless(command.as_bytes());
             let message = format!(
-                "`verification.commands` has `{command}`, which is not in `permissions.commands` of the package"
+                "`verification.commands` contains `{command}`, which is not in `permissions.commands` of the package"
             );
             Err(ActionError::rejected(Reason::CommandUnusable, message))
         }
@@ -162,7 +165,7 @@ fn check_permitted(plan: &PlanEnvelope, package: &Package) -> Result<(), ActionE
     }
 }
 
-/// Checks that a writing action of R2 states how it is verified and how it is rolled back (AA-3).
+/// Checks that the plan of an R2 action that writes files provides a verification and a rollback plan (AA-3).
 fn check_provided(
     plan: &PlanEnvelope,
     registered: &Registered,
@@ -173,13 +176,13 @@ fn check_provided(
         return Ok(());
     }
     if !plan.verification.required {
-        let message = "the action is of R2 and writes, so `verification.required` has to be true";
+        let message = "an R2 action that writes files must set `verification.required` to true";
         return Err(ActionError::rejected(Reason::VerificationNeeded, message));
     }
     if plan.verification.commands.is_empty() && !task.has_built_in_check() {
         let message = format!(
-            "the action is of R2 and writes, and `{}` has no check of its own, so `verification.commands` has to \
-             name one",
+            "an R2 action that writes files must be checked, but `{}` has no built-in check: add a command to \
+             `verification.commands`",
             plan.action_type
         );
         return Err(ActionError::rejected(Reason::VerificationNeeded, message));
@@ -193,7 +196,7 @@ fn check_provided(
         true => Ok(()),
         false => {
             let message =
-                "the action is of R2 and writes, so `rollbackPlan` has to say how it is taken back";
+                "an R2 action that writes files needs a `rollbackPlan` that says how to undo it";
             Err(ActionError::rejected(Reason::RollbackPlanNeeded, message))
         }
     }

@@ -1,4 +1,4 @@
-//! Write scope of an action: the lists of its plan, compared with its real effects (AA-4).
+//! Write scope of an action: compares the paths that its plan allows with the paths that it really changes (AA-4).
 
 use actum_action::PlanScope;
 use actum_core::path::Quoted;
@@ -9,17 +9,17 @@ use actum_record::receipt::PathEffect;
 use super::action_error::ActionError;
 use crate::reason::Reason;
 
-/// Parsed scope of a plan. Its entries are paths, not patterns.
+/// Parsed scope of a plan. Its entries are plain paths, not patterns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Places {
     files: Vec<RelPath>,
     dirs: Vec<RelPath>,
-    /// True if `allowedDirs` has `.`, which allows the whole workspace.
+    /// Whether `allowedDirs` contains `.`, which allows changes in the whole workspace.
     is_everything: bool,
     forbidden: Vec<RelPath>,
 }
 
-/// Entry of `allowedDirs` that stands for the workspace itself.
+/// Entry of `allowedDirs` that allows the whole workspace.
 const ROOT: &str = ".";
 
 impl Places {
@@ -33,8 +33,8 @@ impl Places {
         })
     }
 
-    /// Returns the scope as the gates judge it. A rule for a path also covers all paths below it, so [`Self::check`] is
-    /// needed as well.
+    /// Converts the plan's scope into a scope that the gates evaluate. It is less strict, because a rule for a file
+    /// also covers all paths below it, so [`Self::check`] is needed as well.
     pub(super) fn scope(&self) -> Result<Scope, ActionError> {
         let rules =
             |paths: &[&RelPath]| paths.iter().map(|path| rule(path)).collect::<Result<Vec<_>, _>>();
@@ -46,9 +46,9 @@ impl Places {
         Ok(Scope { allow, deny: rules(&self.forbidden.iter().collect::<Vec<_>>())? })
     }
 
-    /// Checks that the requested operations stay within the scope.
+    /// Checks that the requested operations write only to paths within the scope.
     pub(super) fn check_asked(&self, operations: &[Operation]) -> Result<(), ActionError> {
-        // A copy does not change its source.
+        // Skip the source of a copy, which is only read.
         let written = operations.iter().flat_map(|operation| {
             let is_copy = matches!(operation, Operation::Copy { .. });
             operation.paths().skip(usize::from(is_copy))
@@ -56,12 +56,12 @@ impl Places {
         self.check_covers(written)
     }
 
-    /// Checks that the computed effects stay within the scope.
+    /// Checks that the actual effects of a change stay within the scope.
     pub(super) fn check(&self, change: &[PathEffect]) -> Result<(), ActionError> {
         let (files, directories): (Vec<_>, Vec<_>) =
             change.iter().partition(|effect| effect.effect.is_of_file());
         self.check_covers(files.iter().flat_map(|effect| effect.paths()))?;
-        // A directory needs its own permission only if no file below it changes.
+        // A directory with a changed file below it is covered by the check of that file.
         let has_file = |path: &RelPath| {
             files.iter().flat_map(|effect| effect.paths()).any(|file| file.starts_with(path))
         };
@@ -69,8 +69,8 @@ impl Places {
         for path in alone {
             if !self.is_everything && !self.dirs.iter().any(|dir| path.starts_with(dir)) {
                 let message = format!(
-                    "the directory `{path}` would be made or removed, and it is none of `scope.allowedDirs` nor \
-                     below one"
+                    "the directory `{path}` would be created or removed, but it is not in or below a directory of \
+                     `scope.allowedDirs`"
                 );
                 return Err(ActionError::rejected(Reason::OutsideScope, message));
             }
@@ -78,7 +78,7 @@ impl Places {
         Ok(())
     }
 
-    /// Returns true if everything in these directories may be written.
+    /// Returns whether the scope allows writing every path in these directories.
     pub(super) fn cover_all(&self, directories: &[RelPath]) -> bool {
         directories.iter().all(|directory| {
             let is_allowed =
@@ -96,7 +96,7 @@ impl Places {
         for path in paths {
             if let Some(forbidden) = self.forbidden.iter().find(|of| path.starts_with(of)) {
                 let message = format!(
-                    "`{path}` would be changed, and `scope.forbiddenFiles` has `{forbidden}`"
+                    "`{path}` would be changed, but `scope.forbiddenFiles` contains `{forbidden}`"
                 );
                 return Err(ActionError::rejected(Reason::OutsideScope, message));
             }
@@ -105,14 +105,14 @@ impl Places {
                 || self.dirs.iter().any(|dir| dir != path && path.starts_with(dir));
             if !is_allowed && self.files.is_empty() && self.dirs.is_empty() {
                 let message = format!(
-                    "`{path}` would be changed, and the plan has no `scope` that allows anything: name it in \
-                     `scope.allowedFiles`, or a directory in `scope.allowedDirs`"
+                    "`{path}` would be changed, but the plan's `scope` allows no paths: add it to \
+                     `scope.allowedFiles`, or its directory to `scope.allowedDirs`"
                 );
                 return Err(ActionError::rejected(Reason::OutsideScope, message));
             }
             if !is_allowed {
                 let message = format!(
-                    "`{path}` would be changed, and it is neither in `scope.allowedFiles` nor below one of \
+                    "`{path}` would be changed, but it is neither in `scope.allowedFiles` nor below a directory of \
                      `scope.allowedDirs`"
                 );
                 return Err(ActionError::rejected(Reason::OutsideScope, message));
@@ -130,8 +130,7 @@ fn paths<'s>(
         let plain = text.strip_suffix('/').unwrap_or(text);
         RelPath::new(plain).map_err(|error| {
             let given = Quoted(text.as_bytes());
-            let message =
-                format!("`scope.{list}` has `{given}`, which cannot be used: {}", error.problem);
+            let message = format!("invalid path `{given}` in `scope.{list}`: {}", error.problem);
             ActionError::rejected(Reason::ScopeUnusable, message)
         })
     });
@@ -140,7 +139,8 @@ fn paths<'s>(
 
 fn rule(path: &RelPath) -> Result<PathRule, ActionError> {
     PathRule::exactly(path).ok_or_else(|| {
-        let message = format!("the scope has `{path}`, which has too many names for a rule");
+        let message =
+            format!("the scope contains `{path}`, which has too many components for a rule");
         ActionError::rejected(Reason::ScopeUnusable, message)
     })
 }

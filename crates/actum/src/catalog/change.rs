@@ -1,4 +1,4 @@
-//! Catalog changes by the operator, one action at a time.
+//! Catalog changes that the operator makes, one action at a time.
 
 use std::sync::Arc;
 
@@ -14,33 +14,33 @@ use crate::queue::Approver;
 use crate::records::Records;
 use crate::schema::Schema;
 
-/// Step in the life of an action.
+/// Catalog change that moves an action to a new state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// Registers a package as a draft. It replaces any package of the same name.
+    /// Registers a package as a draft, replacing any package of the same name.
     Register(Box<Registration>),
-    /// Registers and activates a package in one change.
+    /// Registers a package and activates it in the same change.
     Adopt(Box<Registration>),
-    /// Activates a registered action.
+    /// Activates an action that is in the catalog.
     Activate {
-        /// Required digest of the package that the operator reviewed, if any.
+        /// Digest of the package that the operator reviewed. If given, the registered package must have it.
         package: Option<Digest>,
     },
-    /// Retires the action, which can no longer be used.
+    /// Retires an action, so that it can no longer be used.
     Retire,
 }
 
-/// Basis of a change.
+/// Whether the newest catalog change in the ledger is valid, which decides which steps are possible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ground {
-    /// The catalog is in force.
+    /// The newest change is valid, so its catalog is in force.
     Proven,
-    /// The last change does not count. The catalog before it is recorded again.
+    /// The newest change failed verification, so the next change builds on the last valid catalog.
     Unproven,
 }
 
 impl Step {
-    /// Returns the state of the action after the step.
+    /// Returns the state in which the step leaves the action.
     pub fn to(&self) -> ActionState {
         match self {
             Self::Register(_) => ActionState::Draft,
@@ -51,10 +51,10 @@ impl Step {
 }
 
 impl Catalog {
-    /// Returns the catalog after a step, and the action in it.
+    /// Returns the catalog that results from applying a step to an action, and the resulting action.
     ///
     /// # Errors
-    /// [`CatalogError`] if the action does not allow the step.
+    /// [`CatalogError`] if the step is not possible in the current state of the action.
     pub fn after(
         &self,
         action: &ActionName,
@@ -78,11 +78,13 @@ impl Catalog {
 }
 
 impl Standing {
-    /// Returns the catalog after a step. If the last change does not count, repeating the state of an action is a step,
-    /// too.
+    /// Returns the catalog that results from applying a step to an action, and the resulting action.
+    ///
+    /// If the newest change failed verification, an action may also be moved to the state that it already has, so that
+    /// a valid change can be recorded.
     ///
     /// # Errors
-    /// As [`Catalog::after`].
+    /// Same as [`Catalog::after`].
     pub fn after(
         &self,
         action: &ActionName,
@@ -93,7 +95,10 @@ impl Standing {
     }
 }
 
-/// Returns the action after a step: missing, then draft, active, retired. A retired action can be activated again.
+/// Returns the action that results from a step.
+///
+/// A package is first registered as a draft, then activated, and finally retired. A retired action can be activated
+/// again.
 fn next(
     action: &ActionName,
     now: Option<&Registered>,
@@ -113,7 +118,7 @@ fn next(
             if action.is_core() {
                 return Err(CatalogError::IsCore { action: action.clone() });
             }
-            // A package is registered once; after that only its state changes.
+            // The same version of a package is registered only once. After that, only its state can change.
             if now.is_some_and(|now| now.origin.digest() == Some(registration.digest)) {
                 return Err(refused());
             }
@@ -123,7 +128,7 @@ fn next(
             {
                 Schema::read(schema).map_err(|error| CatalogError::Unsound {
                     action: action.clone(),
-                    message: format!("its {of} schema is no sound JSON Schema: {error}"),
+                    message: format!("its {of} schema is not a valid JSON Schema: {error}"),
                 })?;
             }
             Ok(registered)
@@ -165,21 +170,22 @@ fn next(
 }
 
 impl Records {
-    /// Returns the state of this tenant's catalog.
+    /// Reads this tenant's catalog from the ledger, even if its newest change failed verification.
     ///
     /// # Errors
-    /// `Ledger`.
+    /// `Ledger` if the ledger cannot be read.
     pub fn catalog(&self) -> Result<Standing> {
-        // A problem with the catalog alone is not an error of the ledger.
+        // The inner result keeps catalog errors apart from errors of the ledger itself.
         Ok(self.ledger.read(|log| Ok(Standing::read(log, self.keyring())))??)
     }
 
-    /// Applies a step to an action. The ledger records the whole resulting catalog, signed by the approval key. It must
-    /// be `shown`, the catalog that the approver saw.
+    /// Applies a step to an action, and records the entire resulting catalog in the ledger, signed with the approval
+    /// key. `shown` is the resulting catalog as the approver saw it.
     ///
     /// # Errors
-    /// `Catalog` if the action does not allow the step, the resulting catalog is not the one shown, or the key does not
-    /// count. `Ledger`, also if another process changed the catalog meanwhile.
+    /// `Catalog` if the step is not possible, the resulting catalog differs from `shown`, or the key is not valid for
+    /// catalog changes. `Ledger` if the change cannot be recorded, for example because another process has changed the
+    /// catalog in the meantime.
     pub fn change_catalog(
         &self,
         (action, step): (&ActionName, &Step),
@@ -209,7 +215,7 @@ impl Records {
         let payload = canonical::to_vec(&changed)?;
         let body =
             Envelope::sign(CatalogChanged::PAYLOAD_TYPE, payload, approver.signer)?.to_vec()?;
-        // Entries of the ledger cannot be removed later.
+        // Verify the change before appending it, because a ledger entry cannot be removed later.
         verify_change(&body, self.keyring()).map_err(CatalogError::Key)?;
         let entry =
             NewEntry { kind: EntryKind::CatalogChanged, body, blobs: vec![snapshot.to_vec()] };

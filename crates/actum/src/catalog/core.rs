@@ -1,4 +1,4 @@
-//! Core actions, which are built in.
+//! Catalog entries of the core actions, which are built into actum.
 
 use std::sync::{Arc, OnceLock};
 
@@ -12,14 +12,14 @@ use serde_json::{Map, Value};
 
 use super::{Catalog, CatalogError, Flags, Origin, Registered, RollbackKind};
 
-/// Version of their inputs and outputs.
+/// Version of the inputs and outputs of all core actions.
 const VERSION: &str = "1";
 
-/// JSON pointer to the input formats among the members of an input. An empty list in a file of `schemas` is filled with
-/// all formats.
+/// JSON pointer from an input's `properties` to the list of change formats. If a schema file leaves this list empty, it
+/// is filled with all formats that actum supports.
 const FORMATS: &str = "/format/enum";
 
-/// Description and schemas of a core action, from its file in `schemas`.
+/// Description and schemas of a core action, as stored in its file in `schemas`.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Document {
@@ -30,7 +30,7 @@ struct Document {
 
 macro_rules! documents {
     ($($action:ident = $name:literal $effect:ident,)*) => {
-        /// Text of the document of a core action.
+        /// Returns the JSON text that describes a core action.
         fn document(action: CoreAction) -> &'static str {
             match action {
                 $(CoreAction::$action => include_str!(concat!("schemas/", $name, ".json")),)*
@@ -42,7 +42,7 @@ macro_rules! documents {
 core_actions!(documents);
 
 impl Registered {
-    /// Core action as it is before an operator changes its state.
+    /// Creates the catalog entry of a core action in its initial state, active.
     fn from_core(action: CoreAction) -> Result<Self, CatalogError> {
         let built_in = |error: &dyn std::fmt::Display| CatalogError::BuiltIn {
             action: action.as_str(),
@@ -50,7 +50,7 @@ impl Registered {
         };
         let name: ActionName = action.as_str().parse().map_err(|error| built_in(&error))?;
         let mut document: Value = document(action).parse().map_err(|error| built_in(&error))?;
-        // Objects are sorted as in a snapshot.
+        // Sort all members by name, because a snapshot has them in this order.
         document.sort_all_objects();
         let document = serde_json::from_value(document).map_err(|error| built_in(&error))?;
         let Document { description, mut input, output } = document;
@@ -85,10 +85,10 @@ impl Registered {
 }
 
 impl Catalog {
-    /// Returns the initial catalog: the core actions, all of them active.
+    /// Returns the initial catalog, in which all core actions are active and there are no packages.
     ///
     /// # Errors
-    /// `BuiltIn` if this program was built wrongly.
+    /// `BuiltIn` if the built-in description of a core action is invalid, which is a bug in actum.
     pub fn core() -> Result<Self, CatalogError> {
         static MADE: OnceLock<Catalog> = OnceLock::new();
         if let Some(catalog) = MADE.get() {

@@ -1,4 +1,4 @@
-//! Input schema of a registered action.
+//! Input schema of a registered action, compiled on first use.
 
 use std::ops::Deref;
 use std::sync::OnceLock;
@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::schema::{Schema, SchemaProblem};
 
-/// JSON Schema of an input. It is compiled once, for the first check.
+/// JSON Schema of an action's input. It is compiled once, when the first input is checked.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct InputSchema {
@@ -18,10 +18,10 @@ pub struct InputSchema {
 }
 
 impl InputSchema {
-    /// Checks an input.
+    /// Checks that an input matches the schema.
     ///
     /// # Errors
-    /// [`SchemaProblem`]: the input does not fit, or the schema is not sound.
+    /// [`SchemaProblem`] if the input does not match, or if the schema itself is invalid.
     pub fn check(&self, input: &Map<String, Value>) -> Result<(), SchemaProblem> {
         let schema = self.compiled.get_or_init(|| Schema::read(&self.written));
         schema.as_ref().map_err(Clone::clone)?.check(&Value::Object(input.clone()))
@@ -42,7 +42,7 @@ impl Deref for InputSchema {
     }
 }
 
-/// Schemas are equal if their sources are equal.
+/// Compares only the source of the schemas, not their compiled form.
 impl PartialEq for InputSchema {
     fn eq(&self, other: &Self) -> bool {
         self.written == other.written

@@ -1,4 +1,4 @@
-//! Snapshot: the whole catalog as a document.
+//! Snapshot document, which contains the entire catalog in canonical JSON.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Catalog, CatalogError, Contents, Origin, Registered};
 
-/// Value of `format`.
+/// Value of the snapshot's `format` field.
 const FORMAT: &str = "actum.catalog-snapshot/1";
 
 #[derive(Deserialize)]
@@ -18,7 +18,7 @@ struct Snapshot {
     actions: Vec<Registered>,
 }
 
-/// Snapshot for writing, which borrows the actions.
+/// Borrowing variant of [`Snapshot`] that is used to write one.
 #[derive(Serialize)]
 struct SnapshotOf<'c> {
     actions: Vec<&'c Registered>,
@@ -29,7 +29,7 @@ impl Catalog {
     /// Returns the catalog as a document in canonical JSON.
     ///
     /// # Errors
-    /// [`CanonicalError`] if a schema holds a number without an exact form.
+    /// [`CanonicalError`] if a schema contains a number that canonical JSON cannot represent exactly.
     pub fn snapshot(&self) -> Result<&[u8], CanonicalError> {
         let Contents { snapshot, .. } = &*self.contents;
         if let Some(written) = snapshot.get() {
@@ -43,15 +43,17 @@ impl Catalog {
     /// Returns the digest of the snapshot, which identifies the catalog.
     ///
     /// # Errors
-    /// As [`Catalog::snapshot`].
+    /// Same as [`Catalog::snapshot`].
     pub fn digest(&self) -> Result<Digest, CanonicalError> {
         Ok(Digest::of(self.snapshot()?))
     }
 
-    /// Reads the catalog of a document. Of core actions it has only the states; their definitions are built in.
+    /// Parses a catalog from a snapshot document. For core actions, only the state is taken from the document, because
+    /// their definitions are built in.
     ///
     /// # Errors
-    /// Description of the problem with the document.
+    /// The inner error describes the problem with the document, as a clause that follows its name. The outer error
+    /// means that the built-in definitions are invalid.
     pub fn of_snapshot(bytes: &[u8]) -> Result<Result<Self, String>, CatalogError> {
         let mut actions = Self::core()?.contents.actions.clone();
         let snapshot: Snapshot = match serde_json::from_slice(bytes) {
@@ -59,7 +61,7 @@ impl Catalog {
             Err(error) => return Ok(Err(format!("cannot be read: {}", describe(&error)))),
         };
         if snapshot.format != FORMAT {
-            return Ok(Err(format!("has the format `{}` and not `{FORMAT}`", snapshot.format)));
+            return Ok(Err(format!("has the format `{}` instead of `{FORMAT}`", snapshot.format)));
         }
         for registered in snapshot.actions {
             let name = registered.name.clone();
@@ -68,11 +70,13 @@ impl Catalog {
                 (Origin::Core, Some(core)) => *core = Arc::new(core.in_state(registered.state)),
                 (Origin::Core, None) => {
                     return Ok(Err(format!(
-                        "speaks of the core action `{name}`, which a later version of actum has"
+                        "contains the core action `{name}`, which this version of actum does not have"
                     )));
                 }
                 (Origin::Package { .. }, Some(_)) => {
-                    return Ok(Err(format!("has a package in the place of the action `{name}`")));
+                    return Ok(Err(format!(
+                        "contains a package whose name `{name}` is already taken"
+                    )));
                 }
                 (Origin::Package { .. }, None) => {
                     actions.insert(name, Arc::new(registered));
@@ -83,7 +87,7 @@ impl Catalog {
     }
 }
 
-/// Name of an action in access policies, as a word.
+/// Serializes an [`AccessAction`](actum_access::AccessAction) as its name in access policies.
 pub(super) mod access {
     use actum_access::AccessAction;
     use serde::{Deserialize, Deserializer, Serializer};
@@ -100,6 +104,6 @@ pub(super) mod access {
     ) -> Result<AccessAction, D::Error> {
         let word = String::deserialize(deserializer)?;
         let action = AccessAction::ALL.into_iter().find(|action| action.as_str() == word);
-        action.ok_or_else(|| serde::de::Error::custom(format!("`{word}` is no access action")))
+        action.ok_or_else(|| serde::de::Error::custom(format!("unknown access action `{word}`")))
     }
 }

@@ -1,4 +1,4 @@
-//! Standing of the catalog: its content in the ledger, and whether that is proven.
+//! Reads the catalog from the ledger, and verifies the change that recorded it.
 
 use actum_core::Digest;
 use actum_gate::{VerifiedChange, verify_change};
@@ -10,22 +10,24 @@ use actum_record::receipt::EntryRef;
 
 use super::{Catalog, CatalogError};
 
-/// Catalog after the last proven change, and the entry that the next change follows.
+/// Catalog as the ledger records it, and whether its newest change is valid.
 #[derive(Debug, Clone)]
 pub struct Standing {
-    /// Catalog after the last proven change.
+    /// Catalog after the newest change that passed verification.
     pub catalog: Catalog,
-    /// Last change, proven or not; the beginning of the log if there is no change.
+    /// Entry of the newest change, valid or not, which the next change must reference. If there is no change yet, this
+    /// is the first entry of the log.
     pub last: EntryRef,
-    /// Reason why the last change does not count. Until the operator makes a new change, no catalog is in force.
+    /// Reason why the newest change failed verification, if it did. No catalog is in force then, until the operator
+    /// records a new change.
     pub unproven: Option<CatalogError>,
 }
 
 impl Standing {
-    /// Reads the catalog of the ledger.
+    /// Reads the catalog from the ledger.
     ///
     /// # Errors
-    /// `Ledger` if it cannot be read, or an entry was altered.
+    /// `Ledger` if the ledger cannot be read or an entry was modified.
     pub fn read(log: &dyn Log, keyring: &Keyring) -> Result<Self, CatalogError> {
         let last = before(log, None)?;
         let (mut unproven, mut behind) = (None, None);
@@ -45,22 +47,23 @@ impl Standing {
         }
     }
 
-    /// Returns the index of the newest `CATALOG_CHANGED`, proven or not; `None` before the first.
+    /// Returns the ledger index of the newest `CATALOG_CHANGED` entry, valid or not, or `None` if there is none.
     pub fn changed(&self) -> Option<u64> {
-        // Index 0 begins the log, so no change has it.
+        // The entry at index 0 only begins the log, so it is never a change.
         Some(self.last.index).filter(|index| *index > 0)
     }
 
     /// Returns the catalog in force.
     ///
     /// # Errors
-    /// Reason why the last change does not count.
+    /// Returns the reason why the newest change failed verification, if it did.
     pub fn in_force(self) -> Result<Catalog, CatalogError> {
         self.unproven.map_or(Ok(self.catalog), Err)
     }
 }
 
-/// Returns a reference to the last change before an entry, or to the beginning of the log if there is no change.
+/// Returns a reference to the newest change before entry `behind`, or to the first entry of the log if there is no
+/// change.
 fn before(log: &dyn Log, behind: Option<u64>) -> Result<EntryRef, LedgerError> {
     let newest = log.newest_of_kind(EntryKind::CatalogChanged, behind, 1)?;
     let index = newest.first().copied().unwrap_or(0);
@@ -68,7 +71,7 @@ fn before(log: &dyn Log, behind: Option<u64>) -> Result<EntryRef, LedgerError> {
     Ok(EntryRef { origin: log.origin()?, index, leaf })
 }
 
-/// Returns the catalog that a change leads to, if all of it is valid.
+/// Verifies the catalog change at `index`, and returns the catalog that it records.
 fn proven(log: &dyn Log, keyring: &Keyring, index: u64) -> Result<Catalog, CatalogError> {
     let body = log.sound_entry(index)?.body;
     let VerifiedChange { changed, .. } = verify_change(&body, keyring)
@@ -85,6 +88,6 @@ fn proven(log: &dyn Log, keyring: &Keyring, index: u64) -> Result<Catalog, Catal
     let catalog = Catalog::of_snapshot(&bytes)?.map_err(wrong)?;
     match catalog.find(&action).is_some_and(|registered| registered.state == to) {
         true => Ok(catalog),
-        false => Err(wrong(format!("does not have the action `{action}` as {}", to.as_str()))),
+        false => Err(wrong(format!("does not contain the action `{action}` as {}", to.as_str()))),
     }
 }

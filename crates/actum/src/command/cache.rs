@@ -1,4 +1,4 @@
-//! Caches: directories of a workspace that commands change permanently, and that belong to no run.
+//! Cache directories of a workspace, in which commands make permanent changes that are not part of any run.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -7,25 +7,25 @@ use std::path::{Path, PathBuf};
 
 use actum_core::RelPath;
 
-/// Treatment of changes in the directories that the operator declares as caches.
+/// Handling of a command's changes in the cache directories that the operator declares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Caches {
-    /// Changes are permanent.
+    /// Changes in caches are permanent.
     Passed,
-    /// Changes are dropped, for commands whose other changes may be dropped, too. Otherwise the next build would find
-    /// results of a change that was never made.
+    /// Changes in caches are dropped, because the command's other changes may be dropped as well. Otherwise, a later
+    /// build could find cached results of a change that was never made.
     Forgotten,
 }
 
-/// Returns the declared caches that can be passed through, and creates missing ones. A created directory stays, since
-/// another command may use it when this one ends.
+/// Returns the declared caches that commands can write to, creating missing ones. A created directory is never removed,
+/// because another command may already be using it when this one ends.
 pub(super) fn passed(root: &Path, declared: &[RelPath]) -> Vec<PathBuf> {
     let is_there = |cache: &PathBuf| fs::symlink_metadata(cache).is_ok() || make(cache);
     possible(root, declared).into_iter().filter(is_there).collect()
 }
 
-/// Returns the declared caches that are directories or could be created. A cache whose path is another file type, or
-/// whose parent is missing, does not count. Neither does one behind a link, which could lead anywhere.
+/// Returns the declared caches that are directories or could be created. Leaves out paths of another file type, paths
+/// without a parent directory, and paths behind a symbolic link, which could point anywhere.
 pub(super) fn possible(root: &Path, declared: &[RelPath]) -> Vec<PathBuf> {
     let caches = declared.iter().map(|path| root.join(OsStr::from_bytes(path.as_bytes())));
     let is_possible = |cache: &PathBuf| {

@@ -1,4 +1,4 @@
-//! Capture: the changes of a command in its view, as operations.
+//! Captures the changes that a command made in its view, and converts them to operations.
 
 use std::fs::File;
 use std::io::Read;
@@ -12,31 +12,31 @@ use actum_sandbox::{Change, Layer, LayerError, Node};
 use crate::error::{CAPTURED_BYTES_MAX, CAPTURED_ON_DISK_BYTES_MAX, Unkept, WhyUnkept};
 use crate::path_selection::{Effect, PathSelection, Selectable};
 
-/// Captured changes of a command.
+/// Changes of a command, captured from its view.
 #[derive(Debug, Default)]
 pub struct Captured {
-    /// Operations that change the workspace in the same way, in a possible order.
+    /// Operations that make the same changes in the workspace, in an order in which they can be applied.
     pub operations: Vec<Operation>,
-    /// Changes that no run can make.
+    /// Changes that cannot be part of a run, such as creating a socket.
     pub unkept: Vec<Unkept>,
-    /// Changes that an entry point for file contents only cannot keep: links, and permissions of directories.
+    /// Changes to links and to permissions of directories, which some entry points cannot keep.
     not_content: Vec<Unkept>,
-    /// Number of changed paths that are left out, as requested.
+    /// Number of changed paths that were left out because the caller did not select them.
     pub(crate) left_out: usize,
-    /// Id of the capture that has the contents of files; without one they are in memory.
+    /// Id of the on-disk capture that contains the file contents. If `None`, they are in memory.
     capture: Option<RunId>,
 }
 
-/// Requested part of a change.
+/// Selects the part of a change to capture.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Part<'p> {
     pub(crate) paths: PathSelection<'p>,
-    /// Leaves out pipes, sockets and devices.
+    /// Whether to leave out pipes, sockets and devices.
     pub(crate) drops_special: bool,
 }
 
 impl Part<'_> {
-    /// Keeps the changes of this part, and returns the number of the others.
+    /// Removes the changes that are not in this part, and returns their number.
     fn keep(&self, changes: &mut Vec<Change>) -> usize {
         let all = changes.len();
         changes.retain(|it| !(self.drops_special && why_unkept(it) == Some(WhyUnkept::Special)));
@@ -55,12 +55,12 @@ fn selectable(change: &Change) -> Option<Selectable> {
     Some(Selectable { paths: vec![path], effect })
 }
 
-/// Set-user-id and set-group-id (inode(7)).
+/// Mode bits for set-user-ID and set-group-ID, see inode(7).
 const SET_ID: u32 = 0o6000;
 
 impl Captured {
-    /// Reads the changes of a layer, except in the dropped directories. Contents of files stay in the capture that has
-    /// the layer, if any.
+    /// Reads the changes of a layer, except those in the `forgotten` directories. If the layer belongs to an on-disk
+    /// capture, file contents stay there; otherwise they are read into memory.
     pub(crate) fn new(
         layer: &Layer,
         forgotten: &[&Path],
@@ -69,7 +69,7 @@ impl Captured {
         let mut captured = Self { capture, ..Self::default() };
         let mut changes = changes(layer, forgotten)?;
         captured.left_out = part.keep(&mut changes);
-        // A sparse file needs no space in a layer, but time to read.
+        // Check sizes first: a large sparse file takes no space in a layer, but reading it takes a long time.
         if let Some(too_large) = too_large(&changes, capture) {
             captured.unkept.push(too_large);
             return Ok(captured);
@@ -99,13 +99,14 @@ impl Captured {
         Ok(captured)
     }
 
-    /// Rejects changes of links (D-6) and of permissions of directories, for an entry point that makes none.
+    /// Moves changes to links (D-6) and to permissions of directories into `unkept`, for entry points that cannot keep
+    /// them.
     pub(crate) fn of_content(mut self) -> Self {
         self.unkept.append(&mut self.not_content);
         self
     }
 
-    /// Returns true if nothing was changed.
+    /// Returns whether the capture contains no changes at all.
     pub fn is_empty(&self) -> bool {
         self.operations.is_empty() && self.unkept.is_empty()
     }
@@ -180,8 +181,8 @@ impl Captured {
         Ok(())
     }
 
-    /// Returns the digest of a file as it was when the command began. Returns `None`, and notes it, if the file changed
-    /// meanwhile.
+    /// Returns the digest of a file as it was when the command started. If the file in the workspace has changed since
+    /// then, adds it to `unkept` and returns `None`.
     fn digest_before(&mut self, layer: &Layer, path: &Path) -> Result<Option<Digest>, LayerError> {
         let io = |why| LayerError::Io { step: "read", path: path.to_owned(), why };
         let mut file = layer.open_before(path)?;
@@ -194,14 +195,14 @@ impl Captured {
     }
 }
 
-/// Returns the changes of a layer, except in the dropped directories.
+/// Returns the changes of a layer, except those in the `forgotten` directories.
 pub(super) fn changes(layer: &Layer, forgotten: &[&Path]) -> Result<Vec<Change>, LayerError> {
     let mut changes = layer.changes()?;
     changes.retain(|change| !forgotten.iter().any(|cache| change.path.starts_with(cache)));
     Ok(changes)
 }
 
-/// Returns the largest file, if all files together are too large.
+/// Returns the largest file if the total size of all files exceeds the limit.
 fn too_large(changes: &[Change], capture: Option<RunId>) -> Option<Unkept> {
     let max = match capture {
         Some(_) => CAPTURED_ON_DISK_BYTES_MAX,
@@ -216,7 +217,7 @@ fn too_large(changes: &[Change], capture: Option<RunId>) -> Option<Unkept> {
     Some(Unkept { path: largest.path.clone(), why: WhyUnkept::TooLarge { max } })
 }
 
-/// Returns the reason why an entry point for file contents only cannot make the change.
+/// Returns the reason why an entry point that keeps only file contents cannot make the change, if there is one.
 fn why_not_content(change: &Change) -> Option<WhyUnkept> {
     let mut nodes = [&change.before, &change.after].into_iter().flatten();
     if nodes.any(|node| matches!(node, Node::Symlink { .. })) {
@@ -227,7 +228,7 @@ fn why_not_content(change: &Change) -> Option<WhyUnkept> {
     stays.then_some(WhyUnkept::DirectoryMode)
 }
 
-/// Returns the reason why no run can make the change.
+/// Returns the reason why a change cannot be part of a run, if there is one.
 fn why_unkept(change: &Change) -> Option<WhyUnkept> {
     let Change { before, after, is_disturbed, .. } = change;
     if *is_disturbed {
@@ -246,7 +247,7 @@ fn why_unkept(change: &Change) -> Option<WhyUnkept> {
     }
 }
 
-/// Returns the digest of a file's content.
+/// Computes the digest of a file without holding its content in memory.
 pub(crate) fn digest(file: &mut impl Read) -> std::io::Result<Digest> {
     const STEP: usize = 64 << 10;
     let (mut hasher, mut piece) = (Hasher::new(), vec![0; STEP]);
@@ -258,10 +259,10 @@ pub(crate) fn digest(file: &mut impl Read) -> std::io::Result<Digest> {
     }
 }
 
-/// Content that a command left in a file.
+/// Captured content of a file, either in memory or in an on-disk capture.
 enum Content {
     Memory(Vec<u8>),
-    /// File in a capture, with its digest and size.
+    /// Content in an on-disk capture, identified by the capture's id, with the digest and size of the file.
     Captured(RunId, Digest, u64),
 }
 
@@ -290,7 +291,7 @@ impl Content {
         }
     }
 
-    /// Operation that replaces the content of a file.
+    /// Returns the operation that replaces the content of an existing file.
     fn written(self, path: RelPath, expected: Option<Digest>) -> Operation {
         match self {
             Self::Memory(content) => Operation::Write { path, content, expected },
@@ -300,7 +301,7 @@ impl Content {
         }
     }
 
-    /// Operation that makes a file.
+    /// Returns the operation that creates a file with this content.
     fn created(self, path: RelPath, mode: FileMode) -> Operation {
         let mode = Some(ModeChange::Exact(mode));
         match self {
@@ -312,7 +313,7 @@ impl Content {
     }
 }
 
-/// Counts the bytes that are read from a file.
+/// Reader that counts the bytes read from a file.
 struct Counted<'f> {
     file: &'f mut File,
     bytes: u64,

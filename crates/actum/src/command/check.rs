@@ -1,4 +1,4 @@
-//! Checks: commands that inspect a staged change.
+//! Runs check commands, which inspect a staged change before it is published.
 
 use std::ops::ControlFlow;
 
@@ -11,24 +11,24 @@ use actum_sandbox::{Outcome, Stdin};
 use super::{CommandError, Runner, Seen, StagedView, record};
 use crate::error::{Error, Result};
 
-/// Passed checks.
+/// Results of checks that all passed.
 #[derive(Default)]
 pub(crate) struct Checked {
     pub(crate) records: Vec<CommandRecord>,
     pub(crate) sandbox: Option<SandboxRecord>,
-    /// Checks in the detailed form of an action's result.
+    /// Check results in the form in which an action's result reports them.
     pub(crate) told: Vec<Check>,
 }
 
-/// Maximum number of bytes of a check's output in an error.
+/// Maximum length in bytes of a check's output in an error message. Only the end of a longer output is reported.
 const TOLD_MAX: usize = 2000;
 
 impl Checked {
-    /// Runs all checks, one after the other. Their changes in caches are dropped, too, since they are made from a
-    /// change that may never be published.
+    /// Runs the checks in order and stops at the first that fails. All their changes are dropped, even those in caches,
+    /// because they depend on a change that may never be published.
     ///
     /// # Errors
-    /// `Unverified` for the first check that does not end with 0; `Command`.
+    /// `Unverified` if a check does not exit with code 0; `Command` if a check cannot be run.
     pub(crate) fn all(
         runner: &Runner,
         checks: &[CommandLine],
@@ -60,7 +60,7 @@ impl Checked {
     }
 }
 
-/// Returns a command as a check of an action (AA-7).
+/// Converts the outcome of a command to a check in an action's result (AA-7).
 pub(crate) fn as_check(line: &CommandLine, record: &CommandRecord, outcome: &Outcome) -> Check {
     let written = |bytes: &[u8]| (!bytes.is_empty()).then(|| Check::excerpt(bytes));
     let (exit_code, message) = match &record.ended {
@@ -77,7 +77,7 @@ pub(crate) fn as_check(line: &CommandLine, record: &CommandRecord, outcome: &Out
     }
 }
 
-/// Returns a command as the name of a check, shortened to the maximum length.
+/// Returns the command line as the name of its check, truncated to [`CHECK_NAME_CHARS_MAX`].
 fn name(line: &CommandLine) -> String {
     let text = line.quoted();
     match text.char_indices().nth(CHECK_NAME_CHARS_MAX) {
@@ -86,7 +86,7 @@ fn name(line: &CommandLine) -> String {
     }
 }
 
-/// Returns the end of a text.
+/// Returns the last [`TOLD_MAX`] bytes of the output as text.
 fn last(output: &[u8]) -> String {
     let from = output.len().saturating_sub(TOLD_MAX);
     let end = String::from_utf8_lossy(output.get(from..).unwrap_or_default());

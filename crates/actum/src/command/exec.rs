@@ -1,4 +1,4 @@
-//! Exec: one command runs on a view of the workspace, and its changes become one request (AA-6).
+//! Implements `exec`: runs one command on a view of the workspace, and turns its changes into one request (AA-6).
 
 use std::ffi::OsString;
 
@@ -17,73 +17,74 @@ use crate::path_selection::PathSelection;
 use crate::place::Place;
 use crate::request::{EntryPoint, Request, RequestLease};
 
-/// Maximum length of a command in a label, in characters.
+/// Maximum number of characters of the command line in the label of a run.
 const LABEL_CHARS_MAX: usize = 200;
 
-/// Command to execute, and the treatment of its changes.
+/// Command to execute, with options for its changes.
 #[derive(Debug, Clone)]
 pub struct Exec {
-    /// Program and its arguments.
+    /// Program to run, followed by its arguments.
     pub command: Vec<OsString>,
-    /// Exit codes that count as success, as 0 does.
+    /// Exit codes that count as success in addition to 0.
     pub accepted: Accepted,
-    /// Treatment of the change.
+    /// Handling of the changes if the command succeeds.
     pub ending: Ending,
-    /// True if the run is made even if the exit code of the command counts as a failure.
+    /// Whether to keep the changes even if the command exits with a code that counts as a failure.
     pub keeps_failed: bool,
-    /// Rules for the paths that are kept; all paths without a rule. Other changes are left out.
+    /// Rules that select the changed paths to keep. If there are none, all changes are kept.
     pub only: Vec<PathRule>,
-    /// True if pipes, sockets and devices are left out, instead of keeping nothing.
+    /// Whether to leave out pipes, sockets and devices, instead of rejecting the entire change because of them.
     pub drops_special: bool,
-    /// Commands that must succeed on the workspace with the change before it is kept.
+    /// Commands that must succeed on the staged change before it is kept.
     pub checks: Vec<CommandLine>,
-    /// Limits of the change.
+    /// Scope, budget and other limits of the change.
     pub limits: Limits,
-    /// Label of the run in the log; `None` for the command.
+    /// Label of the run in the log. If `None`, the command line is used.
     pub label: Option<String>,
-    /// Actor who requests it.
+    /// Actor who requests the command.
     pub actor: Actor,
-    /// True if the call waits for another process that holds the workspace.
+    /// Whether to wait for the workspace lock if another process holds it, instead of failing.
     pub wait: bool,
 }
 
-/// Treatment of the change of a command that succeeded.
+/// Handling of the changes of a command that succeeded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ending {
-    /// The gates decide.
+    /// Keep the changes if the gates allow them.
     Keep,
-    /// Waits for an approval.
+    /// Queue the changes for approval, even if the gates would allow them.
     Review,
-    /// Is judged and shown, and not kept.
+    /// Show the changes and the decision of the gates, then drop the changes.
     Drop,
 }
 
-/// Outcome of a command.
+/// Outcome of a command that `exec` ran.
 #[derive(Debug)]
 pub enum Attempt {
-    /// Failed command, whose changes are dropped.
+    /// The command failed, and its changes were dropped.
     Failed {
-        /// Number of changed paths; 0 if they cannot be counted.
+        /// Number of changed paths, or 0 if they cannot be counted.
         dropped: u64,
     },
-    /// No change.
+    /// The command changed nothing.
     Unchanged,
-    /// Changes of this number of paths, all of which are left out.
+    /// The command changed this number of paths, and all of them were left out.
     LeftOut(usize),
-    /// Request to make the change.
+    /// The command made changes to keep.
     Changed {
-        /// Request.
+        /// Request to make the changes in the workspace.
         request: Box<Request>,
-        /// Number of changed paths that are left out.
+        /// Number of changed paths that were left out.
         left_out: usize,
     },
 }
 
 impl Exec {
-    /// Checks that the programs of the checks can run. Otherwise the work of the command would be lost.
+    /// Checks that the programs of the checks exist. This is done before the command runs, because its work would be
+    /// lost if a check could not be run afterwards.
     ///
     /// # Errors
-    /// `Command`.
+    /// `Command` if a program is not found.
     pub fn find_checks(&self, runner: &Runner) -> Result<()> {
         for check in &self.checks {
             runner.program(check)?;
@@ -91,11 +92,11 @@ impl Exec {
         Ok(())
     }
 
-    /// Checks that the lease allows the changes of a command, as far as that does not depend on the change. Otherwise
-    /// the work of the command would be lost.
+    /// Checks that the lease could allow the changes of the command, as far as this can be decided before they are
+    /// known. This is done before the command runs, because its work would be lost if the lease rejected every change.
     ///
     /// # Errors
-    /// `Denied`, `Record`.
+    /// `Denied` if the lease cannot allow any change of the command; `Record` if the facts about it have no exact form.
     pub fn check_lease(
         &self,
         lease: Option<&RequestLease>,
@@ -115,10 +116,10 @@ impl Exec {
         request.check_lease((policy, place), tenant, now)
     }
 
-    /// Starts the command. `capture` holds the changes until they are made; without one they stay in memory.
+    /// Starts the command. Its changes are stored in `capture` until they are applied, or in memory if there is none.
     ///
     /// # Errors
-    /// As [`Trial::start`].
+    /// Same as [`Trial::start`].
     pub fn start<'r>(
         &self,
         runner: &'r Runner,
@@ -133,14 +134,14 @@ impl Exec {
         Trial::start_captured(runner, policy, &self.command, (stdin, caches), capture)
     }
 
-    /// Turns the changes of the command into a request. Its checks are confined by the policy of `runner`.
+    /// Turns the changes of the finished command into a request. The sandbox policy of `runner` confines its checks.
     ///
     /// # Errors
-    /// `Command` if the change cannot be read, or cannot be kept.
+    /// `Command` if the changes cannot be read or kept.
     pub fn attempt(&self, tried: &Tried, runner: &Runner) -> Result<Attempt> {
         let is_kept = self.keeps_failed && matches!(tried.record.ended, CommandEnd::Code(_));
         if !(tried.succeeded(&self.accepted) || is_kept) {
-            // An error in counting dropped changes does not matter.
+            // The number is only informative, so ignore errors.
             let dropped = tried.changed_paths().map_or(0, |paths| paths as u64);
             return Ok(Attempt::Failed { dropped });
         }
@@ -160,7 +161,7 @@ impl Exec {
             label: Some(self.label.clone().unwrap_or_else(|| label(tried))),
             actor: self.actor.clone(),
             door: EntryPoint::Exec,
-            // This tier needs an approval.
+            // Declare a tier that always needs an approval.
             declared: (self.ending == Ending::Review).then_some(RiskTier::R3),
             wait: self.wait,
             ..request
@@ -169,7 +170,7 @@ impl Exec {
     }
 }
 
-/// Label of a run by its command.
+/// Returns the default label of a run, which consists of the command line.
 fn label(tried: &Tried) -> String {
     let words = tried.record.argv.iter().map(|word| Harmless(word.as_bytes()).to_string());
     let line = words.collect::<Vec<_>>().join(" ");

@@ -1,4 +1,4 @@
-//! Quotas of a lease, as limits of the commands that run under it.
+//! Applies the quotas of a lease as resource limits to the commands that run under it.
 
 use actum_record::lease::Quotas;
 use actum_sandbox::{Limits, Resource, SandboxPolicy};
@@ -6,7 +6,7 @@ use actum_sandbox::{Limits, Resource, SandboxPolicy};
 use super::Runner;
 
 impl Runner {
-    /// Returns the runner with the limits lowered to the quotas.
+    /// Lowers the resource limits of the runner's commands to the given quotas.
     #[must_use]
     pub fn limited_by(mut self, quotas: Quotas) -> Self {
         self.policy.limits = limited(self.policy.limits, quotas);
@@ -14,7 +14,7 @@ impl Runner {
     }
 }
 
-/// Lowers the limits to the quotas. The quota of storage is split between reading and writing.
+/// Lowers resource limits to quotas. The storage quota is split between reading and writing.
 fn limited(limits: Limits, quotas: Quotas) -> Limits {
     let Quotas { memory_bytes, storage_bytes, wall_ms, files: _, space_bytes: _ } = quotas;
     let write = storage_bytes.map(|bytes| (bytes / 2).min(limits.of(Resource::StorageWrite).max));
@@ -33,7 +33,7 @@ fn limited(limits: Limits, quotas: Quotas) -> Limits {
     })
 }
 
-/// Returns the limits of a policy as quotas.
+/// Returns the resource limits of a sandbox policy in the form of quotas.
 pub(crate) fn quotas_of(policy: &SandboxPolicy) -> Quotas {
     let max = |resource| policy.limits.of(resource).max;
     let storage = max(Resource::StorageRead).checked_add(max(Resource::StorageWrite));

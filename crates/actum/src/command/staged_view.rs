@@ -1,4 +1,4 @@
-//! Staged view: the staged changes of a transaction as commands see them, in a layer over the workspace.
+//! View of the workspace in which commands see the staged changes of a transaction, as a layer over the files.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -14,15 +14,16 @@ use actum_workspace::disk::Disk;
 use super::{CommandError, Runner};
 use crate::error::{Error, Result, Unkept, WhyUnkept};
 
-/// View of the workspace with the staged changes of a transaction. It is for commands that inspect them, and for
-/// commands whose effects build on them. It has the changes that were staged at its creation, and is removed on drop.
+/// View of the workspace with the staged changes of a transaction, for commands that inspect or extend them.
+///
+/// The view contains the changes that were staged when it was created, and is removed when it is dropped.
 #[derive(Debug)]
 pub struct StagedView {
     layer: StagedLayer,
 }
 
 impl StagedView {
-    /// Creates the view of the staged changes of `transaction`, in the workspace of `runner`.
+    /// Creates a view of the staged changes of `transaction` over the workspace of `runner`.
     ///
     /// # Errors
     /// `Command` if the layer cannot be written; `Workspace` if the staged changes cannot be read.
@@ -31,7 +32,7 @@ impl StagedView {
         Self::of_change(runner, transaction, &change)
     }
 
-    /// Creates the view from the known effects of the transaction.
+    /// Creates a view like [`of`](Self::of), from effects of the transaction that the caller has already computed.
     pub(crate) fn of_change<D: Disk>(
         runner: &Runner,
         transaction: &mut Transaction<'_, D>,
@@ -39,7 +40,7 @@ impl StagedView {
     ) -> Result<Self> {
         let layer = StagedLayer::temporary(&runner.root).map_err(failed)?;
         take_away(&layer, change)?;
-        // Effects are ordered by path, so a directory comes before its content.
+        // Effects are ordered by path, so a directory is created before its content.
         for effect in change {
             let at = place(&effect.path.0);
             let Some(mode) = transaction.mode_of(&effect.path.0) else { continue };
@@ -60,10 +61,10 @@ impl StagedView {
         Ok(Self { layer })
     }
 
-    /// Adds the changes that a command made in this view. A run must be able to keep all of them.
+    /// Adds the changes that a command made on this view, so that later commands see them.
     ///
     /// # Errors
-    /// `Command` if they cannot be read or written.
+    /// `Command` if the changes cannot be read or written, or if one of them cannot be part of a run.
     pub(crate) fn add(&self, layer: &Layer) -> Result<()> {
         for change in layer.changes().map_err(failed)? {
             match (&change.before, &change.after) {
@@ -90,7 +91,7 @@ impl StagedView {
         Ok(())
     }
 
-    /// Returns the path of the layer, which exists until the view is dropped.
+    /// Returns the path of the layer's directory, which exists until the view is dropped.
     pub fn path(&self) -> &Path {
         self.layer.path()
     }
@@ -104,7 +105,8 @@ fn place(path: &RelPath) -> &Path {
     Path::new(OsStr::from_bytes(path.as_bytes()))
 }
 
-/// Removes deleted paths first, which makes room for others. Removing a directory removes its content.
+/// Marks the removed paths as deleted in the layer, so that other files can take their place. Skips paths below a
+/// removed directory, because they are removed with it.
 fn take_away(layer: &StagedLayer, change: &[PathEffect]) -> Result<()> {
     let removed = |effect: &&PathEffect| effect.effect == EffectKind::DirectoryRemoved;
     let removed: BTreeSet<&RelPath> =

@@ -1,4 +1,4 @@
-//! Trial: a command whose changes have no effect until they pass the gates.
+//! Runs a command on trial: its changes do not affect the workspace until they pass the gates.
 
 use std::ffi::OsStr;
 use std::ops::ControlFlow;
@@ -16,39 +16,39 @@ use super::{Accepted, Captured, CommandError, Runner, Seen, StagedView, record};
 use crate::error::{Error, Result};
 use crate::request::{Commands, Request};
 
-/// Running command.
-#[must_use = "who drops it ends the command"]
+/// Command that is running on a view of the workspace.
+#[must_use = "dropping it ends the command"]
 pub struct Trial<'r> {
     runner: &'r Runner,
     line: CommandLine,
     child: actum_sandbox::Child,
     passed: Vec<PathBuf>,
-    /// Caches whose changes are dropped.
+    /// Cache directories in which the command's changes are dropped.
     forgotten: Vec<PathBuf>,
-    /// Id and path of the capture for the changes.
+    /// Id and path of the on-disk capture for the changes, if there is one.
     capture: Option<(RunId, PathBuf)>,
 }
 
-/// Finished command, and its changes in the view, which exist until this is dropped.
+/// Finished command, with the changes that it made in its view. The changes are discarded when this is dropped.
 #[derive(Debug)]
 pub struct Tried {
-    /// Record of the command.
+    /// Record of the command for the ledger.
     pub record: CommandRecord,
-    /// Full outcome of the process.
+    /// Outcome of the process, including its output.
     pub outcome: Outcome,
     sandbox: SandboxRecord,
     root: PathBuf,
     forgotten: Vec<PathBuf>,
-    /// Id and path of the capture for the changes.
+    /// Id and path of the on-disk capture for the changes, if there is one.
     capture: Option<(RunId, PathBuf)>,
 }
 
 impl<'r> Trial<'r> {
-    /// Starts a command, unless a rule of the policy denies it.
+    /// Starts a command, unless a command rule of the policy denies it.
     ///
     /// # Errors
-    /// `Denied` if a rule denies it; this is not recorded, since nothing was done. `Command` if it cannot run. In both
-    /// cases nothing was started.
+    /// `Denied` if a rule denies the command; this is not recorded, because nothing was done. `Command` if it cannot be
+    /// started.
     pub fn start(
         runner: &'r Runner,
         policy: &Policy,
@@ -59,10 +59,10 @@ impl<'r> Trial<'r> {
         Self::begin(runner, policy, words, (Seen::default(), stdin, caches))
     }
 
-    /// Starts a command like [`start`](Self::start), with a capture in the workspace for its changes.
+    /// Starts a command like [`start`](Self::start), and stores its changes in an on-disk capture, if one is given.
     ///
     /// # Errors
-    /// As [`start`](Self::start).
+    /// Same as [`start`](Self::start).
     pub(crate) fn start_captured(
         runner: &'r Runner,
         policy: &Policy,
@@ -77,12 +77,13 @@ impl<'r> Trial<'r> {
         Ok(Self { capture, ..trial })
     }
 
-    /// Starts a command like [`start`](Self::start) on the workspace with the staged changes in `staged`. The resulting
-    /// operations build on these, so the same transaction can make them. Changes in caches are dropped, since they are
-    /// made from a change that may never be published.
+    /// Starts a command like [`start`](Self::start), on the workspace with the changes in `staged`.
+    ///
+    /// The captured operations apply on top of the staged changes, so the same transaction can make them. Changes in
+    /// caches are dropped, because they depend on a change that may never be published.
     ///
     /// # Errors
-    /// As [`start`](Self::start).
+    /// Same as [`start`](Self::start).
     pub fn start_over(
         runner: &'r Runner,
         policy: &Policy,
@@ -110,10 +111,10 @@ impl<'r> Trial<'r> {
         Ok(Self { runner, line, child, passed, forgotten, capture: None })
     }
 
-    /// Starts a command on the workspace itself, which it can only read.
+    /// Starts a command on the workspace itself, without a view. The command can only read it.
     ///
     /// # Errors
-    /// As [`start`](Self::start).
+    /// Same as [`start`](Self::start).
     pub(crate) fn start_outside(
         runner: &'r Runner,
         policy: &Policy,
@@ -125,11 +126,11 @@ impl<'r> Trial<'r> {
         Ok(Self { runner, line, child, passed, forgotten, capture: None })
     }
 
-    /// Waits for the end of the command, and passes on its output as it arrives. If `sink` returns `Break`, that output
-    /// is closed.
+    /// Waits for the command to end, and passes its output to `sink` as it arrives. If `sink` returns `Break`, that
+    /// output stream is closed.
     ///
     /// # Errors
-    /// `Command`
+    /// `Command` if waiting fails.
     pub fn wait(self, sink: impl FnMut(Output, &[u8]) -> ControlFlow<()>) -> Result<Tried> {
         let Self { runner, line, child, passed, forgotten, capture } = self;
         let outcome = child.wait_with(sink).map_err(CommandError::from)?;
@@ -139,10 +140,10 @@ impl<'r> Trial<'r> {
     }
 }
 
-/// Returns the command line of `words`, unless a command rule of the policy denies it.
+/// Parses `words` as a command line, unless a command rule of the policy denies it.
 ///
 /// # Errors
-/// `Denied` if a rule denies it; `Command` if the words are not text or not a command.
+/// `Denied` if a rule denies the command; `Command` if the words are not UTF-8 or not a valid command line.
 pub fn permitted_line(policy: &Policy, words: &[impl AsRef<OsStr>]) -> Result<CommandLine> {
     let text = |word: &OsStr| {
         word.to_str().map(str::to_owned).ok_or_else(|| CommandError::NoText(word.to_owned()))
@@ -162,7 +163,7 @@ pub fn permitted_line(policy: &Policy, words: &[impl AsRef<OsStr>]) -> Result<Co
 }
 
 impl Tried {
-    /// Returns true if the command ended by itself with 0 or an accepted code.
+    /// Returns whether the command exited by itself with code 0 or one of the accepted codes.
     pub fn succeeded(&self, accepted: &Accepted) -> bool {
         match &self.record.ended {
             CommandEnd::Code(code) => *code == 0 || accepted.contains(code),
@@ -170,22 +171,22 @@ impl Tried {
         }
     }
 
-    /// Returns the changes as operations, and those that no run can make.
+    /// Returns the changes of the command as operations, and lists those that cannot be part of a run.
     ///
     /// # Errors
-    /// `Command` if they cannot be read.
+    /// `Command` if the changes cannot be read.
     pub fn captured(&self) -> Result<Captured> {
         self.captured_part(Part::default())
     }
 
-    /// Returns the changes like [`captured`](Self::captured), for a part of them.
+    /// Returns the selected part of the changes, like [`captured`](Self::captured).
     ///
     /// # Errors
-    /// As [`captured`](Self::captured).
+    /// Same as [`captured`](Self::captured).
     pub(crate) fn captured_part(&self, part: Part<'_>) -> Result<Captured> {
         match &self.outcome.captured {
             Some(layer) => {
-                // If the kernel cannot use the directory, the change is in memory.
+                // The changes are in memory instead if the kernel could not use the capture's directory.
                 let is_there = |(_, path): &&(RunId, PathBuf)| layer.is_at(&path.join("upper"));
                 let capture = self.capture.as_ref().filter(is_there).map(|(id, _)| *id);
                 let captured = Captured::new(layer, &self.forgotten(), (capture, part));
@@ -195,10 +196,10 @@ impl Tried {
         }
     }
 
-    /// Returns the number of changed paths, without reading their contents.
+    /// Counts the changed paths without reading their contents.
     ///
     /// # Errors
-    /// `Command` if they cannot be listed.
+    /// `Command` if the changes cannot be listed.
     pub fn changed_paths(&self) -> Result<usize> {
         match &self.outcome.captured {
             Some(layer) => Ok(changes(layer, &self.forgotten()).map_err(CommandError::from)?.len()),
@@ -206,27 +207,29 @@ impl Tried {
         }
     }
 
-    /// Returns the caches with dropped changes, relative to the root, like the paths of a layer.
+    /// Returns the caches whose changes are dropped, relative to the workspace root like the paths of a layer.
     fn forgotten(&self) -> Vec<&Path> {
         let forgotten = self.forgotten.iter();
         forgotten.filter_map(|cache| cache.strip_prefix(&self.root).ok()).collect()
     }
 
-    /// Returns the confinement of the command.
+    /// Returns the confinement under which the command ran.
     pub(crate) fn sandbox(&self) -> &SandboxRecord {
         &self.sandbox
     }
 
-    /// Returns the caches in which its changes are permanent.
+    /// Returns the cache directories in which the command's changes are permanent.
     pub fn passed(&self) -> &[String] {
         &self.sandbox.caches
     }
 
-    /// Returns the request for the captured change. Before it is published, also after an approval, `checks` must pass
-    /// on the staged files, confined by the policy of `runner`. The caller adds the actor and the limits.
+    /// Creates a request for the captured changes. The caller adds the actor and the limits.
+    ///
+    /// Before the changes are published, even after an approval, `checks` must pass on the staged files, confined by
+    /// the sandbox policy of `runner`.
     ///
     /// # Errors
-    /// `Command` if a part of the change cannot be kept.
+    /// `Command` if any of the changes cannot be part of a run.
     pub fn request(
         &self,
         captured: Captured,

@@ -1,4 +1,4 @@
-//! Access: asks the access policies before there is a change (AEC-6).
+//! Evaluates the access policies before a change is known (AEC-6).
 
 use actum_core::{Digest, RiskTier};
 use actum_gate::decision::{Bundle, Case, GateDecision};
@@ -10,23 +10,23 @@ use crate::engine::Engine;
 use crate::error::Result;
 use crate::request::EntryPoint;
 
-/// Decision of the access policies, with its inputs.
+/// Decision of the access policies, with the inputs that it is based on.
 #[derive(Debug, Clone)]
 pub struct AccessJudgement {
-    /// Decision of the gate.
+    /// Decision of the access gate.
     pub decision: GateDecision,
-    /// Bundle of facts, in canonical JSON.
+    /// Bundle of facts that the gate evaluated, in canonical JSON.
     pub bundle: Vec<u8>,
-    /// Policy in force, in canonical JSON.
+    /// Policy that was in force, in canonical JSON.
     pub policy: Vec<u8>,
 }
 
 impl<D: Disk> Engine<D> {
-    /// Asks the access policies in force if an actor may do an action of this tier, before its change is known. The
-    /// gates judge the change itself later.
+    /// Asks the access policies whether an actor may perform an action of the given tier, before its change is known.
+    /// The gates evaluate the change itself later.
     ///
     /// # Errors
-    /// `Policy`, `Record`.
+    /// `Policy` if the policy cannot be read; `Record` if the facts have no exact form in canonical JSON.
     pub fn judge_access(&self, actor: &Actor, tier: RiskTier) -> Result<AccessJudgement> {
         let (policy, cedar) = self.rules.read(&self.records.ledger)?;
         let bytes = policy.to_vec()?;

@@ -1,10 +1,11 @@
-//! Binding: a workspace belongs to the ledger that recorded it, until an operator adopts it for another one.
+//! Binds a workspace to the ledger that recorded it, until an operator adopts it for another ledger.
 //!
-//! The environment chooses the ledger of a process, and with it the operator. So a ledger is rejected if it never
-//! recorded a workspace that another one did, or a workspace inside or around such a workspace.
+//! The environment of a process selects the ledger, and thereby the operator whose policy applies. To keep a process
+//! from bypassing its operator this way, a ledger is rejected if only another ledger has recorded the workspace. The same
+//! applies to a workspace around it, and to a workspace inside it that a change touches.
 //!
-//! Adoption takes the passphrase of the approval key that the workspace knows, or a day ([`WAIT_MICROS`]). During that
-//! day every command in the workspace shows the request, and any user can cancel it.
+//! Adoption requires either the passphrase of the approval key that the workspace knows, or a waiting period of one day
+//! ([`WAIT_MICROS`]). During that day, every command in the workspace reports the request, and any user can cancel it.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -34,34 +35,34 @@ use crate::reason::Reason;
 
 use crate::records::{OwnLedger, Records, Standing, Witness};
 
-/// Request to bind a workspace to another ledger, kept in the workspace while it is pending.
+/// Pending request to bind a workspace to another ledger, stored in the state directory of the workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Adoption {
-    /// Log that requests the workspace.
+    /// Name of the log of the ledger that is to adopt the workspace.
     pub log: String,
-    /// Time of the request.
+    /// Time at which the adoption was requested.
     pub since: Timestamp,
-    /// Requester.
+    /// User who requested the adoption.
     pub user: String,
 }
 
-/// State of a workspace after [`Engine::adopt`].
+/// Outcome of [`Engine::adopt`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Binding {
-    /// The workspace belonged to this ledger already, or to none.
+    /// The workspace already belonged to this ledger, or to none and is bound to this one now.
     Own,
-    /// The workspace belongs to this ledger now.
+    /// The workspace was adopted from another ledger and belongs to this one now.
     Adopted,
-    /// The request is pending.
+    /// The request to adopt the workspace is pending.
     Waiting(Adoption),
 }
 
 impl Adoption {
-    /// Reads the pending request of a workspace, without taking the lock.
+    /// Reads the pending request of a workspace, if there is one, without taking the workspace lock.
     ///
     /// # Errors
-    /// `Workspace` if it cannot be read.
+    /// `Workspace` if the request cannot be read.
     pub fn of<D: Disk>(workspace: &View<D>) -> Result<Option<Self>> {
         Self::read(workspace.adoption()?)
     }
@@ -72,13 +73,14 @@ impl Adoption {
         line.map(read).transpose().map_err(unusable)
     }
 
-    /// Returns the earliest time to carry it out.
+    /// Returns the time at which the waiting period ends, so that the adoption can be carried out.
     pub fn due(&self) -> Timestamp {
         Timestamp::from_micros(self.since.micros().saturating_add(WAIT_MICROS))
     }
 }
 
-/// Rejects a ledger that never recorded this workspace or the one around it, if another ledger did.
+/// Rejects the ledger in use if another ledger has recorded this workspace, or the workspace around it, and this ledger
+/// has not.
 pub(crate) fn check<D: Disk>(
     lock: &Transaction<'_, D>,
     ledger: &OwnLedger,
@@ -97,7 +99,7 @@ pub(crate) fn check<D: Disk>(
     }
 }
 
-/// Rejects a ledger that recorded neither the nearest recorded workspace around this one nor this one.
+/// Rejects the ledger in use if another ledger has recorded the nearest recorded workspace around this one.
 pub(crate) fn check_around(place: &Place, ledger: Option<&OwnLedger>) -> Result<()> {
     for root in &place.around {
         match Standing::read(actum_workspace::notes_at(root)?, ledger)? {
@@ -111,8 +113,8 @@ pub(crate) fn check_around(place: &Place, ledger: Option<&OwnLedger>) -> Result<
     Ok(())
 }
 
-/// Rejects a change of paths inside another recorded workspace, or inside a repository whose rules are not in
-/// `policy`. An earlier change there can be undone if this ledger recorded it.
+/// Rejects a change of paths inside another recorded workspace, or inside a repository whose rules are not part of
+/// `policy`. Restoring such paths is allowed, unless another ledger has recorded the inner workspace.
 pub(crate) fn check_within<D: Disk>(
     lock: &Transaction<'_, D>,
     ledger: &OwnLedger,
@@ -129,7 +131,7 @@ pub(crate) fn check_within<D: Disk>(
             Standing::Unrecorded if has_rules || is_repository && from_roots => {
                 return Err(Error::RepositoryWithin { root: PathName(root) });
             }
-            // The inner workspace has rules of its own, from its root, and a history of its own.
+            // The inner workspace has its own history, and rules that apply from its own root.
             Standing::Own if lock.restores() => {}
             Standing::Own => return Err(Error::WorkspaceWithin { root: PathName(root) }),
             Standing::Unrecorded => {}
@@ -138,8 +140,8 @@ pub(crate) fn check_within<D: Disk>(
     Ok(())
 }
 
-/// Binds a workspace without a witness to a ledger: the witness is the first entry of the log. Earlier runs of a
-/// library user keep their state.
+/// Binds a workspace that no ledger has recorded yet, with the first entry of the log as its witness. Runs that were
+/// made earlier through the library are not expected to be in the ledger.
 pub(crate) fn bind_first<D: Disk>(lock: &Transaction<'_, D>, records: &Records) -> Result<()> {
     let origin = records.origin()?.to_owned();
     let first = Node { level: 0, index: 0 };
@@ -154,19 +156,21 @@ pub(crate) fn elsewhere(workspace: BoundWorkspace, ledger: &str) -> Error {
     Error::BoundElsewhere { workspace, ledger: ledger.to_owned() }
 }
 
-/// Returns the rule that keeps the content of possible credential files out of messages, for the workspace at
-/// `root` (EX-20).
+/// Returns the rule that keeps the content of possible credential files out of messages (EX-20), for the workspace at
+/// `root`.
 pub(crate) fn withholds(root: &Path) -> Withholds {
     let root = root.as_os_str().as_bytes().to_owned();
     Arc::new(move |path, content| is_withheld(&root, path, content))
 }
 
-/// Checks that the ledger in use recorded the workspace at `root` or the one around it, or that no ledger did.
-/// `ledger` returns the ledger in use, as for [`Root::own`](crate::Root::own). `named` is the workspace's name in
-/// errors.
+/// Checks that the workspace at `root`, or the one around it, does not belong to a ledger other than the one in use.
+///
+/// `ledger` returns the ledger in use, as for [`Root::own`](crate::Root::own). `named` determines how an error message
+/// names the workspace.
 ///
 /// # Errors
-/// `BoundElsewhere`; `Workspace` if the notes about ledgers cannot be read; those of `ledger`.
+/// `BoundElsewhere` if it belongs to another ledger; `Workspace` if the notes about ledgers cannot be read; errors of
+/// `ledger`.
 pub fn check_ledger<E: From<Error>>(
     root: &Path,
     named: BoundWorkspace,
@@ -193,13 +197,15 @@ pub fn check_ledger<E: From<Error>>(
 }
 
 impl<D: Disk> Engine<D> {
-    /// Binds the workspace to the ledger of this engine. `proof` is the approval key whose passphrase was just given.
+    /// Binds the workspace to the ledger of this engine. `proof` is an approval key whose passphrase the operator has
+    /// just entered.
     ///
-    /// If it is the key that the workspace knows, the binding takes effect at once. Otherwise the request is pending,
-    /// and a second call after [`Adoption::due`] carries it out. Both are alerts in the ledger.
+    /// If it is the approval key that the workspace knows, the adoption takes effect immediately. Otherwise, the
+    /// request stays pending until another call after [`Adoption::due`] carries it out. The request and the adoption
+    /// each raise an alert in the ledger.
     ///
     /// # Errors
-    /// `Workspace`, `Ledger`, `Record`; nothing is bound then.
+    /// `Workspace`, `Ledger`, `Record`. In all cases, the binding is unchanged.
     pub fn adopt(&mut self, by: &Actor, proof: Option<&KeyId>) -> Result<Binding> {
         let options = RunOptions { label: "bind".to_owned(), ..RunOptions::default() };
         let Self { workspace, records, root, place, .. } = self;
@@ -229,15 +235,16 @@ impl<D: Disk> Engine<D> {
         };
         let log = Quoted(other.origin().as_bytes()).to_string();
         if is_proven || waiting.as_ref().is_some_and(|waiting| waiting.due() <= now) {
-            let how = if is_proven { "by the approval key that it knew" } else { "after a day" };
+            let how = if is_proven { "with its approval key" } else { "after waiting one day" };
             let message = format!(
-                "the workspace was adopted from the ledger `{log}` {how}; runs before this are recorded there"
+                "the workspace was adopted from the ledger `{log}` {how}; earlier runs are recorded there"
             );
             let entry = records.alert(alert(message))?;
             Witness::of_adoption(entry, records.keys_in_force(), lock.newest_ended()?)
                 .write(|log, line| lock.keep_witness(log, line));
             if other.origin() != origin {
-                lock.keep_witness(other.origin(), ""); // two owners would not notice each other
+                // Remove the witness of the other ledger. Otherwise, both ledgers would own the workspace.
+                lock.keep_witness(other.origin(), "");
             }
             lock.set_adoption("")?;
             return Ok(Binding::Adopted);
@@ -249,8 +256,8 @@ impl<D: Disk> Engine<D> {
         let line = serde_json::to_string(&asked)
             .map_err(|error| actum_workspace::unusable_witness(&describe(&error)))?;
         let message = format!(
-            "the workspace belongs to the ledger `{log}` and is to be adopted by this one; it counts from {} on, \
-             unless `actum bind --cancel` rejects it",
+            "this ledger requested to adopt the workspace from the ledger `{log}`; the adoption is possible from {} on, \
+             unless it is cancelled with `actum bind --cancel`",
             asked.due()
         );
         records.alert(alert(message))?;
@@ -258,10 +265,11 @@ impl<D: Disk> Engine<D> {
         Ok(Binding::Waiting(asked))
     }
 
-    /// Cancels the pending request of the workspace, and returns it.
+    /// Cancels the pending request to adopt the workspace, and returns it. Returns `None` if there is none.
     ///
     /// # Errors
-    /// `Workspace`, `Ledger`, `Record`.
+    /// `Workspace` if the request cannot be read or removed; `Ledger` or `Record` if the cancellation cannot be
+    /// recorded.
     pub fn cancel_adoption(&mut self, by: &Actor) -> Result<Option<Adoption>> {
         let options = RunOptions { label: "bind".to_owned(), ..RunOptions::default() };
         let Self { workspace, records, root, .. } = self;

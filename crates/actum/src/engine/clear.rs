@@ -1,4 +1,4 @@
-//! Clear: the gates judge the actual change.
+//! Clears a staged change, by letting the gates evaluate the effects that it really has.
 
 use actum_access::Cedar;
 use actum_core::path_name::PathName;
@@ -23,30 +23,31 @@ use crate::place::Place;
 use crate::policies::PolicyInForce;
 use crate::request::{Request, RequestLease, Work, limits_digest};
 
-/// Staged change that the gates allowed.
-#[must_use = "what is cleared is not verified"]
+/// Staged change that the gates have allowed.
+#[must_use = "a cleared change has no effect until it is verified and published"]
 pub struct Cleared<'e, D: Disk> {
     pub(crate) staged: Staged<'e, D>,
-    /// Bundle of facts for the decision, in canonical JSON.
+    /// Bundle of facts that the gates evaluated, in canonical JSON.
     pub(crate) bundle: Vec<u8>,
-    /// Policy in force, in canonical JSON.
+    /// Policy that was in force, in canonical JSON.
     pub(crate) policy: Vec<u8>,
-    /// Effect on each path.
+    /// Effect of the change on each path.
     pub(crate) paths: Vec<PathEffect>,
-    /// Decision of the gates.
+    /// Decision of the gates, as it is recorded.
     pub(crate) decision: DecisionRecord,
-    /// Approval of the change.
+    /// Approval that covers the change, if it needed one.
     pub(crate) approval: Option<Approval>,
-    /// Lease of the request.
+    /// Lease under which the change is made, if any.
     pub(crate) lease: Option<LeaseRecord>,
 }
 
 impl<'e, D: Disk> Staged<'e, D> {
-    /// Asks the gates, and records a change that they deny or queue.
+    /// Asks the gates for a decision. If they deny the change or it has to wait for an approval, this is recorded in
+    /// the ledger.
     ///
     /// # Errors
-    /// `NothingToChange`; `Workspace` with the budget status; `Denied` with the grounds of the denying gates;
-    /// `Queued` if an approval is needed; `Queue` if the change differs from the approved one; `Ledger`, `Home`,
+    /// `NothingToChange`; `Workspace` if the scope or the budget is exceeded; `Denied` with the grounds of the denying
+    /// gates; `Queued` if an approval is needed; `Queue` if the change differs from the approved one; `Ledger`, `Home`,
     /// `Record`.
     pub(crate) fn clear(mut self) -> Result<Cleared<'e, D>> {
         let Judgement { bundle, decision, policy } = self.let_pass()?;
@@ -66,7 +67,7 @@ impl<'e, D: Disk> Staged<'e, D> {
         })
     }
 
-    /// Asks the gates, and looks for an approval if they require one.
+    /// Asks the gates for a decision, and looks for a matching approval if they require one.
     pub(crate) fn let_pass(&mut self) -> Result<Judgement> {
         binding::check_within(
             &self.begun.transaction,
@@ -109,22 +110,22 @@ impl<'e, D: Disk> Staged<'e, D> {
 }
 
 impl<D: Disk> Cleared<'_, D> {
-    /// Takes a snapshot of the paths of the change, before another program makes the change ([`Request::adopt`]).
+    /// Takes a snapshot of the changed paths, before another program makes the change itself ([`Request::adopt`]).
     ///
     /// # Errors
-    /// As [`Transaction::take_snapshot`].
+    /// Same as [`Transaction::take_snapshot`].
     pub fn take_snapshot(&mut self, id: SnapshotId) -> Result<()> {
         Ok(self.staged.begun.transaction.take_snapshot(id)?)
     }
 
-    /// Returns true if an approver allowed the change. An approval covers what actum itself changes.
+    /// Returns whether the change was allowed by an approval. An approval covers only changes that actum itself makes.
     pub fn is_approved(&self) -> bool {
         self.approval.is_some()
     }
 }
 
 impl<D: Disk> Staged<'_, D> {
-    /// Returns the lease of the request, verified with the keys that count now, and with its ledger facts.
+    /// Verifies the lease of the request with the keys that are valid now, and adds facts about it from the ledger.
     fn verified_lease(&self) -> Result<Option<RequestLease>> {
         let lease = self.request.lease.as_ref();
         lease.map(|lease| lease.verify(self.begun.records)).transpose()
@@ -132,10 +133,10 @@ impl<D: Disk> Staged<'_, D> {
 }
 
 impl<D: Disk> Preview<'_, D> {
-    /// Returns the decision of the gates at this moment, with the ledger of `tenant`.
+    /// Returns the current decision of the gates for the previewed change, without recording or queueing anything.
     ///
     /// # Errors
-    /// As [`Staged::clear`], without `Queued`: the decision itself reports that an approval is needed.
+    /// Same as `Staged::clear`, except `Queued`, because the decision itself reports that an approval is needed.
     pub fn judge(
         &mut self,
         request: &Request,
@@ -150,10 +151,10 @@ impl<D: Disk> Preview<'_, D> {
         }
     }
 
-    /// Returns the facts and the decision of the gates, also if they deny.
+    /// Returns the decision of the gates with the facts that it is based on, even if they deny the change.
     ///
     /// # Errors
-    /// `NothingToChange`; `Workspace`, `Record`.
+    /// `NothingToChange` if the change is empty; `Workspace` if the scope or the budget is exceeded; `Record`.
     pub fn judged(
         &mut self,
         request: &Request,
@@ -163,7 +164,7 @@ impl<D: Disk> Preview<'_, D> {
     ) -> Result<Judgement> {
         let (plan, undoes) = (request.digest()?, self.undoes);
         let (undone, place) = (self.undone.clone(), in_force.place());
-        // The caller that carries it out keeps commands within the quotas of the lease.
+        // Assume the quotas of the lease, because the engine that carries out the request limits its commands to them.
         let limits = request.lease.as_ref().map(RequestLease::quotas);
         let approved = None;
         let asked = Asked { request, limits, plan, undoes, undone, time, tenant, place, approved };
@@ -173,10 +174,10 @@ impl<D: Disk> Preview<'_, D> {
     }
 }
 
-/// Facts to judge, besides the change.
+/// Facts that the gates evaluate in addition to the change itself.
 pub(crate) struct Asked<'r> {
     request: &'r Request,
-    /// Limits of its commands, unless the request confines them itself.
+    /// Resource limits of the request's commands, unless the request has its own confinement.
     limits: Option<Quotas>,
     plan: Digest,
     undoes: Option<RunId>,
@@ -184,18 +185,18 @@ pub(crate) struct Asked<'r> {
     time: Timestamp,
     tenant: &'r TenantId,
     place: Place,
-    /// Approval of the plan that the request carries out.
+    /// Approval of the queued plan that the request carries out, if any.
     approved: Option<Approved>,
 }
 
-/// Decision, with its inputs.
+/// Decision of the gates, with the inputs that it is based on.
 #[derive(Debug)]
 pub struct Judgement {
-    /// Bundle of facts.
+    /// Bundle of facts that the gates evaluated.
     pub bundle: Bundle,
     /// Decision of the gates.
     pub decision: Decision,
-    /// Exact bytes of the policy.
+    /// Canonical JSON of the policy, byte for byte as the decision refers to it.
     pub(crate) policy: Vec<u8>,
 }
 
@@ -206,12 +207,12 @@ impl Judgement {
         policy: &Policy,
         cedar: &Cedar,
     ) -> Result<Self> {
-        // An action is judged even without a change, since it has commands.
+        // Actions and external pipelines run commands, so the gates decide even if no file changes.
         let has_commands = asked.request.action.is_some() || !asked.request.external().is_empty();
         if transaction.changes().is_empty() && !has_commands {
             return Err(Error::NothingToChange);
         }
-        // The workspace reports scope and budget in more detail than a gate does.
+        // Check the limits here as well, because the workspace reports scope and budget in more detail than a gate.
         transaction.check_limits()?;
         let bytes = policy.to_vec()?;
         let bundle = Bundle::new(Digest::of(&bytes), case(transaction, asked)?);
@@ -219,31 +220,31 @@ impl Judgement {
         Ok(Self { bundle, decision, policy: bytes })
     }
 
-    /// Returns the approved facts, if there is an approval.
+    /// Returns the approval of the change with the facts that it is bound to, if there is one.
     pub(crate) fn agreed(&self) -> Result<Option<Agreed>> {
         let Some(approved) = self.bundle.approved() else { return Ok(None) };
         Ok(Some(Agreed { bound: self.bundle.bound()?, approval: approved.approval.clone() }))
     }
 
-    /// Creates the error that names the denying gates.
+    /// Creates the error that lists the denying gates.
     pub(crate) fn denial(&self) -> Error {
         Error::Denied { gates: self.said(Verdict::Deny) }
     }
 
-    /// Returns the gates with this verdict.
+    /// Returns the decisions of the gates that have the given verdict.
     pub(crate) fn said(&self, verdict: Verdict) -> Vec<GateDecision> {
         let said = |gate: &&GateDecision| gate.verdict == verdict;
         self.decision.gates.iter().filter(said).cloned().collect()
     }
 }
 
-/// Collects the facts for the gates.
+/// Collects the facts that the gates evaluate.
 fn case<D: Disk>(transaction: &mut Transaction<'_, D>, asked: Asked<'_>) -> Result<Case> {
     let Asked { request, limits: of_runner, plan, undoes, undone, time, tenant, place, approved } =
         asked;
     let restores = transaction.restores();
     let is_free = undone.as_ref().is_some_and(|undone| undone.is_free_for(&request.actor));
-    // An actor may restore its own contents without a scan.
+    // Skip the scan if an actor restores content of its own.
     let Scanned { found, triggers, links, unscanned } = match restores && is_free {
         true => Scanned::default(),
         false => Scanned::of(transaction, &place.root)?,

@@ -1,4 +1,4 @@
-//! Hold: a denied change is recorded, and a change that needs an approval is queued or matched with one.
+//! Records denied changes, and either matches a change that needs an approval with an existing one or queues it.
 
 use actum_core::{Digest, RunId, Timestamp, canonical};
 use actum_gate::decision::LeaseCase;
@@ -16,10 +16,11 @@ use crate::queue::{
 use crate::records::Records;
 
 impl<D: Disk> Staged<'_, D> {
-    /// Returns the approval of the queued plan that the request carries out. The plan is read and verified once.
+    /// Returns the approval of the queued plan that the request carries out, if any. The plan is read and verified only
+    /// once.
     ///
     /// # Errors
-    /// `Queue` if this workspace has no such plan, or it may not be carried out; `Ledger`.
+    /// `Queue` if this workspace has no such plan or the plan is not approved; `Ledger`.
     pub(crate) fn read_approval(&mut self) -> Result<Option<Approved>> {
         let Some(plan) = self.request.plan else { return Ok(None) };
         let queued = match self.queued.take() {
@@ -31,10 +32,10 @@ impl<D: Disk> Staged<'_, D> {
         Ok(approved)
     }
 
-    /// Checks that the plan of which the request is a part is still pending.
+    /// Checks that the queued plan that this request is a part of is still pending.
     ///
     /// # Errors
-    /// `Queue` if it is not; `Ledger`.
+    /// `Queue` if the plan is no longer pending; `Ledger`.
     pub(crate) fn check_whole_plan_waits(&self) -> Result<()> {
         let Some(plan) = self.request.part_of else { return Ok(()) };
         let state = self.begun.records.plan(plan)?.state(self.begun.records.clock.now());
@@ -49,7 +50,8 @@ impl<D: Disk> Staged<'_, D> {
         }
     }
 
-    /// Checks that a queued plan would do exactly what was approved, independent of the current decision of the gates.
+    /// Checks that carrying out a queued plan now makes exactly the change that was approved, even if the gates would
+    /// allow a different one.
     pub(crate) fn check_as_approved(&self, judged: &Judgement) -> Result<()> {
         let Some(queued) = &self.queued else { return Ok(()) };
         let actor = &self.request.actor;
@@ -62,7 +64,7 @@ impl<D: Disk> Staged<'_, D> {
         Err(QueueError::Stale { plan, moved }.into())
     }
 
-    /// Records the denial by the gates, and returns its error.
+    /// Records a denial by the gates, and returns the error for it.
     pub(crate) fn refuse(&self, judged: Judgement) -> Result<Error> {
         let denial = judged.denial();
         let bundle = judged.bundle.to_vec()?;
@@ -76,11 +78,11 @@ impl<D: Disk> Staged<'_, D> {
         Ok(denial)
     }
 
-    /// Returns the judgement if an approval covers exactly this change, otherwise queues it. A change that its own
-    /// checks reject is not queued.
+    /// Looks for an approval that covers exactly this change, and queues the change if there is none. Runs the checks
+    /// of the change first, because a change that they reject should not be queued.
     ///
     /// # Errors
-    /// `Queued`, also if the same change is pending already; those of checks.
+    /// `Queued`, even if the same change was already pending; errors of the checks.
     pub(crate) fn approve_or_queue(&mut self, judged: Judgement) -> Result<Judgement> {
         let records = self.begun.records;
         let open = records.ledger.read(|log| QueuedPlan::open(log, records.keyring()))?;
@@ -106,7 +108,8 @@ impl<D: Disk> Staged<'_, D> {
             let denied = self.denied(waiting.queued.earlier)?;
             return Err(held(&judged, (waiting.id(), waiting.queued.expires), true, denied));
         }
-        // Commands that need an approval do not run before it, and an action that has not begun has nothing to check.
+        // Skip the checks if their commands need an approval, or if the action has not begun and has no change to
+        // check.
         let asks_about_commands =
             judged.said(Verdict::Allow).iter().all(|it| it.gate != GateName::Commands);
         if !asks_about_commands && !self.request.begins_action() {
@@ -115,13 +118,13 @@ impl<D: Disk> Staged<'_, D> {
         Err(self.queue(judged, &open, now)?)
     }
 
-    /// Queues the change, and returns the error for it.
+    /// Adds the change to the queue, and returns the error that reports this.
     fn queue(&mut self, judged: Judgement, open: &[QueuedPlan], now: Timestamp) -> Result<Error> {
         let waiting = open.iter().filter(|plan| plan.state(now) != PlanState::Expired);
         if waiting.clone().count() >= QUEUE_MAX {
             return Err(QueueError::Full.into());
         }
-        // The limit is per user: an agent does not get a queue of its own by its name.
+        // Count per user, because an agent could otherwise evade the limit by changing its name.
         let is_of_one = |plan: &&QueuedPlan| {
             plan.row.workspace == self.begun.workspace
                 && plan.queued.plan.actor.uid == self.request.actor.uid
@@ -135,7 +138,8 @@ impl<D: Disk> Staged<'_, D> {
         let id = plan.id;
         let files = judged.bundle.files().map(|effect| effect.path.clone()).collect();
         let earlier = self.begun.records.ledger.read(|log| queue::earlier(log, &plan, &files))?;
-        // An approval carries out what is shown now, under any umask.
+        // Store the umask, so that the plan makes the change shown now even if it is carried out under a different
+        // umask.
         self.request.umask = Some(self.begun.transaction.umask());
         let input = self.request.to_document()?;
         let queued = PlanQueued {
@@ -157,7 +161,7 @@ impl<D: Disk> Staged<'_, D> {
         Ok(held)
     }
 
-    /// Returns the earlier version and the reason, if the operator denied it.
+    /// Returns the earlier version of the plan with the stated reason, if the operator denied it.
     fn denied(&self, earlier: Option<RunId>) -> Result<Option<(RunId, Option<String>)>> {
         let Some(earlier) = earlier else { return Ok(None) };
         let answer = self.begun.records.plan(earlier)?.answer;
@@ -166,7 +170,7 @@ impl<D: Disk> Staged<'_, D> {
         Ok(denied.map(|denied| (earlier, denied.reason)))
     }
 
-    /// Returns the documents that an entry of the plan names.
+    /// Returns the documents that a ledger entry of the plan references by digest.
     fn blobs(&self, bundle: Vec<u8>, policy: Vec<u8>) -> Vec<Vec<u8>> {
         let lease = self.request.lease.as_ref().map(|lease| lease.document().to_vec());
         [bundle, policy].into_iter().chain(lease).collect()
@@ -177,7 +181,7 @@ impl<D: Disk> Staged<'_, D> {
         Ok(())
     }
 
-    /// Creates the plan as it was judged from a bundle of these bytes.
+    /// Creates the record of the plan and its decision. `bundle` contains the facts in canonical JSON.
     fn judged_plan(&self, judged: &Judgement, bundle: &[u8]) -> Result<JudgedPlan> {
         Ok(JudgedPlan {
             id: self.begun.transaction.run(),
@@ -197,7 +201,7 @@ impl<D: Disk> Staged<'_, D> {
     }
 }
 
-/// Returns an approved plan of this workspace.
+/// Reads a queued plan, and checks that it belongs to this workspace and is approved.
 pub(crate) fn approved_plan(
     records: &Records,
     plan: RunId,
@@ -215,7 +219,7 @@ pub(crate) fn approved_plan(
     }
 }
 
-/// Creates the error of a change that needs an approval.
+/// Creates the error that reports a queued change.
 fn held(
     judged: &Judgement,
     (plan, expires): (RunId, Timestamp),
@@ -223,7 +227,7 @@ fn held(
     denied: Option<(RunId, Option<String>)>,
 ) -> Error {
     let tier = judged.decision.tier;
-    // The error itself states the ground of the approval gate.
+    // Leave out the approval gate, because the message of the error already states its ground.
     let mut gates = judged.said(Verdict::NeedsApproval);
     gates.retain(|gate| gate.gate != GateName::Approval);
     Error::Queued { plan, tier, gates, expires, waited, denied }

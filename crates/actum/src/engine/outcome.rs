@@ -1,4 +1,4 @@
-//! Outcome of a run, from its own process or from the journal.
+//! Determines the outcome of a run, either in its own process or later from the journal.
 
 use actum_core::{Status, Timestamp};
 use actum_record::receipt::{ExternalEnd, SettledBy};
@@ -6,7 +6,7 @@ use actum_workspace::{Ending, ErrorKind, State};
 
 use crate::reason::Reason;
 
-/// Outcome of a run, for its receipt.
+/// Outcome of a run, as its receipt records it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Outcome {
     pub(crate) status: Status,
@@ -16,13 +16,13 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
-    /// Creates the outcome of a run that its own process committed.
+    /// Creates the outcome of a run that was committed by its own process.
     pub(crate) fn committed(at: Timestamp) -> Self {
         Self { status: Status::Succeeded, reason: None, at, settled_by: SettledBy::Run }
     }
 
-    /// Creates the outcome of a run that its own process could not commit. `None` if only the journal knows it, once
-    /// it is read again.
+    /// Creates the outcome of a run that its own process could not commit. Returns `None` if the outcome is unknown
+    /// until the journal is read again.
     pub(crate) fn failed(error: &actum_workspace::Error, at: Timestamp) -> Option<Self> {
         let status = settled_status(error.state)?;
         let is_conflict = matches!(error.kind, ErrorKind::Conflict { .. });
@@ -30,7 +30,8 @@ impl Outcome {
         Some(Self { status, reason: Some(reason), at, settled_by: SettledBy::Run })
     }
 
-    /// Returns the end of external pipelines that the run did not report: they start once its change is committed.
+    /// Returns how external pipelines ended if the run did not report them. Pipelines start only after the change is
+    /// committed, so those of a run that a recovery settled may have run.
     pub(crate) fn external_end(&self) -> ExternalEnd {
         match (self.status, self.settled_by) {
             (Status::Succeeded | Status::Failed, SettledBy::Recovery) => ExternalEnd::Unknown,
@@ -38,8 +39,8 @@ impl Outcome {
         }
     }
 
-    /// Creates the outcome of a run that began at `started` and whose process is gone. `is_taken_back` means that
-    /// this process just rolled it back, so it was interrupted.
+    /// Creates the outcome of a run whose process no longer exists, from its ending in the journal. `is_taken_back` is
+    /// true if the run was interrupted and this process has just rolled it back.
     pub(crate) fn from_journal(ending: Ending, started: Timestamp, is_taken_back: bool) -> Self {
         use actum_workspace::Outcome::{Committed, Failed, RolledBack};
         let (status, reason) = match ending {
@@ -47,7 +48,7 @@ impl Outcome {
             Ending::Ended(RolledBack, _) if is_taken_back => {
                 (Status::Reverted, Some(Reason::Interrupted))
             }
-            // The reason was known only to the process of the run.
+            // The reason for the rollback was known only to the process of the run.
             Ending::Ended(RolledBack, _) => (Status::Reverted, Some(Reason::ReasonNotRecorded)),
             Ending::Ended(Failed, _) => (Status::Failed, Some(Reason::ChangedMeanwhile)),
             Ending::NeverBegan => (Status::Rejected, Some(Reason::Interrupted)),
@@ -61,8 +62,8 @@ impl Outcome {
     }
 }
 
-/// Returns the status of a run that failed and left the workspace in this state. `None` if only the journal, once it
-/// is read again, shows if the change lasts.
+/// Returns the status of a failed run that left the workspace in the given state. Returns `None` if it is unknown
+/// whether the change was made until the journal is read again.
 pub(crate) fn settled_status(state: State) -> Option<Status> {
     match state {
         State::Unchanged | State::Forgotten { .. } => Some(Status::Rejected),

@@ -1,4 +1,5 @@
-//! Publish: records the intent, announces it in the journal, then applies all of it or nothing.
+//! Publishes a verified change: records the intent in the ledger, announces it in the journal, and then applies the
+//! change completely or not at all.
 
 use actum_core::{Digest, canonical};
 use actum_gate::Policy;
@@ -13,19 +14,19 @@ use crate::engine::verify::Verified;
 use crate::error::Result;
 use crate::records::Records;
 
-/// Ended run whose end is not recorded yet. The workspace stays locked.
-#[must_use = "how it ended is not recorded"]
+/// Run that has ended, but whose end is not recorded in the ledger yet. The workspace stays locked until it is.
+#[must_use = "the end of the run is not recorded until it is settled"]
 pub(crate) struct Published<'e, D: Disk> {
     pub(crate) records: &'e Records,
     pub(crate) signer: SigningKey,
     pub(crate) intent: Intent,
     pub(crate) end: End<'e, D>,
-    /// External pipelines, once they ran.
+    /// How the external pipelines ended, once they have run.
     pub(crate) external: Option<Vec<ExternalRun>>,
 }
 
 impl<D: Disk> Published<'_, D> {
-    /// Returns true if the change is visible and durable.
+    /// Returns whether the change was committed, so that it is visible and durable.
     pub(crate) fn is_committed(&self) -> bool {
         match &self.end {
             End::Unstaged(_) => false,
@@ -34,39 +35,41 @@ impl<D: Disk> Published<'_, D> {
     }
 }
 
-/// Ledger content of a run before its effects.
+/// Intent of a run, as recorded in the ledger before the run has any effect.
 pub(crate) struct Intent {
     pub(crate) started: EffectStarted,
     pub(crate) entry: EntryRef,
     pub(crate) paths: Vec<PathEffect>,
 }
 
-/// End of a run.
+/// How far a run got when it was published.
 pub(crate) enum End<'e, D: Disk> {
-    /// The change could not be staged, and nothing was touched.
+    /// The new content could not be staged, so no file was touched.
     Unstaged(actum_workspace::Error),
-    /// The run was announced.
+    /// The run was announced in the journal, and then committed or rolled back.
     Announced(Box<actum_workspace::Published<'e, D>>),
 }
 
 impl<'e, D: Disk> Verified<'e, D> {
-    /// Records the intent, durably, and makes the change visible. While the ledger's thread waits for its disk,
-    /// `checkpoint` is called and the new content is staged. Nothing is announced or touched before all of that is
-    /// done.
+    /// Records the intent durably, and makes the change visible.
+    ///
+    /// While the ledger syncs the intent in its own thread, `checkpoint` is called and the new content is staged. No
+    /// file is touched, and nothing is announced in the journal, until all three are done.
     ///
     /// # Errors
-    /// `Ledger`, `Record`: nothing was changed. A failed change is no error here; `settle` records it.
+    /// `Ledger`, `Record` if the intent could not be recorded; nothing was changed then. A change that could not be
+    /// applied is not an error here, because `settle` records it.
     pub(crate) fn publish(
         self,
         checkpoint: impl FnOnce() -> actum_workspace::Result<()>,
     ) -> Result<Published<'e, D>> {
         let Self { mut cleared, commands, rollback_files, told: _ } = self;
         if let Err(denial) = check_lease(&cleared.staged) {
-            // The gates judge again, which records the denial.
+            // Ask the gates again, so that the denial is recorded.
             cleared.staged.let_pass()?;
             return Err(denial);
         }
-        // The whole plan may have been answered while the checks ran.
+        // Check again whether the queued plan is still pending, because it may have been answered while the checks ran.
         cleared.staged.check_whole_plan_waits()?;
         let Cleared { staged, bundle, policy: policy_bytes, paths, decision, approval, lease } =
             cleared;
@@ -131,7 +134,7 @@ impl<'e, D: Disk> Verified<'e, D> {
     }
 }
 
-/// Checks that the lease has not expired since the gates judged: the checks before can take long.
+/// Checks that the lease is still valid, because it may have expired while the checks ran.
 fn check_lease<D: Disk>(Staged { begun, request, .. }: &Staged<'_, D>) -> Result<()> {
     if request.lease.is_none() {
         return Ok(());

@@ -1,4 +1,5 @@
-//! Resume: ends the runs that an earlier process left open, from the journal of the workspace.
+//! Resumes after an interruption: records the end of the runs that an earlier process left open, from the journal of
+//! the workspace.
 
 use std::fmt;
 
@@ -21,17 +22,19 @@ use crate::place::Place;
 use crate::reason::Reason;
 use crate::records::{Records, Witness};
 
-/// Run of an earlier process whose end is recorded now.
+/// Run of an earlier process whose end was recorded by a later process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Resumed {
-    /// Resumed run.
+    /// Id of the run.
     pub run: RunId,
-    /// Status of the run.
+    /// Status with which the run ended.
     pub status: Status,
 }
 
-/// Records the end of the runs that are open in the ledger. The lock is held and the journal recovered, so none of
-/// them is under way, and the journal knows each run that ever touched a file.
+/// Records the end of all runs of this workspace that are open in the ledger.
+///
+/// The workspace is locked and its journal has been recovered. So none of these runs is still in progress, and the
+/// journal knows each of them that ever touched a file.
 pub(crate) fn settle_open_runs<D: Disk>(
     transaction: &Transaction<'_, D>,
     records: &Records,
@@ -44,7 +47,8 @@ pub(crate) fn settle_open_runs<D: Disk>(
     if witness.is_none() {
         binding::bind_first(transaction, records)?;
     }
-    // A workspace without a record here has runs of a library user, or was just adopted.
+    // If this ledger has no record of the workspace, or has just adopted it, earlier runs are not expected to be in the
+    // ledger.
     let adopted = witness.as_ref().map(Witness::adopted);
     let newest =
         transaction.newest_ended()?.filter(|run| adopted.is_some_and(|it| it != Some(*run)));
@@ -55,7 +59,7 @@ pub(crate) fn settle_open_runs<D: Disk>(
     })?;
     if let Some(run) = unrecorded {
         let message = format!(
-            "run {run} changed the workspace and is not in this ledger: another installation made it"
+            "run {run} changed the workspace but is not in this ledger, so another installation made it"
         );
         let name = Reason::RunUnrecorded.name();
         let (actor, workspace) = (None, Some((workspace, root.to_owned())));
@@ -64,7 +68,7 @@ pub(crate) fn settle_open_runs<D: Disk>(
     let mut resumed = Vec::with_capacity(open.len());
     for Open { index, leaf, started, paths } in open {
         let run = started.run;
-        // This handle's recovery rolled it back, so no process ended it before.
+        // The run was interrupted if the recovery of this workspace handle has just rolled it back.
         let is_taken_back =
             transaction.recovery().is_some_and(|found| found.unfinished == Some(run));
         let ending = transaction.ending_of(run, started.place)?;
@@ -80,8 +84,8 @@ pub(crate) fn settle_open_runs<D: Disk>(
     Ok(resumed)
 }
 
-/// Returns the newest run that ended in the workspace, if it is not in the ledger and no alert about such a run is
-/// pending.
+/// Returns the newest run that ended in the workspace if the ledger has no record of it, unless an alert about such a
+/// run is already pending.
 fn unrecorded(
     log: &dyn Log,
     newest: Option<RunId>,
@@ -97,7 +101,7 @@ fn unrecorded(
     Ok((!Alert::open(log)?.iter().any(waits)).then_some(run))
 }
 
-/// Intent without an end.
+/// Run with an intent in the ledger, but no recorded end.
 struct Open {
     index: u64,
     leaf: Digest,

@@ -1,4 +1,4 @@
-//! Credential scan of new content.
+//! Scans the new content of a change for credentials, trigger files and symbolic links.
 
 use std::ops::ControlFlow;
 
@@ -15,40 +15,41 @@ use actum_workspace::{NewContent, Part, Transaction, Window};
 
 use crate::error::Result;
 
-/// Findings in new content.
+/// Findings of a scan of new content.
 #[derive(Debug, Default)]
 pub(crate) struct Scanned {
     pub(crate) found: Vec<Found>,
     /// Files that other programs act on by themselves.
     pub(crate) triggers: Vec<TriggerFound>,
-    /// Symbolic links.
+    /// Symbolic links that the change leaves in the workspace.
     pub(crate) links: Vec<LinkFound>,
-    /// Files that were not scanned to their end.
+    /// Files that were not scanned completely.
     pub(crate) unscanned: Vec<PathName>,
 }
 
-/// Limit of the findings of one change.
+/// Maximum number of findings in a change, after which no further file is scanned.
 const FOUND_MAX: usize = 1000;
 
 impl Scanned {
-    /// Scans the new content of the workspace at `root`. Reads the content before the change only for files with
+    /// Scans the new content of a change in the workspace at `root`. Reads the earlier content only of files with
     /// findings.
     pub(crate) fn of<D: Disk>(transaction: &Transaction<'_, D>, root: &str) -> Result<Self> {
         let (triggers, links) = (triggers(transaction, root)?, links(transaction)?);
         let mut scanned = Self { triggers, links, ..Self::default() };
-        // A moved file has no new content, unless its new name makes it a credential.
+        // A moved file has no new content, but its new name can make it a credential file.
         let is_scanned =
             |path: &&RelPath| !transaction.only_moves(path) || depends_on_name(path.name());
         for path in transaction.arriving().filter(is_scanned) {
             let name = PathName(path.clone());
             let last = path.name();
-            // The files after this limit are reported as not scanned.
+            // Report all files after this limit as not scanned.
             if scanned.found.len() >= FOUND_MAX {
                 scanned.unscanned.push(name);
                 continue;
             }
             let findings = match transaction.new_content(path)? {
-                // The name alone can make it a credential, and no key store is this large.
+                // Report the file as not scanned, because its name suggests a key store, but no key store is this
+                // large.
                 NewContent::Large if depends_on_name(last) => None,
                 NewContent::Large => Some(scan_large(transaction, path)?),
                 NewContent::Whole(content) => {
@@ -63,7 +64,7 @@ impl Scanned {
                     Some(scan_file(last, before, &content))
                 }
                 NewContent::Parts(parts) => {
-                    // Line numbers would have to be counted from the beginning of the file, which was not read.
+                    // The line numbers are unknown, because only parts of the file were read.
                     let findings = |part: &Part| scan(Some(&part.before), &part.after);
                     let findings =
                         parts.iter().flat_map(findings).map(|it| Finding { line: 0, ..it });
@@ -82,7 +83,7 @@ impl Scanned {
     }
 }
 
-/// Scans a large file in windows.
+/// Scans a large file in overlapping windows, without holding all of it in memory.
 fn scan_large<D: Disk>(transaction: &Transaction<'_, D>, path: &RelPath) -> Result<Vec<Finding>> {
     let mut scan = LargeScan::new(&transaction.new_beginning(path)?);
     transaction.each_window(
@@ -96,7 +97,7 @@ fn scan_large<D: Disk>(transaction: &Transaction<'_, D>, path: &RelPath) -> Resu
     Ok(scan.finish())
 }
 
-/// Finds files that other programs act on by themselves. Reads only files with such a name.
+/// Finds files that other programs act on by themselves. Reads only files whose name suggests this.
 fn triggers<D: Disk>(transaction: &Transaction<'_, D>, root: &str) -> Result<Vec<TriggerFound>> {
     let mut found = Vec::new();
     for path in transaction.arriving() {
@@ -137,13 +138,13 @@ fn is_link<D: Disk>(transaction: &Transaction<'_, D>, path: &RelPath) -> bool {
     transaction.mode_of(path).is_some_and(FileMode::is_link)
 }
 
-/// Finds the symbolic links that the change leaves. A moved link leads elsewhere.
+/// Finds the symbolic links that the change creates, modifies or moves. A moved link can point to a different target.
 fn links<D: Disk>(transaction: &Transaction<'_, D>) -> Result<Vec<LinkFound>> {
     let mut found = Vec::new();
     for path in transaction.arriving().filter(|path| is_link(transaction, path)) {
         found.push(match transaction.new_content(path)? {
             NewContent::Whole(target) => LinkFound::new(path, &target),
-            // No link target is this large; an unknown target may lead anywhere.
+            // No link target is this large, so treat the target as unknown. It may point anywhere.
             NewContent::Parts(_) | NewContent::Large => LinkFound::unknown(path),
         });
     }

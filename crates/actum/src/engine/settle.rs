@@ -1,4 +1,4 @@
-//! Settle: signs and records how a run ended.
+//! Settles a run: signs its result and records it in the ledger.
 
 use actum_core::{RunId, Status, canonical};
 use actum_ledger::{NewEntry, SigningKey};
@@ -14,12 +14,12 @@ use crate::error::{Error, Result};
 use crate::recorded::Receipt;
 use crate::records::{Records, Witness};
 
-/// Result of a request.
+/// Result of a request that was carried out.
 #[derive(Debug)]
 pub struct Done {
-    /// Committed change, or `None` if an earlier run carried the request out.
+    /// Change that was committed, or `None` if an earlier run already carried out the request.
     pub committed: Option<Committed>,
-    /// Signed receipt.
+    /// Signed receipt of the run that carried out the request.
     pub receipt: Receipt,
 }
 
@@ -28,21 +28,21 @@ impl Done {
         Self { committed: None, receipt }
     }
 
-    /// Returns the run that carried the request out.
+    /// Returns the run that carried out the request, which may be an earlier one.
     pub fn run(&self) -> RunId {
         self.receipt.statement.predicate.run
     }
 }
 
 impl<D: Disk> Published<'_, D> {
-    /// Signs and records how the run ended, so that it can be acknowledged. The workspace stays locked until then.
+    /// Signs and records how the run ended, and then unlocks the workspace.
     ///
-    /// The exception is a run that could not be staged: the workspace is free already, and another process may record
-    /// the run first, as one that never began.
+    /// If the change could not be staged, the workspace is already unlocked. In that case, another process may record
+    /// the end first, as that of a run that never began.
     ///
     /// # Errors
-    /// `Workspace` if the run was not committed, which is recorded nevertheless; `Unsettled` if its end could not be
-    /// recorded: the next run in the workspace does that.
+    /// `Workspace` if the run was not committed, which is recorded nevertheless; `Unsettled` if the end could not be
+    /// recorded, so that the next run in the workspace has to do it.
     pub(crate) fn settle(self) -> Result<Done> {
         let Self { records, signer, intent, end, mut external } = self;
         let (result, lock) = match end {
@@ -81,8 +81,8 @@ impl<D: Disk> Published<'_, D> {
 }
 
 impl Records {
-    /// Signs how a run ended and appends it to the ledger, with the end of its external pipelines if the run knows it.
-    /// Also removes the queued request of its plan.
+    /// Signs how a run ended, and appends the receipt to the ledger. `external` is how the external pipelines ended, if
+    /// known. If the run carried out a queued plan, also deletes the stored request of that plan.
     pub(crate) fn record_end(
         &self,
         signer: &SigningKey,

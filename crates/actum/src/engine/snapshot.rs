@@ -1,4 +1,4 @@
-//! Snapshots of files before another program changes them in a way that cannot be computed.
+//! Takes snapshots of files before another program changes them in a way that actum cannot compute.
 
 use actum_core::path_name::PathName;
 use actum_core::{Digest, RelPath};
@@ -17,14 +17,15 @@ use crate::error::Result;
 use crate::request::Request;
 
 impl<D: Disk> Engine<D> {
-    /// Keeps the content of these paths under `id`. The gates judge that files at these paths change; they judge the
-    /// content when the change is adopted.
+    /// Saves the content of the given paths under `id`, if the gates allow files at these paths to change. The gates
+    /// evaluate the new content later, when the change is adopted.
     ///
-    /// The request names the requester, and is carried out later ([`Request::adopt`]). A denial is recorded.
+    /// `request` names the actor, and a matching request adopts the change later ([`Request::adopt`]). A denial is
+    /// recorded in the ledger.
     ///
     /// # Errors
-    /// `Denied`, `ApprovalRequired`; those of reading the paths and of [`Transaction::take_snapshot`]; `Key`, `Policy`,
-    /// `Ledger`.
+    /// `Denied`, `ApprovalRequired`; errors of reading the paths and of [`Transaction::take_snapshot`]; `Key`,
+    /// `Policy`, `Ledger`.
     ///
     /// [`Transaction::take_snapshot`]: actum_workspace::Transaction::take_snapshot
     pub fn take_snapshot(

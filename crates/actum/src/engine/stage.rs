@@ -1,4 +1,4 @@
-//! Stage: computes the change under the lock, without any visible effect.
+//! Stages a request: computes its change while the workspace is locked, without any visible effect.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -27,35 +27,35 @@ use crate::recorded::{Receipt, RecordedRun};
 use crate::records::Records;
 use crate::request::{Request, RequestLease, WayBack, Which, Work};
 
-/// Number of changes or undos in effect that are searched for the actor's own.
+/// Maximum number of runs that are searched for the newest one of the actor.
 const OWN_SEARCHED_MAX: usize = 1000;
 
-/// State of a request once the workspace is known.
+/// Outcome of staging a request.
 pub(crate) enum Stage<'e, D: Disk> {
-    /// The request will be carried out.
+    /// The change of the request was computed and can be carried out.
     Staged(Box<Staged<'e, D>>),
-    /// The request was carried out before, under the same key.
+    /// The request was already carried out under the same key.
     Answered(Box<Done>),
 }
 
-/// Request with its computed change. It holds the workspace's lock; dropping it leaves no trace.
-#[must_use = "what is staged is not cleared"]
+/// Request with its computed change. It holds the workspace lock, and dropping it discards the change without a trace.
+#[must_use = "a staged change has no effect until it is cleared and published"]
 pub struct Staged<'e, D: Disk> {
     pub(crate) begun: Begun<'e, D>,
     pub(crate) request: Request,
     /// Digest of the request.
     pub(crate) plan: Digest,
-    /// Number of this attempt at the request, counted from 1.
+    /// Number of this attempt at the request, starting from 1.
     pub(crate) attempt: u32,
-    /// Run that the request undoes.
+    /// Run that the request undoes, if any.
     pub(crate) undoes: Option<RunId>,
-    /// Facts about that run, if it is recorded.
+    /// Facts about the undone run, if it has a record.
     pub(crate) undone: Option<Undone>,
-    /// Action that the request is a part of.
+    /// Action that the change is a part of, if any.
     pub(crate) part_of: Option<PartOf>,
     /// Queued plan that the request carries out, once it has been read.
     pub(crate) queued: Option<Box<QueuedPlan>>,
-    /// Entries that are appended together with the intent of the run.
+    /// Additional ledger entries to append together with the intent of the run.
     pub(crate) accompanying: Vec<NewEntry>,
 }
 
@@ -64,44 +64,46 @@ pub struct Staged<'e, D: Disk> {
 pub(crate) struct PartOf {
     /// Id of the action.
     pub(crate) action: RunId,
-    /// Entries of the action's start, if they are recorded together with the change.
+    /// Ledger entries for the start of the action. Empty if they have already been recorded.
     pub(crate) begins: Vec<NewEntry>,
 }
 
-/// Locked workspace in which each earlier run has its end. Nothing is changed yet.
-#[must_use = "what is begun is not staged"]
+/// Locked workspace in which the end of every earlier run is recorded, ready for a new change.
+#[must_use = "no change is staged yet"]
 pub(crate) struct Begun<'e, D: Disk> {
     /// Transaction in which the change is computed.
     pub(crate) transaction: Transaction<'e, D>,
     pub(crate) records: &'e Records,
-    /// Root path as written in records.
+    /// Root path of the workspace, escaped for use in records.
     pub(crate) root: &'e str,
-    /// Root path and enclosing workspaces, for the gates.
+    /// Root path and enclosing workspaces in the form that the gates use.
     pub(crate) place: &'e Place,
     pub(crate) policy: Policy,
     pub(crate) cedar: Cedar,
-    /// Key that signs the receipt.
+    /// Key that will sign the receipt of the run.
     pub(crate) signer: SigningKey,
     pub(crate) workspace: WorkspaceId,
-    /// Runner of checks; without one a request with checks is rejected.
+    /// Runner for check commands. Without a runner, requests with checks are rejected.
     pub(crate) runner: Option<Cow<'e, Runner>>,
-    /// Lease of a request that has none of its own.
+    /// Lease that applies if the request has no lease of its own.
     lease: Option<&'e RequestLease>,
 }
 
 impl<D: Disk> Engine<D> {
-    /// Locks the workspace, and records the end of runs that earlier processes left open, from the journal of the
-    /// workspace. The key for the receipt must be usable now.
+    /// Locks and recovers the workspace, and records the end of runs that earlier processes left open. Fails if the key
+    /// that signs receipts cannot be used.
     ///
     /// # Errors
-    /// `Key`, `Policy`, `Ledger`; `Workspace` if it cannot be locked or recovered.
+    /// `Key`, `Policy`, `Ledger`; `Workspace` if the workspace cannot be locked or recovered.
     pub(crate) fn begin(&mut self, options: RunOptions) -> Result<Begun<'_, D>> {
         let signer = self.records.signer()?;
         self.begin_with(options, signer, None)
     }
 
-    /// Locks the workspace, for an inversion of the newest run if there is a `way`. That inversion is rejected once if
-    /// recovery rolled back an interrupted run, since its caller may not know about the roll back.
+    /// Locks the workspace like [`begin`](Self::begin). `way` is given if the request undoes or redoes the newest run.
+    ///
+    /// Such a request is rejected once if recovery has rolled back an interrupted run. The caller may not know about
+    /// the rollback, and may have wanted to undo that run instead of the one before it.
     pub(crate) fn begin_with(
         &mut self,
         options: RunOptions,
@@ -137,10 +139,11 @@ impl<D: Disk> Engine<D> {
         })
     }
 
-    /// Computes the change of an admitted request, in a workspace that is locked for it.
+    /// Locks the workspace, and computes the change of an admitted request in it.
     ///
     /// # Errors
-    /// `Workspace` about any step; `Policy`, `Ledger`, `RequestKeyTaken`, `OutcomeUnknown`, `RecoveredFirst`.
+    /// `Workspace` if the change cannot be computed; `Policy`, `Ledger`, `RequestKeyTaken`, `OutcomeUnknown`,
+    /// `RecoveredFirst`.
     pub(crate) fn stage(&mut self, admitted: Admitted) -> Result<Stage<'_, D>> {
         let Admitted { request, plan, signer } = admitted;
         let way = match request.work {
@@ -159,7 +162,8 @@ impl<D: Disk> Engine<D> {
                 return Ok(Stage::Answered(Box::new(Done::before(*receipt))));
             }
         };
-        // Read before the change is computed: a finished plan must not be reported as a change that does not fit.
+        // Read the plan before the change is computed. Otherwise, a plan that was already carried out would be reported
+        // as a change that does not apply.
         let queued = request.plan.map(|plan| approved_plan(begun.records, plan, begun.workspace));
         let queued = queued.transpose()?.map(Box::new);
         let Begun { transaction, .. } = begun;
@@ -173,10 +177,12 @@ impl<D: Disk> Engine<D> {
 }
 
 impl<'e, D: Disk> Begun<'e, D> {
-    /// Counts the attempt at a request, or finds the receipt of the attempt in effect.
+    /// Returns the number of the next attempt at a request, or the receipt of an earlier attempt that is still in
+    /// effect.
     ///
     /// # Errors
-    /// `Ledger`, `RequestKeyTaken`, `OutcomeUnknown`, `WorkspaceIsACopy`.
+    /// `RequestKeyTaken`, `OutcomeUnknown` or `WorkspaceIsACopy` if the key cannot be used; `Ledger` if earlier
+    /// attempts cannot be read.
     pub(crate) fn attempt(
         &self,
         key: Option<&RequestKey>,
@@ -196,17 +202,17 @@ impl<'e, D: Disk> Begun<'e, D> {
         })
     }
 
-    /// Sets the umask for the mode of new files, if it is not that of the process.
+    /// Sets the umask that determines the mode of new files. If it is `None`, the umask of the process is used.
     pub(crate) fn under_umask(self, umask: Option<u32>) -> Self {
         let umask = umask.unwrap_or(self.transaction.umask());
         Self { transaction: self.transaction.with_umask(umask), ..self }
     }
 
-    /// Stages a change that the caller made on the transaction: exactly the operations of this request, in their
-    /// order. It is this attempt at the request, under the limits with which the transaction began.
+    /// Stages a change that the caller has already made on the transaction. It must consist of exactly the operations
+    /// of `request`, in their order, and the transaction must have been started with the limits of the request.
     ///
     /// # Errors
-    /// `Record` if it cannot be written.
+    /// `Record` if the request has no exact form in canonical JSON.
     pub(crate) fn done(self, request: Request, attempt: u32) -> Result<Staged<'e, D>> {
         let plan = request.digest()?;
         Ok(self.staged((request, plan), attempt))
@@ -232,20 +238,22 @@ impl<'e, D: Disk> Begun<'e, D> {
     }
 }
 
-/// Change of a request, computed without any record of it.
+/// Change of a request that was computed for display, without recording anything.
 pub struct Preview<'w, D: Disk> {
-    /// Transaction with the change.
+    /// Transaction that contains the change.
     pub transaction: Transaction<'w, D>,
-    /// Run that the request undoes.
+    /// Run that the request undoes, if any.
     pub undoes: Option<RunId>,
-    /// Facts about that run, if the caller found its record. Without them its undo is judged as a new change.
+    /// Facts about the undone run, if the caller found its record. Without them, the gates evaluate the undo as a new
+    /// change.
     pub undone: Option<Undone>,
 }
 
-/// Computes the change of a request without recording it or carrying it out. `facts` finds the record of a run.
+/// Computes the change of a request without carrying it out or recording anything. `facts` looks up the record of a
+/// run.
 ///
 /// # Errors
-/// `Workspace` for any step.
+/// `Workspace` if the workspace cannot be locked or the change cannot be computed.
 pub fn preview<'w, D: Disk>(
     workspace: &'w mut Workspace<D>,
     request: &Request,
@@ -261,16 +269,16 @@ pub(crate) fn options(request: &Request) -> RunOptions {
     RunOptions { limits: request.limits.clone(), label: label(request), wait: request.wait }
 }
 
-/// Computed change.
+/// Change that was computed from a request.
 struct Computed<'w, D: Disk> {
     transaction: Transaction<'w, D>,
-    /// Run that the change undoes.
+    /// Run that the change undoes, if any.
     undoes: Option<RunId>,
-    /// Facts about that run, if it is recorded.
+    /// Facts about the undone run, if it has a record.
     undone: Option<Undone>,
 }
 
-/// Computes the change.
+/// Computes the change of a request in a transaction.
 fn compute<'w, D: Disk>(
     transaction: Transaction<'w, D>,
     request: &Request,
@@ -304,7 +312,7 @@ fn compute<'w, D: Disk>(
         }
         Work::Restore { snapshot, refused, found } => {
             transaction.restore(*snapshot, *refused, found)?;
-            // The reverted change is the actor's own and not a run, so it needs no record.
+            // The rejected change was made by the same actor and is not a run, so it has no record to look up.
             let own = Undone { actor: request.actor.clone(), approved: false };
             (transaction, refused.map(|refused| (refused, Some(own))))
         }
@@ -313,7 +321,7 @@ fn compute<'w, D: Disk>(
     Ok(Computed { transaction, undoes, undone: undone.flatten() })
 }
 
-/// Finds the newest change or undo in effect that is the actor's own. A run without a record counts as the actor's.
+/// Finds the newest change or undo in effect that the actor made. Runs without a record are treated as the actor's own.
 fn newest_of<D: Disk>(
     transaction: &Transaction<'_, D>,
     way: WayBack,
@@ -341,25 +349,27 @@ fn newest_of<D: Disk>(
     Err(Error::OnlyOthersRuns { way, run: newest, by })
 }
 
-/// Returns true if a run is the actor's own, so that its undo is free of the gates. An approval makes no difference.
+/// Returns whether a run belongs to the actor, ignoring whether it had an approval.
 fn is_own(undone: &Undone, actor: &Actor) -> bool {
     Undone { approved: false, ..undone.clone() }.is_free_for(actor)
 }
 
-/// Earlier attempts at a request.
+/// Result of a search for earlier attempts at a request.
 pub(crate) struct Earlier {
     /// Number of the next attempt.
     pub(crate) next: u32,
-    /// Receipt of the attempt in effect.
+    /// Receipt of the attempt whose change is still in effect, if there is one.
     pub(crate) done: Option<Box<Receipt>>,
 }
 
 impl Records {
-    /// Rejects a run that the ledger has for a workspace of this name and the workspace itself does not, unless its
-    /// history was removed. Such a workspace is a copy or an older state, so the run had no effect on its files.
+    /// Checks why the workspace does not know a run that the ledger has recorded for its id.
+    ///
+    /// This is fine if the history of the run was removed. Otherwise, the workspace is a copy or an older state of the
+    /// recorded one, so its files lack the change of the run.
     ///
     /// # Errors
-    /// `WorkspaceIsACopy`, `Ledger`.
+    /// `WorkspaceIsACopy` if the history of the run was not removed; `Ledger` if the ledger cannot be read.
     pub(crate) fn check_forgotten(
         &self,
         workspace: WorkspaceId,
@@ -375,11 +385,11 @@ impl Records {
         }
     }
 
-    /// Finds earlier attempts at the request with this key (AEC-7, D-8). An attempt that was undone, as `is_undone`
-    /// reports, does not bind the key, and neither does one without any effect.
+    /// Finds earlier attempts at the request with this key (AEC-7, D-8). The key can be reused if an attempt had no
+    /// effect or was undone, which `is_undone` reports.
     ///
     /// # Errors
-    /// `Ledger`; `RequestKeyTaken`, `OutcomeUnknown`; those of `is_undone`.
+    /// `Ledger`; `RequestKeyTaken`, `OutcomeUnknown`; errors of `is_undone`.
     pub(crate) fn earlier(
         &self,
         (workspace, key, plan): (WorkspaceId, &RequestKey, Digest),
@@ -391,8 +401,8 @@ impl Records {
             let ended = |recorded: RecordedRun| Some((recorded.intent, recorded.receipt?.0));
             recorded.filter_map(|recorded| recorded.map(ended).transpose()).collect()
         })?;
-        // The answer must survive a power cut, even if the process that recorded it ended before its sync. The sync
-        // follows the read, to cover all that was read.
+        // The answer must survive a power failure, even if the process that recorded these entries was killed before it
+        // synced them. Sync after the read, so that everything that was read is covered.
         if !attempts.is_empty() {
             self.ledger.make_durable().wait()?;
         }
@@ -418,23 +428,23 @@ fn label(request: &Request) -> String {
     match (&request.label, &request.work) {
         (Some(label), _) => label.clone(),
         (None, Work::Apply(operations)) => Operation::summary(operations),
-        // The workspace sets the label once it has found the run.
+        // The workspace sets the label once it knows the run to undo or redo.
         (None, Work::Undo(_) | Work::Redo(_)) => String::new(),
-        (None, Work::Adopt(_)) => "adopt what another program changed".to_owned(),
+        (None, Work::Adopt(_)) => "adopt changes of another program".to_owned(),
         (None, Work::Restore { refused: Some(refused), .. }) => {
-            format!("take back the refused change {refused}")
+            format!("roll back the rejected change {refused}")
         }
-        (None, Work::Restore { refused: None, .. }) => "bring back what was there".to_owned(),
+        (None, Work::Restore { refused: None, .. }) => "restore the files of a snapshot".to_owned(),
     }
 }
 
 impl<'e, D: Disk> Staged<'e, D> {
-    /// Returns the run that the change undoes.
+    /// Returns the run that the change undoes, if any.
     pub fn undoes(&self) -> Option<RunId> {
         self.undoes
     }
 
-    /// Returns the staged change for inspection.
+    /// Returns the transaction that contains the staged change.
     pub fn transaction(&mut self) -> &mut Transaction<'e, D> {
         &mut self.begun.transaction
     }

@@ -1,4 +1,4 @@
-//! Runs with a change that the caller makes on the transaction.
+//! Runs whose change is made by the caller, directly on the transaction.
 
 use std::ops::ControlFlow;
 
@@ -18,11 +18,11 @@ use crate::error::Error;
 use crate::request::Request;
 
 impl<D: Disk> Engine<D> {
-    /// Carries out a request like [`run_with`](Self::run_with), with a change that `make` makes on the transaction. The
-    /// work of the request describes it, and the digest covers its documents.
+    /// Carries out a request like [`run_with`](Self::run_with), but lets `make` make the change on the transaction. The
+    /// work of the request describes this change, and the request's digest covers its documents.
     ///
     /// # Errors
-    /// As [`run_with`](Self::run_with), and those of `make`, after which no part of the change remains.
+    /// Same as [`run_with`](Self::run_with), plus errors of `make`, after which the change is discarded.
     pub fn run_staged<O: Observer<D>>(
         &mut self,
         request: Request,
@@ -47,18 +47,19 @@ impl<D: Disk> Verified<'_, D> {
         self.cleared.staged.begun.transaction.run()
     }
 
-    /// Returns the effect on each path.
+    /// Returns the effect of the change on each path.
     pub fn effects(&self) -> &[PathEffect] {
         &self.cleared.paths
     }
 
-    /// Appends an entry together with the intent of the run: both are in the ledger, or neither.
+    /// Adds an entry that is appended to the ledger together with the intent of the run. Either both are recorded, or
+    /// neither.
     pub fn append_with_intent(&mut self, entry: NewEntry) {
         self.cleared.staged.accompanying.push(entry);
     }
 }
 
-/// Creates the error of a request that needs an approval, at an entry point without a queue (D-3).
+/// Creates the error for a change that needs an approval at an entry point that cannot queue it (D-3).
 pub(crate) fn approval_required(judged: &crate::engine::clear::Judgement) -> Error {
     let mut gates = judged.said(actum_gate::Verdict::NeedsApproval);
     gates.retain(|gate| gate.gate != actum_gate::GateName::Approval);

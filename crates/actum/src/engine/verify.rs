@@ -1,4 +1,4 @@
-//! Verify: declared checks run on the staged state before it is visible.
+//! Verifies a cleared change by running its declared checks on the staged files, before the change becomes visible.
 
 use actum_action::Check;
 use actum_record::command::CommandsRun;
@@ -10,25 +10,27 @@ use crate::engine::clear::Cleared;
 use crate::engine::stage::Staged;
 use crate::error::Result;
 
-/// A cleared change that passed its checks.
-#[must_use = "what is verified is not published"]
+/// Cleared change that has passed its checks.
+#[must_use = "a verified change has no effect until it is published"]
 pub struct Verified<'e, D: Disk> {
     pub(crate) cleared: Cleared<'e, D>,
-    /// Commands that ran for the change.
+    /// Commands that ran for the change, including its checks.
     pub(crate) commands: CommandsRun,
-    /// Check results for the action's envelope.
+    /// Check results in the form in which an action's result reports them.
     pub(crate) told: Vec<Check>,
-    /// Digests of the task's rollback files. Other requests have none.
+    /// Digests of the rollback files of a task. `None` for all other requests.
     pub(crate) rollback_files: Option<RollbackFiles>,
 }
 
 impl<'e, D: Disk> Cleared<'e, D> {
-    /// Runs the checks of the request on a view of the workspace with the staged change. Their own changes in the
-    /// view are dropped. Required digests of files are checked while a change is staged, and again when it is
-    /// published.
+    /// Runs the checks of the request on a view of the workspace with the staged change. Changes that the checks make
+    /// in the view are dropped.
+    ///
+    /// Digests that the request requires of files are not checked here, but when the change is staged and again when it
+    /// is published.
     ///
     /// # Errors
-    /// `Unverified` if a check fails; `Command` if one cannot be run.
+    /// `Unverified` if a check fails; `Command` if a check cannot be run.
     pub(crate) fn verify(mut self) -> Result<Verified<'e, D>> {
         let commands = &self.staged.request.commands;
         let (made, sandbox) = (commands.made.clone(), commands.sandbox.clone());
@@ -41,7 +43,7 @@ impl<'e, D: Disk> Cleared<'e, D> {
 }
 
 impl<D: Disk> Staged<'_, D> {
-    /// Runs the checks of the request, if it has any, on the staged change.
+    /// Runs the checks of the request on the staged change. Succeeds if there are none.
     pub(crate) fn check(&mut self, change: &[PathEffect]) -> Result<Checked> {
         let checks = &self.request.commands.checks;
         if checks.is_empty() {
@@ -56,11 +58,11 @@ impl<D: Disk> Staged<'_, D> {
         Checked::all(&runner, checks, &staged)
     }
 
-    /// Returns the workspace with the staged change, for commands and steps that read or extend it. The view has
-    /// nothing that is staged later.
+    /// Creates a view of the workspace with the staged change, for commands and steps that read or extend it. The view
+    /// does not include changes that are staged later.
     ///
     /// # Errors
-    /// `Command` if there is no runner, or the view cannot be laid out; `Workspace`.
+    /// `Command` if there is no runner or the view cannot be created; `Workspace` if the staged change cannot be read.
     pub fn view(&mut self) -> Result<StagedView> {
         let runner = self.begun.runner.as_deref().ok_or(CommandError::NoRunner)?;
         StagedView::of(runner, &mut self.begun.transaction)

@@ -1,4 +1,4 @@
-//! Workspace that belongs to another ledger.
+//! Error detail that names the workspace which belongs to a different ledger.
 
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
@@ -7,16 +7,16 @@ use std::path::PathBuf;
 use actum_core::RelPath;
 use actum_core::path::Quoted;
 
-/// Position of a workspace that belongs to another ledger.
+/// Workspace that belongs to a different ledger, located relative to the command's workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BoundWorkspace {
-    /// Workspace of the command.
+    /// The workspace that the command runs in.
     This,
-    /// Workspace that a path of the command line leads into.
+    /// Workspace reached by a path on the command line.
     At(PathBuf),
-    /// Workspace around that of the command.
+    /// Workspace that encloses the command's workspace.
     Around(PathBuf),
-    /// Workspace inside that of the command, which a changed path leads into.
+    /// Workspace nested inside the command's workspace and reached by a changed path.
     Within(RelPath),
 }
 

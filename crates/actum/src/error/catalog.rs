@@ -1,4 +1,4 @@
-//! Reasons for a catalog that cannot be used or changed.
+//! Errors from reading or changing the catalog of actions.
 
 use actum_core::canonical::CanonicalError;
 use actum_core::{ActionName, Digest};
@@ -8,108 +8,108 @@ use actum_record::ledger::ActionState;
 
 use crate::error::Error;
 
-/// Failure to use or change the catalog.
+/// Error from reading or changing the catalog of actions.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum CatalogError {
-    /// The ledger refused or failed.
+    /// The ledger rejected the operation, or an I/O error occurred in it.
     #[error(transparent)]
     Ledger(#[from] LedgerError),
-    /// No valid key signed the newest change of the catalog.
+    /// The newest catalog change is not signed by a valid approval key.
     #[error(
-        "the catalog of actions cannot be relied on: the newest change of it, entry {index} of the ledger, is not \
-         proven: {problem}"
+        "the catalog of actions cannot be trusted: its newest change, entry {index} of the ledger, failed \
+         verification: {problem}"
     )]
     Unproven {
-        /// Ledger entry of the change.
+        /// Index of the ledger entry that records the newest catalog change.
         index: u64,
-        /// Reason why the signature does not count.
+        /// Reason why the signature of the change is not valid.
         problem: CatalogProblem,
     },
-    /// The newest change was signed for another place.
+    /// The newest catalog change was signed for a different position in the ledger.
     #[error(
-        "the catalog of actions cannot be relied on: the newest change of it, entry {index} of the ledger, was \
-         signed for another place"
+        "the catalog of actions cannot be trusted: its newest change, entry {index} of the ledger, was signed for \
+         another position"
     )]
     Misplaced {
-        /// Ledger entry of the change.
+        /// Index of the ledger entry that records the newest catalog change.
         index: u64,
     },
-    /// The snapshot that the newest change names cannot be used.
+    /// The catalog snapshot referenced by the newest change is missing, modified or invalid.
     #[error(
-        "the catalog of actions cannot be used: the snapshot that entry {index} of the ledger names {message}"
+        "cannot use the catalog of actions: the snapshot referenced by entry {index} of the ledger {message}"
     )]
     Snapshot {
-        /// Ledger entry of the change.
+        /// Index of the ledger entry that records the newest catalog change.
         index: u64,
-        /// Problem of the snapshot.
+        /// Problem with the snapshot, as a clause that continues the message, such as `is missing`.
         message: String,
     },
-    /// The catalog has changed since it was shown.
+    /// Another process changed the catalog after the operator reviewed it.
     #[error("the catalog of actions changed after it was shown")]
     ChangedSinceShown,
-    /// The catalog has no such action.
-    #[error("there is no action `{action}` in the catalog")]
+    /// The catalog does not contain an action with this name.
+    #[error("the catalog has no action `{action}`")]
     Unknown {
-        /// Name of the action.
+        /// Name of the action that the error is about.
         action: ActionName,
     },
-    /// The transition between these states is not allowed.
-    #[error("the action `{action}` cannot become {}: it {}", to.as_str(), stands(*from))]
+    /// The action cannot move from its current state to the requested one.
+    #[error("cannot change the state of the action `{action}` to {}: it {}", to.as_str(), stands(*from))]
     State {
-        /// Name of the action.
+        /// Name of the action that the error is about.
         action: ActionName,
-        /// Current state.
+        /// Current state of the action, or `None` if it is not registered.
         from: Option<ActionState>,
-        /// Requested state.
+        /// State that was requested for the action.
         to: ActionState,
     },
-    /// The package differs from the one in the catalog.
+    /// The files of the plugin package differ from the files that were registered.
     #[error(
-        "the package of the action `{action}` is not the registered one: its digest is \
-         {given} and not {registered}"
+        "the package of the action `{action}` differs from the registered one: expected the digest \
+         {registered}, found {given}"
     )]
     OtherPackage {
-        /// Name of the action.
+        /// Name of the action that the error is about.
         action: ActionName,
-        /// Digest in the catalog.
+        /// Package digest recorded in the catalog.
         registered: Digest,
-        /// Digest of the package.
+        /// Digest of the package that was given.
         given: Digest,
     },
-    /// The name belongs to a core action.
-    #[error("`{action}` is a core action, so no package can have its name")]
+    /// A plugin package tried to use the name of a core action.
+    #[error("a package cannot be named `{action}`, because a core action has that name")]
     IsCore {
-        /// Name of the action.
+        /// Name of the action that the error is about.
         action: ActionName,
     },
-    /// A package can be registered only under its own name.
-    #[error("the package contains the action `{package}`, not `{action}`")]
+    /// The given action name differs from the name that the package declares.
+    #[error("expected a package for the action `{action}`, but found the action `{package}` in it")]
     OtherName {
-        /// Given name.
+        /// Action name that was given by the caller.
         action: ActionName,
-        /// Name of the package.
+        /// Action name that the package declares.
         package: ActionName,
     },
-    /// A schema of the action is invalid.
-    #[error("the action `{action}` cannot be registered: {message}")]
+    /// The action cannot be registered, for example because one of its schemas is invalid.
+    #[error("cannot register the action `{action}`: {message}")]
     Unsound {
-        /// Name of the action.
+        /// Name of the action that the error is about.
         action: ActionName,
-        /// Problem of the schema.
+        /// Problem that prevents the registration.
         message: String,
     },
-    /// The record has no exact form.
+    /// The catalog record cannot be written as canonical JSON.
     #[error("cannot record the catalog: {0}")]
     Record(#[from] CanonicalError),
-    /// The key does not count, so the change would have no effect.
+    /// The signing key is not valid for catalog changes, so readers of the ledger would ignore the change.
     #[error("cannot change the catalog with this key: {0}")]
     Key(CatalogProblem),
-    /// The description of a core action in this program is wrong.
-    #[error("the description of the core action `{action}` is wrong: {message}")]
+    /// The description of a core action built into this program is invalid, which is a bug in actum.
+    #[error("the built-in description of the core action `{action}` is invalid: {message}")]
     BuiltIn {
-        /// Name of the action.
+        /// Name of the action that the error is about.
         action: &'static str,
-        /// Problem of the description.
+        /// Problem with the built-in description.
         message: String,
     },
 }

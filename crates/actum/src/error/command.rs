@@ -1,4 +1,4 @@
-//! Reasons for a command that did not run, or whose changes could not be kept.
+//! Errors from running a sandboxed command and capturing its changes.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -8,67 +8,66 @@ use actum_core::path::{PathProblem, Quoted};
 use actum_gate::CommandLineError;
 use actum_sandbox::{LayerError, NoProgram, SpawnError, Unsatisfiable, WaitError};
 
-/// Largest total size of a command's changes, and of the files that it leaves, in bytes. They are held in memory
-/// until they are staged.
+/// Maximum total size in bytes of the changes that a command makes and of the files that it leaves behind. The changes
+/// are held in memory until they are staged.
 pub(crate) const CAPTURED_BYTES_MAX: u64 = 1 << 30;
-/// Largest total size of a command's changes on the disk, in bytes.
+/// Maximum total size in bytes of a command's changes that are captured on disk instead of in memory.
 pub(crate) const CAPTURED_ON_DISK_BYTES_MAX: u64 = 16 << 30;
 
-/// Failure to run a command or to capture its changes. The workspace is unchanged.
+/// Error from running a command or capturing its changes. The workspace is always unchanged.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
-    /// The command line cannot be recorded or judged.
+    /// The command line is invalid, so it can be neither recorded nor judged by the gates.
     #[error("cannot run the command: {0}; nothing was started")]
     Line(#[from] CommandLineError),
-    /// An argument is not UTF-8 text.
+    /// A command-line argument or path is not UTF-8, so it cannot be recorded.
     #[error(
-        "cannot run the command: its argument `{}` is not UTF-8 text, and could not be recorded; nothing was \
-         started",
+        "cannot run the command: its argument `{}` is not UTF-8, so it cannot be recorded; nothing was started",
         Quoted(.0.as_bytes())
     )]
     NoText(OsString),
-    /// The program does not exist.
+    /// The program was not found.
     #[error("cannot find `{}`: {why}; nothing was started", Quoted(name.as_bytes()))]
     NotFound {
-        /// Requested name.
+        /// Program name as given on the command line.
         name: String,
-        /// Reason for the failed search.
+        /// Reason why the search for the program failed.
         why: NoProgram,
     },
-    /// The host cannot provide the sandbox.
+    /// This host cannot provide the required sandbox.
     #[error(transparent)]
     Unsatisfiable(#[from] Unsatisfiable),
-    /// The command could not be started.
+    /// The sandboxed process could not be started.
     #[error(transparent)]
     Spawn(#[from] SpawnError),
-    /// The end of the command could not be determined.
-    #[error("{0}; nothing of what it did is kept")]
+    /// Waiting for the command failed, so its exit status is unknown.
+    #[error("{0}; the changes of the command were discarded")]
     Wait(#[from] WaitError),
-    /// The changes of the command could not be read.
-    #[error("cannot tell what the command changed: {0}; nothing of it is kept")]
+    /// The changes captured from the command could not be read.
+    #[error("cannot determine what the command changed: {0}; its changes were discarded")]
     Layer(#[from] LayerError),
-    /// The request has checks, and there is no runner for commands.
-    #[error("cannot run the checks of the request: nothing was given that runs commands")]
+    /// The request has checks, but the caller provided no runner for commands.
+    #[error("cannot run the checks of the request: no command runner was provided")]
     NoRunner,
-    /// The staged change could not be shown to the checks.
-    #[error("cannot show the staged change to its checks: {0}")]
+    /// The view of the staged change, which the checks run on, could not be created.
+    #[error("cannot create a view of the staged change for its checks: {0}")]
     Staged(LayerError),
-    /// Something in the workspace is hidden from commands, so a check would miss it.
+    /// The sandbox hides a workspace path from commands, so a check of the change would be incomplete.
     #[error(
         "cannot check the change: `{}` is hidden from commands, so a check would not see it",
         Quoted(.0.as_os_str().as_bytes())
     )]
     Unseen(PathBuf),
-    /// The caller asked for a stop.
-    #[error("it was asked to stop; nothing more was started")]
+    /// The caller requested a stop while the command was running.
+    #[error("stopped on request; no further command was started")]
     Interrupted,
-    /// The command created or changed something that no run can.
-    #[error("the command did what cannot be kept: {}", list_unkept(.0))]
+    /// The command made changes that cannot be part of a run, such as creating a socket.
+    #[error("cannot keep the changes of the command: {}", list_unkept(.0))]
     Unkept(Vec<Unkept>),
 }
 
 impl CommandError {
-    /// Returns true if the message states the outcome of the command, and so the state of the workspace.
+    /// Returns true if the message already states the outcome, so that the caller need not add the state of the workspace.
     pub fn says_state(&self) -> bool {
         match self {
             Self::Line(_)
@@ -87,53 +86,55 @@ impl CommandError {
     }
 }
 
-/// Effect of a command that no run can have.
+/// Change made by a command that cannot be part of a run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{}` {why}", Quoted(path.as_os_str().as_bytes()))]
 pub struct Unkept {
-    /// Path, relative to the root of the workspace.
+    /// Path of the change, relative to the root of the workspace.
     pub path: PathBuf,
-    /// Reason why it cannot be kept.
+    /// Reason why the change cannot be kept.
     pub why: WhyUnkept,
 }
 
-/// Reason why an effect cannot be kept.
+/// Reason why a change made by a command cannot be kept.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WhyUnkept {
-    /// Task plans (EX-5) and plugins change no links.
+    /// A symbolic link was changed, which is not allowed for task plans (EX-5) and plugins.
     #[error(
-        "is a symbolic link that was created, changed or removed, which task plans and plugins may not do"
+        "is a symbolic link that was created, changed or removed; task plans and plugins cannot change links"
     )]
     Symlink,
-    /// Runs change regular files, links and directories.
+    /// The path is a special file. A run can change only regular files, symbolic links and directories.
     #[error("is a pipe, a socket or a device")]
     Special,
-    /// A user who starts the file would act with the rights of another.
-    #[error("would run with the rights of its owner or group")]
-    SetId,
-    /// Task plans (EX-5) and plugins change no permissions of directories.
+    /// The file has the set-user-ID or set-group-ID bit, so it would run with the rights of its owner or group.
     #[error(
-        "is an existing directory whose permissions changed, which task plans and plugins may not do"
+        "has the set-user-ID or set-group-ID bit, so it would run with the rights of its owner or group"
+    )]
+    SetId,
+    /// The permissions of an existing directory changed, which is not allowed for task plans (EX-5) and plugins.
+    #[error(
+        "is an existing directory whose permissions changed; task plans and plugins cannot change them"
     )]
     DirectoryMode,
-    /// A run does not change the root of its workspace.
-    #[error("is the root of the workspace, and got other permissions")]
+    /// The command changed the permissions of the workspace root, which a run cannot do.
+    #[error("is the root of the workspace, whose permissions changed")]
     RootMode,
-    /// The path cannot be in a run.
-    #[error("cannot be in a run: {0}")]
+    /// The path is not allowed in a run.
+    #[error("cannot be part of a run: {0}")]
     Path(PathProblem),
-    /// Memory or disk would be full.
-    #[error("is too large: what a command leaves in files may be {max} bytes in all")]
+    /// The command left more data than actum captures, which could fill the memory or the disk.
+    #[error("is too large: a command may leave at most {max} bytes in files")]
     TooLarge {
-        /// Largest size of all files together, in bytes.
+        /// Maximum total size of the files, in bytes.
         max: u64,
     },
-    /// The file has changed since the command started.
+    /// Another process changed the file after the command started.
     #[error("was changed by another process while the command ran")]
     ChangedMeanwhile,
 }
 
-/// Most paths that a message names.
+/// Maximum number of paths listed in an error message.
 const NAMED_MAX: usize = 5;
 
 pub(crate) fn list_unkept(unkept: &[Unkept]) -> String {

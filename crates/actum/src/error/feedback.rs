@@ -1,15 +1,15 @@
-//! Reasons for feedback that could not be written.
+//! Errors from recording the feedback of an action.
 
 use actum_core::canonical::CanonicalError;
 use actum_ledger::LedgerError;
 
-/// Failure to write feedback. The effects of the action remain.
+/// Error from recording the outcome of an action. The effects of the action are kept.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum FeedbackError {
-    /// The ledger refused or failed.
-    #[error("cannot record how the action ended: {0}")]
+    /// The ledger rejected the entry or could not be written.
+    #[error("cannot record the outcome of the action: {0}")]
     Ledger(#[from] LedgerError),
-    /// The feedback has no exact form.
-    #[error("cannot record how the action ended: {0}")]
+    /// The feedback cannot be written as canonical JSON.
+    #[error("cannot record the outcome of the action: {0}")]
     Record(#[from] CanonicalError),
 }

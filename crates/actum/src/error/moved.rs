@@ -1,4 +1,4 @@
-//! Differences between a plan as it was shown and as it is now.
+//! Differences between a plan as it was reviewed and the plan as it is now.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,44 +8,44 @@ use actum_core::path_name::PathName;
 use actum_record::ledger::Bound;
 use actum_record::receipt::PathEffect;
 
-/// Most differences that a message lists.
+/// Maximum number of differences listed in an error message.
 const TOLD_MAX: usize = 5;
 
-/// Difference from something that an approval is bound to.
+/// Difference in one of the facts that an approval is bound to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Moved {
-    /// Request.
+    /// The requested work changed.
     Plan,
-    /// Limits of the request.
+    /// The limits of the request changed, such as its scope or budget.
     Limits,
-    /// Policy in force.
+    /// The policy in force changed.
     Policy,
-    /// Requester.
+    /// A different actor made the request.
     Actor,
-    /// Decision of the gates.
+    /// The gates reached a different decision, or reached it on different grounds.
     Grounds,
-    /// File that the change starts from.
+    /// A file that the change starts from was created, modified or removed.
     File {
-        /// Path of the file.
+        /// Path of the file, relative to the root of the workspace.
         path: PathName,
-        /// Earlier state.
+        /// State of the file when the plan was reviewed, or `None` if the file did not exist.
         was: Option<FileState>,
-        /// Current state.
+        /// Current state of the file, or `None` if it does not exist.
         is: Option<FileState>,
     },
-    /// Effect on a file.
+    /// The change would have a different effect on a file.
     Effect {
-        /// Path of the file.
+        /// Path of the file, relative to the root of the workspace.
         path: PathName,
-        /// Earlier result.
+        /// State that the reviewed plan would have produced, or `None` for no file.
         was: Option<FileState>,
-        /// Current result.
+        /// State that the plan would produce now, or `None` for no file.
         is: Option<FileState>,
     },
 }
 
 impl Moved {
-    /// Returns the differences between `then` and `now`, which are bound to these changes.
+    /// Compares two bound plans, each given with its effects on files, and returns all differences.
     pub fn between(
         (then, was): (&Bound, &[PathEffect]),
         (now, is): (&Bound, &[PathEffect]),
@@ -59,7 +59,7 @@ impl Moved {
         whole.chain(Self::in_files(was, is)).collect()
     }
 
-    /// Returns the differences of the files alone.
+    /// Compares two lists of effects on files, and returns the files that differ.
     pub fn in_files(was: &[PathEffect], is: &[PathEffect]) -> Vec<Self> {
         let by_path = |change: &[PathEffect]| -> BTreeMap<PathName, PathEffect> {
             change.iter().map(|effect| (effect.path.clone(), effect.clone())).collect()
@@ -93,8 +93,8 @@ impl fmt::Display for Moved {
             Self::Grounds => f.write_str("the decision of the gates changed"),
             Self::Actor => f.write_str("another actor made the request"),
             Self::File { path, was, is } => match (was, is) {
-                (Some(_), None) => write!(f, "the file `{path}` is gone"),
-                (None, Some(_)) => write!(f, "the file `{path}` exists now"),
+                (Some(_), None) => write!(f, "the file `{path}` was removed"),
+                (None, Some(_)) => write!(f, "the file `{path}` was created"),
                 (Some(was), Some(is)) if was.sha256 == is.sha256 => {
                     write!(f, "the mode of `{path}` changed ({} -> {})", was.mode, is.mode)
                 }
@@ -108,7 +108,7 @@ impl fmt::Display for Moved {
     }
 }
 
-/// Lists all differences in one sentence.
+/// Joins the differences into one clause for an error message, shortened to [`TOLD_MAX`] of them.
 pub(crate) fn listed(moved: &[Moved]) -> String {
     let mut told: Vec<String> = moved.iter().take(TOLD_MAX).map(ToString::to_string).collect();
     let more = moved.len().saturating_sub(TOLD_MAX);

@@ -1,25 +1,25 @@
-//! Reasons for task outputs that could not be read or written.
+//! Errors from reading or writing the outputs of a task.
 
 use std::io;
 
 use actum_ledger::HomeError;
 
-/// Failure to read or write outputs of a task.
+/// Error from reading or writing an output of a task.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {doing} `{path}`: {source}")]
 pub struct OutputError {
-    /// Attempted operation.
+    /// Attempted operation as a verb phrase, such as `read`.
     pub doing: &'static str,
-    /// Path from the root of the workspace.
+    /// Path of the output, relative to the root of the workspace.
     pub path: String,
-    /// Error of the system.
+    /// Underlying I/O error.
     pub source: io::Error,
 }
 
 impl OutputError {
-    /// Creates the error for task notes in the home of the ledger.
+    /// Converts an error from the ledger's home directory, where task notes are stored.
     pub(crate) fn of_home(error: HomeError) -> Self {
         let path = "the home of the ledger".to_owned();
-        Self { doing: "keep or end the notes on a task in", path, source: io::Error::other(error) }
+        Self { doing: "write or remove the task notes in", path, source: io::Error::other(error) }
     }
 }

@@ -1,4 +1,4 @@
-//! Reasons for a policy that cannot be used.
+//! Errors from reading policy files.
 
 use std::ffi::OsString;
 use std::io;
@@ -10,13 +10,13 @@ use actum_core::path::Quoted;
 use actum_gate::PolicyFileError;
 use actum_gate::policy::Source;
 
-/// Most files of access policies.
+/// Maximum number of access policy files.
 pub(crate) const ACCESS_FILES_MAX: usize = 1000;
 
-/// Longest name of a file of access policies, in bytes. It appears in grounds.
+/// Maximum length in bytes of the name of an access policy file. The gates cite this name in the grounds of a decision.
 pub(crate) const ACCESS_NAME_BYTES_MAX: usize = 100;
 
-/// Policy that cannot be used.
+/// Error for a policy file or directory that cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "cannot use {} `{}`: {problem}",
@@ -24,76 +24,74 @@ pub(crate) const ACCESS_NAME_BYTES_MAX: usize = 100;
     Quoted(path.as_os_str().as_bytes())
 )]
 pub struct PolicyError {
-    /// Owner of the policy.
+    /// Source of the policy, which decides who may write to it and what it may set.
     pub whose: Source,
-    /// Path of the policy.
+    /// Path of the policy file or directory.
     pub path: PathBuf,
-    /// Problem of the policy.
+    /// Reason why the policy cannot be used.
     pub problem: PolicyProblem,
 }
 
-/// Problem of a policy.
+/// Reason why a policy file or directory cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum PolicyProblem {
-    /// The file cannot be read.
+    /// The policy file or directory cannot be read.
     #[error("{0}")]
     Unreadable(io::Error),
-    /// The path is a link, a directory or a special file.
-    #[error("it is no regular file")]
+    /// The path is not a regular file but, for example, a symbolic link or a directory.
+    #[error("it is not a regular file")]
     NoFile,
-    /// Other users may write to the file.
+    /// The permissions of the policy file allow other users to write to it.
     #[error("other users may write to it (its mode is {mode:04o})")]
     TooOpen {
-        /// Permission bits.
+        /// Permission bits of the file or directory.
         mode: u32,
     },
-    /// Other users may write to the directory of policies.
+    /// The permissions of the policy directory allow other users to replace the files in it.
     #[error(
         "other users may write to this directory (its mode is {mode:04o}) and replace the policy in it"
     )]
     DirectoryTooOpen {
-        /// Permission bits.
+        /// Permission bits of the file or directory.
         mode: u32,
     },
-    /// The file belongs to another user.
-    #[error(
-        "it belongs to the user with the number {uid}, who may write to it; change the owner with `chown`"
-    )]
+    /// The policy file is owned by a user other than root and the current user.
+    #[error("another user (uid {uid}) owns it and may write to it; change the owner with `chown`")]
     OfAnother {
-        /// Number of the owner.
+        /// User ID of the owner.
         uid: u32,
     },
-    /// The policy sets a key that only the operator's may set.
-    #[error("it sets `{key}`, {what}; only the operator's policy can")]
+    /// The policy sets a key that is allowed only in the operator's policy.
+    #[error("it sets `{key}`, {what}; only the operator's policy can set it")]
     OperatorsOwn {
-        /// Key.
+        /// Key that the policy may not set.
         key: &'static str,
-        /// Description of the key.
+        /// Description of the key, as a clause that follows its name in the message.
         what: &'static str,
     },
-    /// The path of the access policies is not a directory.
-    #[error("it is no directory; access policies are files in one")]
+    /// The path for access policies is not a directory.
+    #[error("it is not a directory; access policies must be files in a directory")]
     NoDirectory,
-    /// The directory has too many files of access policies.
-    #[error("it has more than {ACCESS_FILES_MAX} files of access policies; write several into one")]
+    /// The directory contains more than 1000 access policy files.
+    #[error("it has more than {ACCESS_FILES_MAX} access policy files; combine some of them")]
     TooManyFiles,
-    /// The name of a file of access policies cannot be written in a receipt.
+    /// The name of an access policy file is too long for a receipt, or has characters that are not allowed there.
     #[error(
-        "the name of the file `{}` has other characters than ASCII letters, digits, `.`, `_` and `-`, or \
-         more than {ACCESS_NAME_BYTES_MAX} bytes",
+        "the file name `{}` is invalid: it may have at most {ACCESS_NAME_BYTES_MAX} bytes, and only ASCII letters, \
+         digits, `.`, `_` and `-`",
         Quoted(name.as_bytes())
     )]
     Name {
-        /// Name of the file.
+        /// Name of the access policy file.
         name: OsString,
     },
-    /// The access policies are not UTF-8 text.
-    #[error("it is no UTF-8 text")]
+    /// The access policy file is not UTF-8 text.
+    #[error("it is not UTF-8 text")]
     NoText,
-    /// The access policies cannot be read or are not valid.
+    /// The access policies cannot be parsed or are invalid.
     #[error(transparent)]
     Access(#[from] AccessError),
-    /// The file is not a policy.
+    /// The policy file cannot be parsed or has invalid content.
     #[error(transparent)]
     File(#[from] PolicyFileError),
 }

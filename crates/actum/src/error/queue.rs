@@ -1,4 +1,4 @@
-//! Reasons for a queued plan that cannot be answered or carried out.
+//! Errors from answering or carrying out a queued plan.
 
 use actum_core::RunId;
 use actum_gate::answer::AnswerProblem;
@@ -6,109 +6,109 @@ use actum_record::ledger::Answer;
 
 use super::moved::{Moved, listed};
 
-/// Most pending plans of one ledger.
+/// Maximum number of pending plans in one ledger.
 pub const QUEUE_MAX: usize = 1000;
 
-/// Most pending plans of one user in one workspace, through all agents together.
+/// Maximum number of pending plans per user and workspace, counted across all of the user's agents.
 pub const QUEUE_OF_ONE_MAX: usize = 100;
 
-/// Failure to answer or carry out a queued plan.
+/// Error from answering or carrying out a queued plan.
 #[derive(Debug, thiserror::Error)]
 pub enum QueueError {
-    /// The queue has no such plan.
+    /// The queue does not contain a plan with this id.
     #[error("there is no plan {plan} in the queue")]
     NoPlan {
-        /// Requested plan.
+        /// Id of the requested plan.
         plan: RunId,
     },
-    /// The alert does not exist, or has been acknowledged already.
-    #[error("no alert with the number {index} waits")]
+    /// The alert does not exist or has already been acknowledged.
+    #[error("there is no unacknowledged alert with the number {index}")]
     NoAlert {
-        /// Number of the alert.
+        /// Index of the alert's entry in the ledger, which users see as its number.
         index: u64,
     },
-    /// The plan cannot be answered in its state.
+    /// The state of the plan does not allow this answer.
     #[error("plan {plan} cannot be {}: {}", wanted.as_str(), state.told())]
     State {
-        /// Plan.
+        /// Id of the plan.
         plan: RunId,
-        /// Intended answer.
+        /// Answer that was attempted.
         wanted: Answer,
-        /// State of the plan.
+        /// Current state of the plan.
         state: PlanState,
     },
-    /// The plan is no longer pending, so no part of it can be chosen.
-    #[error("no part of plan {plan} can be kept: {}", state.told())]
+    /// A part of the plan was selected, but the plan is no longer pending.
+    #[error("cannot keep a part of plan {plan}: {}", state.told())]
     NoParts {
-        /// Plan.
+        /// Id of the plan.
         plan: RunId,
-        /// State of the plan.
+        /// Current state of the plan.
         state: PlanState,
     },
-    /// The plan cannot be carried out in its state.
+    /// The state of the plan does not allow it to be carried out.
     #[error("plan {plan} cannot be carried out: {}", state.told())]
     NotApproved {
-        /// Plan.
+        /// Id of the plan.
         plan: RunId,
-        /// State of the plan.
+        /// Current state of the plan.
         state: PlanState,
     },
-    /// The approved change differs from what would happen now.
+    /// The files, limits or policy changed, so the plan would no longer make the change that was reviewed.
     #[error("plan {plan} is stale: {}", listed(moved))]
     Stale {
-        /// Plan.
+        /// Id of the plan.
         plan: RunId,
-        /// Differences.
+        /// Differences from the reviewed plan.
         moved: Vec<Moved>,
     },
-    /// The kept request is not the queued one.
-    #[error("what is kept of the request of plan {plan} {what}")]
+    /// The stored request of the plan is missing, unreadable or modified.
+    #[error("the stored request of plan {plan} {what}")]
     Input {
-        /// Plan.
+        /// Id of the plan.
         plan: RunId,
-        /// Problem of the kept request.
+        /// Problem with the stored request, as a clause that continues the message.
         what: String,
     },
-    /// No valid key signed the answer, so it would have no effect.
-    #[error("plan {plan} cannot be answered so: {problem}")]
+    /// The answer is not signed by a valid approval key, so it would have no effect.
+    #[error("cannot answer plan {plan} with this key: {problem}")]
     Unproven {
-        /// Plan.
+        /// Id of the plan.
         plan: RunId,
-        /// Reason why the answer would not count.
+        /// Reason why the signed answer is not valid.
         problem: AnswerProblem,
     },
-    /// Too many plans of one user are pending. The limit keeps the queue open to other users.
+    /// The user has too many pending plans. The limit per user leaves room in the queue for other users.
     #[error(
-        "the queue is full: {QUEUE_OF_ONE_MAX} plans of this user are pending in this workspace (all agents together), so the \
+        "the queue is full: {QUEUE_OF_ONE_MAX} plans of this user are pending in this workspace (across all agents), so the \
          plan was not queued"
     )]
     FullOfOne,
-    /// Too many plans are pending.
+    /// The ledger has too many pending plans.
     #[error("the queue is full: {QUEUE_MAX} plans are pending, so the plan was not queued")]
     Full,
 }
 
-/// State of a plan.
+/// State of a queued plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PlanState {
-    /// The plan is pending, without an answer.
+    /// The plan is pending and has not been answered.
     Waiting,
-    /// The plan can be carried out.
+    /// The plan was approved and can be carried out.
     Approved,
-    /// The plan may not be carried out.
+    /// The plan was denied and can never be carried out.
     Denied,
-    /// The plan was approved, and may no longer be carried out.
+    /// The approval of the plan was revoked, so the plan can no longer be carried out.
     Revoked,
-    /// The plan was carried out, or begun; the entry has the outcome.
+    /// The plan was carried out or at least started. The ledger records the outcome.
     CarriedOut,
-    /// The plan was not answered, or not carried out, in time.
+    /// The plan was not answered in time, or was approved but not carried out in time.
     Expired,
-    /// The plan has an answer that no valid key signed.
+    /// The plan was answered, but not with a valid approval key.
     Unproven,
 }
 
 impl PlanState {
-    /// Returns the word for documents.
+    /// Returns the name of the state in JSON documents.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Waiting => "waiting",
@@ -123,14 +123,16 @@ impl PlanState {
 
     fn told(self) -> &'static str {
         match self {
-            Self::Waiting => "nobody has answered yet",
-            Self::Approved => "it is approved already",
+            Self::Waiting => "it has not been answered yet",
+            Self::Approved => "it is already approved",
             Self::Denied => "it was denied",
             Self::Revoked => "its approval was revoked",
-            Self::CarriedOut => "it was carried out or tried already, and an approval counts once",
+            Self::CarriedOut => {
+                "it was already carried out or attempted, and an approval can be used only once"
+            }
             Self::Expired => "it has expired",
             Self::Unproven => {
-                "no key that counts signed its answer; `actum revoke` takes that away"
+                "its answer is not signed by a valid key; `actum revoke` removes the answer"
             }
         }
     }

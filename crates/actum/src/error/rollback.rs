@@ -1,90 +1,90 @@
-//! Reasons for a task that cannot be rolled back.
+//! Errors from rolling back a task.
 
 use actum_core::RunId;
 use actum_git::GitProblem;
 
 use super::Error;
 
-/// Failure to roll back a task.
+/// Error from rolling back a task.
 #[derive(Debug, thiserror::Error)]
 pub enum RollbackRefused {
-    /// The workspace has no report of such a task.
-    #[error("there is no report of a task `{task}` in this workspace")]
+    /// The workspace has no report of a task with this id.
+    #[error("this workspace has no report of a task `{task}`")]
     Unknown {
-        /// Requested task.
+        /// Id of the requested task.
         task: String,
     },
-    /// The task changed no file, so there is nothing to roll back.
+    /// There is nothing to roll back, because the task changed no file or its rollback manifest was removed.
     #[error(
         "cannot roll back the task of `{report}`: it changed no file, or its rollback manifest was removed"
     )]
     Nothing {
-        /// Directory of its reports.
+        /// Report directory of the task.
         report: String,
     },
-    /// The task was rolled back already.
-    #[error("the task of `{report}` was taken back before")]
+    /// The task has already been rolled back.
+    #[error("the task of `{report}` was already rolled back")]
     Executed {
-        /// Directory of its reports.
+        /// Report directory of the task.
         report: String,
     },
-    /// The rollback manifest has expired.
+    /// The rollback manifest of the task has expired.
     #[error("the rollback manifest of `{report}` has expired")]
     Expired {
-        /// Directory of its reports.
+        /// Report directory of the task.
         report: String,
     },
-    /// The commit cannot be reverted, since its files were changed afterwards.
+    /// Git cannot revert the commit of the task, for example because its files were changed afterwards.
     #[error("git cannot roll back the task of `{report}`: {source}{alert}")]
     Git {
-        /// Directory of its reports.
+        /// Report directory of the task.
         report: String,
-        /// Clause with the path of the alert for the operator, if one had to be raised.
+        /// Clause that names the alert for the operator, or an empty string if no alert was raised.
         alert: String,
-        /// Cause.
+        /// Error that made the rollback fail.
         source: Box<GitProblem>,
     },
-    /// The task may be rolled back in part only.
+    /// The rollback was interrupted by an error, so the task may be only partly rolled back.
     #[error("{source}{alert}")]
     Open {
-        /// Clause with the path of the alert for the operator.
+        /// Clause that names the alert for the operator.
         alert: String,
-        /// Cause.
+        /// Error that made the rollback fail.
         source: Box<Error>,
     },
-    /// The rollback failed after files came back that a killed script had moved aside.
+    /// The rollback failed after actum had restored files that a killed rollback script had moved aside.
     #[error(
-        "{source}; {}, which a killed rollback script had moved aside, came back before that",
+        "{source}; before that, actum restored {}, which a killed rollback script had moved aside",
         listed(put_back)
     )]
     PutBack {
-        /// Restored files, from the root of the workspace.
+        /// Restored files, relative to the root of the workspace.
         put_back: Vec<String>,
-        /// Cause.
+        /// Error that made the rollback fail.
         source: Box<Error>,
     },
-    /// A rollback file does not match its digest in the receipt of the run.
+    /// A rollback file does not match its digest in the receipt of the task's run.
     #[error(
-        "`{file}` is not what the task left there, by the receipt of the run {run}: it was rewritten since, so nothing is \
-         done by it"
+        "`{file}` was changed after the task wrote it and does not match the receipt of run {run}, so it was \
+         not used"
     )]
     Rewritten {
-        /// File, from the root of the workspace.
+        /// Rollback file, relative to the root of the workspace.
         file: String,
-        /// Run of the task.
+        /// Id of the run that recorded the task.
         run: RunId,
     },
-    /// The rollback manifest cannot be used.
-    #[error("the rollback manifest of `{report}` cannot be used: {why}")]
+    /// The rollback manifest is unreadable or invalid.
+    #[error("cannot use the rollback manifest of `{report}`: {why}")]
     Unusable {
-        /// Directory of its reports.
+        /// Report directory of the task.
         report: String,
-        /// Problem of the manifest.
+        /// Reason why the manifest cannot be used.
         why: String,
     },
 }
 
-/// Lists files for a message.
+/// Joins file names into a list for a message, each in backticks.
 pub(crate) fn listed(put_back: &[String]) -> String {
     let names: Vec<_> = put_back.iter().map(|path| format!("`{path}`")).collect();
     names.join(", ")

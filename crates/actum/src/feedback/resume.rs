@@ -1,4 +1,4 @@
-//! Interrupted actions: the next process in the workspace records how they ended (AA-13).
+//! Interrupted actions, whose outcome is recorded by the next process in the workspace (AA-13).
 
 use actum_core::canonical::describe;
 use actum_core::{RunId, Status, Timestamp};
@@ -16,20 +16,21 @@ use crate::reason::Reason;
 use crate::recorded::RecordedRun;
 use crate::records::Records;
 
-/// Action whose process is gone and whose end is not recorded.
+/// Interrupted action: its process has exited, but its outcome is not recorded.
 struct CutOff {
     started: ActionStarted,
-    /// Result of its newest run, if that has one.
+    /// Result of the action's newest run, or `None` if that run has no receipt.
     run: Option<RunResult>,
     state: State,
 }
 
 impl Records {
-    /// Records the end of the actions that ended processes left in this workspace, and returns their ids. The lock of
-    /// the workspace is held, and the end of each run is recorded.
+    /// Records the outcome of each interrupted action in this workspace, and returns the ids of these actions.
+    ///
+    /// The caller must hold the workspace lock and must already have recorded the end of each run.
     ///
     /// # Errors
-    /// `Home`, `Ledger`; the action stays open then, and is found again.
+    /// Returns `Home` or `Ledger`. The action then stays open, so the next call finds it again.
     pub(crate) fn settle_left_actions(&self, workspace: WorkspaceId) -> Result<Vec<RunId>> {
         let mut settled = Vec::new();
         for left in self.marks().abandoned(Activity::Action, workspace)? {
@@ -41,7 +42,7 @@ impl Records {
                     self.append_feedback(&ended).map_err(super::FeedbackError::into_error)?;
                     settled.push(left.id());
                 }
-                // The end of the action's run is not recorded.
+                // The end of the action's run is not recorded yet, so the outcome of the action is unknown.
                 Some(_) => continue,
             }
             left.end()?;
@@ -50,10 +51,11 @@ impl Records {
     }
 }
 
-/// Lists the actions in a workspace whose process is gone and whose end is not recorded. Changes nothing.
+/// Lists the interrupted actions in a workspace, whose processes exited before they recorded an outcome. This function
+/// is read-only.
 ///
 /// # Errors
-/// `Home`, `Ledger`.
+/// Returns `Home` or `Ledger` if the marks or the ledger cannot be read.
 pub fn cut_off_actions(
     marks: &Marks,
     (log, keyring): (&dyn Log, &Keyring),
@@ -68,8 +70,8 @@ pub fn cut_off_actions(
 }
 
 impl CutOff {
-    /// Determines the outcome of an interrupted action from the ledger. `None` if it never began, or if its end is
-    /// recorded.
+    /// Determines the outcome of an interrupted action from the ledger. Returns `None` if the action never started or if
+    /// its outcome is already recorded.
     fn find(log: &dyn Log, keyring: &Keyring, id: RunId) -> Result<Option<Self>, LedgerError> {
         let is_of_it = |started: &ActionStarted| started.id == id;
         let Some((index, started)) = newest(log, EntryKind::ActionStarted, 0, is_of_it)? else {
@@ -97,23 +99,24 @@ impl CutOff {
     }
 }
 
-/// Creates the record of an interrupted action with this outcome and the newest of its runs.
+/// Creates the record of an interrupted action from its outcome and its newest run.
 fn ended(
     started: ActionStarted,
     (status, run): (Status, Option<RunResult>),
     now: Timestamp,
 ) -> ActionEnded {
     let (ground, message) = match status {
-        Status::Succeeded => {
-            (None, "its process ended before it could tell; what it asked for is done")
-        }
+        Status::Succeeded => (
+            None,
+            "its process ended before it could report the outcome; the requested change was made",
+        ),
         Status::Failed => (
             run.as_ref().and_then(|run| run.reason.clone()),
-            "its process ended before it could tell, and the run needs attention: `actum status` tells more",
+            "its process ended before it could report the outcome, and the run needs attention; run `actum status`",
         ),
         Status::Reverted | Status::Rejected | Status::Queued => {
             let ground = Reason::Interrupted.name().to_owned();
-            (Some(ground), "its process ended before the action did; nothing was changed")
+            (Some(ground), "its process ended before the action was finished; nothing was changed")
         }
     };
     let until = run.as_ref().map_or(started.time, |run| run.ended);
@@ -155,7 +158,7 @@ fn ended(
         status,
         ground,
         message: Some(message.to_owned()),
-        // The findings of the checks were not recorded.
+        // The results of the checks were lost with the process.
         checks: Vec::new(),
         repair: Attempt::default(),
         rollback: super::rollback(status, true),
@@ -167,10 +170,11 @@ fn ended(
     }
 }
 
-/// Number of entries that one lookup reads: an interrupted action is usually among the last.
+/// Number of ledger entries fetched per lookup. A small number suffices, because an interrupted action is usually among
+/// the newest entries.
 const ENTRIES: u64 = 16;
 
-/// Returns the newest matching entry of a kind after `from`.
+/// Returns the newest entry of this kind that matches `is_wanted`, or `None` if no entry from index `from` on matches.
 fn newest<T: DeserializeOwned>(
     log: &dyn Log,
     kind: EntryKind,

@@ -1,4 +1,4 @@
-//! Answer of the driver: exactly one line, otherwise the step has failed.
+//! Parser for the answer of the plugin driver. A step succeeds only if its process writes exactly one valid line.
 
 use actum_action::Check;
 use actum_action::limits::{CHECKS_MAX, COMMANDS_MAX};
@@ -9,22 +9,23 @@ use serde_json::Value;
 use super::error::PluginError;
 use super::steps::{HEAP_MEBIBYTES_MAX, Step};
 
-/// Maximum number of bytes of a step's standard error that are reported.
+/// Maximum number of bytes reported from the end of a step's standard error.
 const SAID_BYTES_MAX: usize = 2000;
-/// Maximum length of a message, also that of a check, in characters.
+/// Maximum length of an error message or a check message, in characters.
 const MESSAGE_CHARS_MAX: usize = 2000;
-/// Maximum number of checks of one `verify.js`. Together with the maximum number of commands they fit into a result.
+/// Maximum number of checks that one `verify.js` may report. The rest of the checks allowed in a result are reserved
+/// for commands.
 const STEP_CHECKS_MAX: usize = CHECKS_MAX - COMMANDS_MAX;
 /// Maximum length of a check's name, in characters.
 const CHECK_NAME_CHARS_MAX: usize = 200;
-/// Kinds of errors that the driver reports.
+/// Error kinds that the driver may report.
 const KINDS: [&str; 6] =
     ["threw", "did_not_settle", "not_json", "too_large", "no_default_export", "bad_input"];
-/// Maximum length of the line: an output of 1 MiB, and the JSON around it.
+/// Maximum length of the answer line in bytes: an output of 1 MiB plus the enclosing JSON.
 const ANSWER_BYTES_MAX: usize = (1 << 20) + r#"{"actum":1,"ok":true,"output":}"#.len();
-/// Text that V8 writes before it ends the process.
+/// Text that V8 writes to standard error before it aborts because the heap is full.
 const NO_MEMORY_LEFT: &str = "JavaScript heap out of memory";
-/// Version of the answer format.
+/// Version of the answer format, which is the value of the field `actum`.
 const VERSION: u64 = 1;
 
 #[derive(Deserialize)]
@@ -32,7 +33,7 @@ const VERSION: u64 = 1;
 struct Answer {
     actum: u64,
     ok: bool,
-    /// Output of the step; `null` is a valid output.
+    /// Output of the step. `Some(Value::Null)` is a valid output, while `None` means that the field is missing.
     #[serde(default, deserialize_with = "given")]
     output: Option<Value>,
     #[serde(default)]
@@ -52,8 +53,8 @@ fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D:
     Value::deserialize(deserializer).map(Some)
 }
 
-/// Reads the answer of a step that has ended. If it is not an answer of the driver, `why_not` may name an unusable
-/// Node.js as the cause.
+/// Parses the answer of a finished step. If there is no valid answer, `why_not` is called to determine if an unusable
+/// Node.js is the cause.
 pub(super) fn read(
     step: Step,
     outcome: &Outcome,
@@ -75,11 +76,11 @@ pub(super) fn read(
             (Some(error), _) => Err(error),
             (None, Unanswered::Ended(code)) => {
                 let why =
-                    format!("the code ended its process (exit code {code}) before it answered");
+                    format!("the code exited the process (exit code {code}) before it answered");
                 failed("did_not_settle", why, None)
             }
             (None, Unanswered::OutOfMemory) => {
-                let why = format!("the code took more than {HEAP_MEBIBYTES_MAX} MiB of memory");
+                let why = format!("the code used more than {HEAP_MEBIBYTES_MAX} MiB of memory");
                 failed("threw", why, None)
             }
             (None, Unanswered::Otherwise(why)) => {
@@ -89,23 +90,24 @@ pub(super) fn read(
     }
 }
 
-/// Valid answer of the driver.
+/// Valid answer from the driver.
 enum Given {
     Output(Value),
     Error(AnswerDocument),
 }
 
-/// Failure of a process to answer.
+/// Reason why the process of a step did not return a valid answer.
 enum Unanswered {
-    /// Ended by itself without output.
+    /// The process exited with this code and without any output.
     Ended(i32),
-    /// Exceeded the memory limit for its objects.
+    /// The process exceeded the heap limit.
     OutOfMemory,
-    /// Another failure, in words.
+    /// Any other failure, with its description.
     Otherwise(String),
 }
 
-/// Parses the line of the driver. Code of the package can write this line itself, so every part of it is checked here.
+/// Parses and checks the answer line. Package code runs in the same process and can write this line itself, so no part
+/// of it is trusted.
 fn answered(outcome: &Outcome) -> Result<Given, Unanswered> {
     let none = |why: &str| Unanswered::Otherwise(why.to_owned());
     match outcome.ended {
@@ -114,7 +116,7 @@ fn answered(outcome: &Outcome) -> Result<Given, Unanswered> {
             return Err(Unanswered::Ended(code));
         }
         Some(Ended::Code(code)) => {
-            return Err(Unanswered::Otherwise(format!("its process ended with {code}")));
+            return Err(Unanswered::Otherwise(format!("its process exited with code {code}")));
         }
         Some(Ended::Signal(_))
             if String::from_utf8_lossy(&outcome.stderr).contains(NO_MEMORY_LEFT) =>
@@ -122,24 +124,24 @@ fn answered(outcome: &Outcome) -> Result<Given, Unanswered> {
             return Err(Unanswered::OutOfMemory);
         }
         Some(Ended::Signal(signal)) => {
-            let why = format!("its process was ended by signal {signal}");
+            let why = format!("its process was killed by signal {signal}");
             return Err(Unanswered::Otherwise(why));
         }
-        None => return Err(none("its process was ended")),
+        None => return Err(none("its process was killed")),
     }
     let line = match outcome.stdout.split_last() {
         Some((b'\n', line)) if !line.contains(&b'\n') => line,
         Some(_) | None => {
             let lines = outcome.stdout.split(|byte| *byte == b'\n').count().saturating_sub(1);
-            let why = "its process must write one line to standard output, and wrote";
+            let why = "its process must write exactly one line to standard output, but wrote";
             return Err(Unanswered::Otherwise(format!("{why} {lines}")));
         }
     };
     if line.len() > ANSWER_BYTES_MAX {
-        return Err(none("the line that its process wrote is longer than any answer"));
+        return Err(none("the line that its process wrote is longer than the maximum answer"));
     }
     let answer: Answer = serde_json::from_slice(line)
-        .map_err(|_| none("the line that its process wrote is no answer of the driver"))?;
+        .map_err(|_| none("the line that its process wrote is not a valid driver answer"))?;
     match answer {
         Answer { actum: VERSION, ok: true, output: Some(output), error: None } => {
             Ok(Given::Output(output))
@@ -149,7 +151,7 @@ fn answered(outcome: &Outcome) -> Result<Given, Unanswered> {
         {
             Ok(Given::Error(told))
         }
-        Answer { .. } => Err(none("the line that its process wrote contradicts itself")),
+        Answer { .. } => Err(none("the line that its process wrote has contradictory fields")),
     }
 }
 
@@ -157,14 +159,14 @@ fn cut(text: &str) -> String {
     text.chars().take(MESSAGE_CHARS_MAX).collect()
 }
 
-/// Returns the end of a step's standard error.
+/// Returns the last part of a step's standard error as text, at most [`SAID_BYTES_MAX`] bytes of it.
 pub(super) fn said(stderr: &[u8]) -> String {
     let from = stderr.len().saturating_sub(SAID_BYTES_MAX);
     let end = String::from_utf8_lossy(stderr.get(from..).unwrap_or_default());
     end.trim_end().to_owned()
 }
 
-/// Returns the checks that `verify.js` reported.
+/// Parses the checks that `verify.js` returned. At least one check is required.
 pub(super) fn checks(output: &Value) -> Result<Vec<Check>, PluginError> {
     let bad = |problem: String| PluginError::Failed {
         step: Step::Verify,
@@ -175,12 +177,12 @@ pub(super) fn checks(output: &Value) -> Result<Vec<Check>, PluginError> {
     };
     let checks = output.as_object().filter(|fields| fields.len() == 1);
     let checks = checks.and_then(|fields| fields.get("checks")?.as_array());
-    let checks = checks.ok_or_else(|| bad("something else than `{checks: [...]}`".to_owned()))?;
+    let checks = checks.ok_or_else(|| bad("a value other than `{checks: [...]}`".to_owned()))?;
     if checks.is_empty() {
-        return Err(bad("no check; what is not checked cannot be relied on".to_owned()));
+        return Err(bad("no checks; at least one is required".to_owned()));
     }
     if checks.len() > STEP_CHECKS_MAX {
-        return Err(bad(format!("over {STEP_CHECKS_MAX} checks")));
+        return Err(bad(format!("more than {STEP_CHECKS_MAX} checks")));
     }
     let read = |(index, found)| {
         check(found).map_err(|problem| bad(format!("`checks[{index}]` {problem}")))
@@ -189,23 +191,23 @@ pub(super) fn checks(output: &Value) -> Result<Vec<Check>, PluginError> {
 }
 
 fn check(found: &Value) -> Result<Check, String> {
-    let fields = found.as_object().ok_or("that is no object")?;
+    let fields = found.as_object().ok_or("that is not an object")?;
     if fields.keys().any(|field| !["name", "ok", "message"].contains(&field.as_str())) {
-        return Err("with other fields than `name`, `ok` and `message`".to_owned());
+        return Err("with fields other than `name`, `ok` and `message`".to_owned());
     }
     let text = |field, least, most| {
         let text = fields.get(field).and_then(Value::as_str);
         text.filter(|text| (least..=most).contains(&text.chars().count())).map(str::to_owned)
     };
     let name = text("name", 1, CHECK_NAME_CHARS_MAX).ok_or_else(|| {
-        format!("with a `name` that is no text of 1 to {CHECK_NAME_CHARS_MAX} characters")
+        format!("whose `name` is not a string of 1 to {CHECK_NAME_CHARS_MAX} characters")
     })?;
     let ok = fields.get("ok").and_then(Value::as_bool);
-    let ok = ok.ok_or("with an `ok` that is neither true nor false")?;
+    let ok = ok.ok_or("whose `ok` is not a boolean")?;
     let message = text("message", 0, MESSAGE_CHARS_MAX);
     if fields.contains_key("message") && message.is_none() {
         return Err(format!(
-            "with a `message` that is no text of up to {MESSAGE_CHARS_MAX} characters"
+            "whose `message` is not a string of at most {MESSAGE_CHARS_MAX} characters"
         ));
     }
     Ok(Check { message, ..Check::new(&name, ok) })
@@ -217,7 +219,7 @@ mod tests {
 
     use super::*;
 
-    /// AA-10
+    /// AA-10: `verify` must return at least one check, and each check must have valid fields.
     #[test]
     fn verify_answers_with_checks_and_there_has_to_be_one() {
         let one = || json!({ "name": "a", "ok": true });
@@ -235,18 +237,18 @@ mod tests {
         ] {
             assert!(checks(&output).is_ok(), "{output}");
         }
-        let other = "something else than `{checks: [...]}`";
-        let name = "`checks[0]` with a `name` that is no text of 1 to 200 characters";
-        let ok = "`checks[0]` with an `ok` that is neither true nor false";
-        let message = "`checks[0]` with a `message` that is no text of up to 2000 characters";
+        let other = "a value other than `{checks: [...]}`";
+        let name = "`checks[0]` whose `name` is not a string of 1 to 200 characters";
+        let ok = "`checks[0]` whose `ok` is not a boolean";
+        let message = "`checks[0]` whose `message` is not a string of at most 2000 characters";
         for (output, problem) in [
-            (json!({ "checks": [] }), "no check; what is not checked cannot be relied on"),
+            (json!({ "checks": [] }), "no checks; at least one is required"),
             (json!({}), other),
             (json!(null), other),
             (json!({ "checks": [one()], "ok": true }), other),
             (json!({ "checks": { "0": one() } }), other),
-            (json!({ "checks": [1] }), "`checks[0]` that is no object"),
-            (json!({ "checks": [one(), []] }), "`checks[1]` that is no object"),
+            (json!({ "checks": [1] }), "`checks[0]` that is not an object"),
+            (json!({ "checks": [one(), []] }), "`checks[1]` that is not an object"),
             (with("ok", json!(1)), ok),
             (with("ok", json!("true")), ok),
             (json!({ "checks": [{ "name": "a" }] }), ok),
@@ -257,9 +259,9 @@ mod tests {
             (with("message", text(2001)), message),
             (
                 with("msg", json!("m")),
-                "`checks[0]` with other fields than `name`, `ok` and `message`",
+                "`checks[0]` with fields other than `name`, `ok` and `message`",
             ),
-            (json!({ "checks": vec![one(); 65] }), "over 64 checks"),
+            (json!({ "checks": vec![one(); 65] }), "more than 64 checks"),
         ] {
             let told = match checks(&output) {
                 Err(PluginError::Failed { kind, message, .. }) => (kind, message),

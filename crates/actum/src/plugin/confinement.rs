@@ -1,20 +1,25 @@
-//! Confinement of the steps of a package: stricter than that of commands that the user names (AA-10).
+//! Sandbox policy for the steps of a plugin package. It is stricter than the policy for commands that the user runs
+//! (AA-10).
 
 use std::path::{Path, PathBuf};
 
 use actum_action::Filesystem;
 use actum_sandbox::{Net, SandboxPolicy, Stdin};
 
-/// Path at which steps see the files as they were before; no system has a directory of this name.
+/// Mount path of the workspace files as they were before the change. The name is unusual enough not to exist on any
+/// system.
 pub(super) const BEFORE: &str = "/actum-before";
-/// Default size of the scratch directory of a step: room for a package and more.
+/// Default size of a step's scratch directory in bytes, which is much larger than any package.
 const SCRATCH_BYTES: u64 = 1 << 30;
-/// Only variable that steps get, besides those that name the scratch directory.
+/// Name of the only environment variable that steps inherit. The variables that name the scratch directory are set
+/// separately.
 const PASSED: &str = "PATH";
 
-/// Returns the policy of a step, derived from that of commands. A step has no network and none of the user's variables.
-/// In addition to the paths of commands it may read its own files. A step without access to the workspace reads nothing
-/// there.
+/// Derives the sandbox policy of a step from the policy for commands.
+///
+/// A step has no network access and inherits no environment variable except `PATH`. It can read the same paths as
+/// commands, plus its own files in `own`. Without permission for the workspace, every path that overlaps with the
+/// workspace is removed.
 pub(super) fn of(
     commands: &SandboxPolicy,
     (sees, workspace): (Filesystem, &Path),

@@ -1,4 +1,4 @@
-//! Package reader: reads all files of a package, and follows no links.
+//! Reads all files of a plugin package into memory without following symbolic links.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -11,27 +11,27 @@ use rustix::io::Errno;
 
 use super::package::PackageProblem;
 
-/// Maximum number of files of a package.
+/// Maximum number of files in a package.
 pub(super) const FILES_MAX: usize = 2000;
-/// Maximum number of bytes of all files together: 32 MiB.
+/// Maximum total size of all files in a package: 32 MiB.
 pub(super) const BYTES_MAX: u64 = 32 << 20;
-/// Maximum depth of nested directories.
+/// Maximum depth of nested directories in a package.
 pub(super) const DEPTH_MAX: usize = 32;
 
-/// File of a package.
+/// File of a package, with its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct PackedFile {
-    /// True if the owner may execute it; the other mode bits do not count.
+    /// True if the owner may execute the file. All other mode bits are ignored.
     pub(super) is_executable: bool,
     pub(super) bytes: Vec<u8>,
 }
 
-/// Files of a package by path, with `/` between the names.
+/// Files of a package by relative path. Path components are separated by `/`.
 pub(super) type Files = BTreeMap<String, PackedFile>;
 
 type Result<T> = std::result::Result<T, PackageProblem>;
 
-/// Reads the package in a directory. Links to programs in `node_modules/.bin`, which no import can reach, are skipped.
+/// Reads all files of the package in `directory`. Skips `node_modules/.bin`, whose links to programs cannot be imported.
 pub(super) fn read(directory: &Path) -> Result<Files> {
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let root = match openat(CWD, directory, flags, Mode::empty()) {
@@ -63,7 +63,7 @@ impl Reading {
             let at = if path.is_empty() { name.clone() } else { format!("{path}/{name}") };
             let found = statat(&directory, name.as_str(), AtFlags::SYMLINK_NOFOLLOW);
             let found = found.map_err(unreadable(&at))?;
-            // Anything else is not even opened: opening a device may have an effect.
+            // Only regular files and directories are opened, because opening a device can have side effects.
             match kind(&found, &at)? {
                 Kind::Directory if is_of_programs(&at) => {}
                 Kind::Directory => {
@@ -82,7 +82,7 @@ impl Reading {
         if self.files.len() >= FILES_MAX {
             return Err(PackageProblem::TooManyFiles);
         }
-        // The open does not block on a pipe that was put there meanwhile.
+        // `NONBLOCK` keeps the call from blocking if the file has been replaced by a pipe in the meantime.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let opened = openat(directory, name, flags, Mode::empty()).map_err(unreadable(&at))?;
         let found = fstat(&opened).map_err(unreadable(&at))?;
@@ -95,7 +95,7 @@ impl Reading {
         }
         let mut bytes = Vec::new();
         let left = BYTES_MAX.saturating_sub(self.bytes);
-        // One byte more than the limit shows that the file is too large.
+        // Read one byte past the limit to detect a file that is too large.
         let read = File::from(opened).take(left.saturating_add(1)).read_to_end(&mut bytes);
         let read = read.map_err(|why| PackageProblem::Unreadable { path: at.clone(), why })?;
         self.bytes = self.bytes.saturating_add(u64::try_from(read).unwrap_or(u64::MAX));
@@ -108,7 +108,7 @@ impl Reading {
     }
 }
 
-/// Returns true for the directory of links to programs in a `node_modules`.
+/// Returns true if the path is a `node_modules/.bin` directory, which contains links to programs.
 fn is_of_programs(path: &str) -> bool {
     path == "node_modules/.bin" || path.ends_with("/node_modules/.bin")
 }
@@ -131,7 +131,7 @@ fn kind(found: &Stat, path: &str) -> Result<Kind> {
     Err(PackageProblem::Special { path: path.to_owned(), is })
 }
 
-/// Returns the names in a directory, at most as many as a package may have files.
+/// Lists the names in a directory in sorted order. Fails if there are more names than a package may have files.
 fn names(directory: &OwnedFd, path: &str) -> Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in Dir::read_from(directory).map_err(unreadable(path))? {

@@ -1,4 +1,4 @@
-//! Errors of packages. None of them leaves a change in the workspace.
+//! Errors from plugin packages. After any of them, the workspace is unchanged.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -13,171 +13,171 @@ use crate::command::{CommandError, Unkept};
 use crate::error::list_unkept;
 use crate::schema::SchemaProblem;
 
-/// Reason why a package did not run, or why its work does not count.
+/// Error from running a plugin package, or reason why its result was rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum PluginError {
-    /// The directory has no usable package.
+    /// The directory does not contain a valid package.
     #[error(
         "cannot use the package `{}`: {problem}",
         Quoted(directory.as_os_str().as_bytes())
     )]
     Package {
-        /// Directory.
+        /// Directory of the package.
         directory: PathBuf,
-        /// Problem with the package.
+        /// First problem that was found in the package.
         problem: Box<PackageProblem>,
     },
-    /// The input does not match the `inputSchema` of the action.
+    /// The input does not conform to the `inputSchema` of the action.
     #[error("the input of `{action}` does not match its `inputSchema`, {problem}")]
     Input {
-        /// Action.
+        /// Name of the action.
         action: String,
-        /// Difference from the schema.
+        /// First violation of the schema.
         problem: SchemaProblem,
     },
-    /// The request of a step would be larger than the limit.
+    /// The request to a step would exceed the size limit.
     #[error(
-        "the input and the output of `execute` have {bytes} bytes, and a step accepts at most {max}"
+        "the input and the output of `execute` are {bytes} bytes in total, but a step accepts at most {max}"
     )]
     RequestTooLarge {
-        /// Actual number of bytes.
+        /// Size of the request in bytes.
         bytes: usize,
-        /// Maximum.
+        /// Maximum size of a request in bytes.
         max: usize,
     },
-    /// Node.js is missing.
+    /// Node.js is not installed, or commands in the sandbox cannot find it.
     #[error(
         "cannot run plugin actions without Node.js: {why}; install Node.js {NODE_MAJOR_LEAST} or newer, or name its \
          directory under `exec` in `[sandbox]` of the operator's policy"
     )]
     NoNode {
-        /// Reason why no program was found.
+        /// Reason why the search for `node` failed.
         why: NoProgram,
     },
-    /// Node.js is too old, or the program is not Node.js.
+    /// The program `node` is too old or is not Node.js.
     #[error(
-        "cannot run plugin actions: `{}` reports the version `{}`, and Node.js {NODE_MAJOR_LEAST} or newer \
-         is needed",
+        "cannot run plugin actions: `{}` reports the version `{}`, but Node.js {NODE_MAJOR_LEAST} or newer \
+         is required",
         Quoted(program.as_os_str().as_bytes()),
         Harmless(said.as_bytes())
     )]
     OldNode {
-        /// Program.
+        /// Path of the program.
         program: PathBuf,
-        /// Output of the program for its version.
+        /// Output of the program when it was asked for its version.
         said: String,
     },
-    /// A file of the package is not JavaScript.
-    #[error("`{file}` does not compile, as CommonJS or as an ES module")]
+    /// A file of the package is not valid JavaScript.
+    #[error("`{file}` does not compile as CommonJS or as an ES module")]
     Syntax {
-        /// File.
+        /// Name of the file in the package.
         file: &'static str,
-        /// Message of Node.
+        /// Error message from Node.js.
         said: String,
     },
-    /// The private copy could not be made.
-    #[error("cannot make a private copy of the package: {0}")]
+    /// The private copy of the package could not be created.
+    #[error("cannot create a private copy of the package: {0}")]
     Copy(std::io::Error),
-    /// A step could not run, or its changes could not be read.
+    /// The process of a step could not run, or its changes could not be read.
     #[error(transparent)]
     Command(#[from] CommandError),
-    /// A step reported a failure.
+    /// A step reported a failure, for example because its code threw an exception.
     #[error(
         "`{step}` failed ({kind}): {}{}",
         Harmless(message.as_bytes()),
         place(at.as_deref())
     )]
     Failed {
-        /// Step.
+        /// Step of the package.
         step: Step,
-        /// One of the kinds of `docs/plugins.md`.
+        /// Error kind, one of those listed in `docs/plugins.md`.
         kind: String,
-        /// Message of the step.
+        /// Message that the step reported.
         message: String,
-        /// Position in the package.
+        /// Source position in the package, such as `execute.js:3:7`.
         at: Option<String>,
-        /// End of its standard error.
+        /// Last part of the step's standard error.
         said: String,
     },
-    /// A step did something forbidden or exceeded a limit, and was ended.
-    #[error("`{step}` was ended: {}", stopped(why))]
+    /// A step was terminated, because it exceeded a limit or violated the sandbox policy.
+    #[error("`{step}` was terminated: {}", stopped(why))]
     Stopped {
-        /// Step.
+        /// Step of the package.
         step: Step,
-        /// Violation.
+        /// Violation for which the step was terminated.
         why: Violation,
-        /// End of its standard error.
+        /// Last part of the step's standard error.
         said: String,
     },
-    /// A step ended without exactly one answer.
-    #[error("`{step}` gave no answer: {why}")]
+    /// A step exited without returning exactly one valid answer.
+    #[error("`{step}` did not return a valid answer: {why}")]
     NoAnswer {
-        /// Step.
+        /// Step of the package.
         step: Step,
-        /// Observed behavior.
+        /// Description of the observed behavior.
         why: String,
-        /// End of its standard error.
+        /// Last part of the step's standard error.
         said: String,
     },
-    /// The output of `execute` does not match the `outputSchema` of the package.
+    /// The output of `execute` does not conform to the `outputSchema` of the package.
     #[error("the output of `execute` does not match `outputSchema`, {0}")]
     Output(SchemaProblem),
-    /// A package with read permission only changed something.
+    /// A package without write permission changed the workspace.
     #[error(
-        "`execute` changed `{}`{}, and `permissions.filesystem` is not `workspace`",
+        "`execute` changed `{}`{}, but `permissions.filesystem` is not `workspace`",
         Quoted(path.as_os_str().as_bytes()),
         others(*more)
     )]
     Changed {
-        /// First path.
+        /// First changed path.
         path: PathBuf,
-        /// Number of further paths.
+        /// Number of other changed paths.
         more: usize,
     },
-    /// The step made a change that no run can make.
-    #[error("`execute` made a change that cannot be kept: {}", list_unkept(.0))]
+    /// The step made changes that cannot be part of a run, such as creating a socket.
+    #[error("`execute` made changes that cannot be kept: {}", list_unkept(.0))]
     Unkept(Vec<Unkept>),
-    /// A path differs from its previous state after `rollback` (AA-11).
+    /// After `rollback`, a path differs from its state before the change (AA-11).
     #[error(
-        "`rollback` does not restore the workspace: `{}` {how}{}",
+        "`rollback` did not restore the workspace: `{}` {how}{}",
         Quoted(path.as_os_str().as_bytes()),
         others(*more)
     )]
     NotRestored {
-        /// First path.
+        /// First path that differs.
         path: PathBuf,
-        /// Difference of this path.
+        /// Kind of the difference.
         how: Difference,
-        /// Number of further paths that differ.
+        /// Number of other paths that differ.
         more: usize,
     },
 }
 
-/// Difference between a path and its previous state.
+/// Difference between the state of a path after a rollback and its state before the change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Difference {
-    /// Exists, and did not before.
-    #[error("exists, but did not before")]
+    /// The path exists, but it did not before.
+    #[error("exists, but did not exist before")]
     Added,
-    /// Missing, and existed before.
+    /// The path is missing, but it existed before.
     #[error("is missing")]
     Missing,
-    /// Has other content.
-    #[error("has another content")]
+    /// The content of the file is different.
+    #[error("has different content")]
     Content,
-    /// Has other permission bits.
-    #[error("has other permissions")]
+    /// The permission bits are different.
+    #[error("has different permissions")]
     Mode,
-    /// Is of another file type.
-    #[error("is another file type than before")]
+    /// The path has a different file type.
+    #[error("has a different file type")]
     Kind,
-    /// Was not touched by `execute`.
+    /// `rollback` changed a path that `execute` had not touched.
     #[error("was changed by `rollback`, but not by `execute`")]
     Untouched,
 }
 
 impl PluginError {
-    /// Returns the permanent name of the error, for programs.
+    /// Returns the permanent machine-readable name of the error.
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Package { .. } => "package_unusable",
@@ -199,12 +199,12 @@ impl PluginError {
         }
     }
 
-    /// Returns true if Node.js is missing or too old.
+    /// Returns true if the error is that Node.js is missing or too old.
     pub(super) fn is_of_node(&self) -> bool {
         matches!(self, Self::NoNode { .. } | Self::OldNode { .. })
     }
 
-    /// Returns the end of the failed step's standard error.
+    /// Returns the last part of the failed step's standard error, or an empty string for an error that has none.
     pub fn said(&self) -> &str {
         match self {
             Self::Failed { said, .. }
@@ -243,7 +243,7 @@ fn stopped(why: &Violation) -> String {
         Violation::Unwatched => "one of its processes could not be watched".to_owned(),
         Violation::Interrupted => "it was interrupted".to_owned(),
         Violation::Made(path) => {
-            format!("it made `{}`, which was to stay absent", Quoted(path.as_os_str().as_bytes()))
+            format!("it created `{}`, which must not exist", Quoted(path.as_os_str().as_bytes()))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Rollback evidence: compares the files after `rollback.js` with those before the change (AA-11).
+//! Rollback evidence, obtained by comparing the files after `rollback.js` with those before the change (AA-11).
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -16,18 +16,18 @@ use actum_sandbox::{Change, Layer, LayerError, Node};
 use super::error::{Difference, PluginError};
 use crate::command::CommandError;
 
-/// Evidence that a rollback restored all changes, and changed nothing else.
+/// Evidence that `rollback.js` restored all changes and changed nothing else.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RollbackEvidence {
-    /// Number of compared paths: all of the change.
+    /// Number of compared paths, which are all paths of the change.
     pub files: usize,
-    /// Digest of these paths before the change: their existence, contents and permissions.
+    /// Digest of the existence, content and permissions of the compared paths before the change.
     pub digest_before: Digest,
-    /// Digest of these paths after the rollback; equal to `digest_before`.
+    /// Digest of the compared paths after the rollback, which is always equal to `digest_before`.
     pub digest_restored: Digest,
 }
 
-/// State of a path.
+/// State of a path before the change or after the rollback.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum State {
     Absent,
@@ -38,14 +38,16 @@ enum State {
     Directory {
         mode: u32,
     },
-    /// A file type that no run makes.
+    /// A symbolic link or special file, or a path that could not be read. Two such states never count as equal.
     Other,
 }
 
-/// Permission bits of a mode.
+/// Mask for the permission bits of a file mode.
 const MODE_BITS: u32 = 0o7777;
 
-/// Compares the result of a rollback, on a view of the staged change, with the state before the change.
+/// Compares the files that a rollback left in a view of the staged change with the files before the change.
+///
+/// Returns `NotRestored` if a changed path was not restored, or if the rollback changed any other path.
 pub(super) fn of(
     layer: Option<&Layer>,
     change: &[PathEffect],
@@ -80,7 +82,7 @@ pub(super) fn of(
     }
 }
 
-/// Returns the states of the changed paths: before the change, and as staged.
+/// Returns the states of all changed paths before the change, and their states as staged.
 fn sides(
     change: &[PathEffect],
     root: &Path,
@@ -107,7 +109,7 @@ fn sides(
                 (State::Absent, file(&effect.after))
             }
             EffectKind::DirectoryCreated => {
-                // The view has the directory with its future mode. Only its existence counts here.
+                // The mode is irrelevant here, because the rollback must remove the directory.
                 (State::Absent, State::Directory { mode: 0 })
             }
             EffectKind::DirectoryRemoved => (directory(&root.join(&path)), State::Absent),
@@ -118,19 +120,19 @@ fn sides(
     (before, after)
 }
 
-/// Returns the state of a directory in the workspace, which no transaction has changed yet.
+/// Returns the state of a directory in the workspace, where the change has not been published yet.
 fn directory(path: &Path) -> State {
     match fs::symlink_metadata(path) {
         Ok(found) if found.is_dir() => {
             State::Directory { mode: found.permissions().mode() & MODE_BITS }
         }
         Err(why) if why.kind() == std::io::ErrorKind::NotFound => State::Absent,
-        // An unreadable path does not count as the expected one.
+        // A path that cannot be read must not pass as restored.
         Ok(_) | Err(_) => State::Other,
     }
 }
 
-/// Returns the state that a rollback left at a path that it changed.
+/// Returns the state of a path that the rollback changed.
 fn state(layer: &Layer, changed: &Change) -> Result<State, PluginError> {
     Ok(match &changed.after {
         None => State::Absent,
@@ -143,7 +145,8 @@ fn state(layer: &Layer, changed: &Change) -> Result<State, PluginError> {
     })
 }
 
-/// Returns true if a path really differs from before. A layer also lists a large file as changed that was only opened.
+/// Returns true if the content or mode of a path actually changed. This check is needed because a layer also lists
+/// large files that were only opened.
 fn is_other(layer: &Layer, changed: &Change, state: &State) -> Result<bool, PluginError> {
     let (State::File { mode, digest }, Some(Node::File { mode: was, .. })) =
         (state, &changed.before)

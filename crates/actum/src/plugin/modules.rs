@@ -1,25 +1,26 @@
-//! Module kind of the `.js` files of a package, so that every version of Node reads them alike.
+//! Declares the module kind of a package's `.js` files, so that every version of Node.js interprets them the same way.
 
 use serde_json::{Map, Value};
 
 use super::directory::Files;
 
-/// Manifest that Node reads.
+/// Name of the manifest that Node.js reads.
 pub(super) const NODE_MANIFEST: &str = "package.json";
-/// Values of its `type` field for `.js` files: CommonJS or ES modules.
+/// Values of the `type` field in `package.json`, which selects CommonJS or ES modules for `.js` files.
 const KINDS: [&str; 2] = ["commonjs", "module"];
 
-/// Returns the `package.json` that a package runs with: its own, if that declares the module kind. Otherwise there are
-/// two versions with a declared kind. The driver takes the first if the step's file compiles as that kind, else the
-/// second.
+/// Returns the versions of `package.json` that a package runs with.
+///
+/// If the package declares the module kind, its own file is the only version. Otherwise there is one version for each
+/// kind. The driver uses CommonJS if the file of the step compiles as CommonJS, and ES modules if it does not.
 pub(super) fn kinds(files: &Files) -> Result<Vec<Vec<u8>>, serde_json::Error> {
     let text = files.get(NODE_MANIFEST).map_or(b"{}".as_slice(), |file| &file.bytes);
     let fields: Map<String, Value> = serde_json::from_slice(text)?;
     if fields.get("type").and_then(Value::as_str).is_some_and(|kind| KINDS.contains(&kind)) {
         return Ok(vec![text.to_owned()]);
     }
-    // Serializing it again would change the order of `exports`, which has a meaning. Of two equal fields the last one
-    // counts.
+    // Append the field to the text instead of serializing the object again, because the order of keys in `exports` is
+    // significant. If `type` is already present, the appended duplicate overrides it.
     let open = text.trim_ascii_end();
     let open = open.strip_suffix(b"}").unwrap_or(open);
     let comma = if fields.is_empty() { "" } else { "," };
@@ -32,7 +33,7 @@ mod tests {
     use super::super::directory::PackedFile;
     use super::*;
 
-    /// AA-8
+    /// AA-8: a missing or invalid `type` is added in both variants, and the rest of `package.json` stays unchanged.
     #[test]
     fn what_a_package_leaves_unsaid_is_said_in_both_ways_and_nothing_else_is_changed() {
         let kinds = |text: &str| {

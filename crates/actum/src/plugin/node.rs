@@ -1,4 +1,4 @@
-//! Node.js, which runs the code of packages. It is not part of actum, and is searched when it is needed.
+//! Node.js, which executes the code of plugin packages. It is not bundled with actum but looked up when needed.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -12,24 +12,24 @@ use super::package::Package;
 use super::steps::Step;
 use crate::command::{CommandError, Runner, Seen};
 
-/// Oldest supported version. An older one does not run the driver, which has the same number.
+/// Oldest supported major version of Node.js. `driver.cjs` contains the same number and rejects older versions.
 pub const NODE_MAJOR_LEAST: u32 = 18;
 
-/// Node.js that can run packages.
+/// Node.js installation that is recent enough to run packages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    /// Program.
+    /// Path of the `node` program.
     pub program: PathBuf,
-    /// Version, such as `20.1.0`.
+    /// Version of Node.js, such as `20.1.0`.
     pub version: String,
 }
 
 impl Node {
-    /// Checks that the three files of a package compile. Nothing of them runs: Node gets them as text, and each must
-    /// compile as CommonJS or as an ES module.
+    /// Checks that each of the three JavaScript files of a package compiles as CommonJS or as an ES module. Node.js only
+    /// parses the text of the files and does not run them.
     ///
     /// # Errors
-    /// `Syntax` for the first file that does not; `Command`.
+    /// Returns `Syntax` for the first file that does not compile, or `Command` if Node.js cannot be run.
     pub fn compile(&self, runner: &Runner, package: &Package) -> Result<(), PluginError> {
         let no_text = || CommandError::NoText(self.program.as_os_str().to_owned());
         let node = self.program.to_str().ok_or_else(no_text)?.to_owned();
@@ -55,10 +55,10 @@ impl Node {
         Ok(())
     }
 
-    /// Returns the `node` that commands of this runner find, whatever its version.
+    /// Returns the path of the `node` program that commands of this runner would use, without checking its version.
     ///
     /// # Errors
-    /// `NoNode` if it is missing; `Command`.
+    /// Returns `NoNode` if Node.js is missing, or `Command` if the search fails for another reason.
     pub(super) fn program(runner: &Runner) -> Result<PathBuf, PluginError> {
         match runner.program(&asking()?) {
             Ok(program) => Ok(program),
@@ -67,10 +67,10 @@ impl Node {
         }
     }
 
-    /// Returns the `node` that commands of this runner find, if it is new enough. Starts it to ask for its version.
+    /// Finds the `node` program that commands of this runner would use, and runs it to check its version.
     ///
     /// # Errors
-    /// `NoNode` if it is missing, `OldNode`; `Command` if it does not start.
+    /// Returns `NoNode` if Node.js is missing, `OldNode` if its version is too old, or `Command` if it cannot be run.
     pub fn find(runner: &Runner) -> Result<Self, PluginError> {
         let (asked, program) = (asking()?, Self::program(runner)?);
         let child = runner.start(&asked, Seen::default(), Stdin::Empty)?;
@@ -94,5 +94,5 @@ fn asking() -> Result<CommandLine, PluginError> {
     Ok(CommandLine::new(words).map_err(CommandError::from)?)
 }
 
-/// Maximum length of an unexpected version text that is reported, in characters.
+/// Maximum number of characters of an unexpected version text that an error message repeats.
 const SAID_CHARS_MAX: usize = 100;

@@ -1,4 +1,4 @@
-//! Package: its files as they were read, and the checked content of its manifest (AA-8, AA-9).
+//! Plugin package as it was read from a directory: all its files, and its checked manifest (AA-8, AA-9).
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -15,133 +15,133 @@ use super::directory::{self, BYTES_MAX, DEPTH_MAX, FILES_MAX, Files};
 use super::modules;
 use crate::schema::{Schema, SchemaProblem};
 
-/// Package that was read completely and checked.
+/// Plugin package whose files were all read and checked.
 #[derive(Debug, Clone)]
 pub struct Package {
-    /// Content of `action.json`.
+    /// Parsed content of `action.json`.
     pub manifest: Manifest,
-    /// Digest of all its files: paths, executable bits and bytes.
+    /// Digest over the path, the executable bit and the content of every file.
     pub digest: Digest,
-    /// Commands that check its work, after `verify.js`.
+    /// Commands that check the result of the action, in addition to `verify.js`.
     pub checks: Vec<CommandLine>,
-    /// Command that runs once if a check fails.
+    /// Repair command, which runs once if a check fails.
     pub repair: Option<CommandLine>,
     pub(super) files: Files,
-    /// Each `package.json` that it runs with, one for each possible module kind of its `.js` files.
+    /// Versions of `package.json` that the package runs with, one for each possible module kind of its `.js` files.
     pub(super) run_as: Vec<Vec<u8>>,
     input: Schema,
     output: Schema,
 }
 
-/// Reason why a directory is not a usable package.
+/// Reason why a directory is not a valid plugin package.
 #[derive(Debug, thiserror::Error)]
 pub enum PackageProblem {
-    /// Part of the package cannot be read.
+    /// A file or directory of the package cannot be read.
     #[error("{} cannot be read: {why}", named(.path))]
     Unreadable {
-        /// Path relative to the package; empty for the package itself.
+        /// Path relative to the package directory, or an empty string for that directory itself.
         path: String,
-        /// Error of the read.
+        /// Underlying I/O error.
         why: io::Error,
     },
-    /// The path is not a directory.
-    #[error("it is no directory; a symbolic link to one is not followed")]
+    /// The path of the package is not a directory.
+    #[error("it is not a directory; symbolic links are not followed")]
     NoDirectory,
-    /// Only regular files and directories are allowed in a package.
+    /// The package contains something other than regular files and directories.
     #[error("`{}` is {is}; a package may contain only regular files and directories", Harmless(.path.as_bytes()))]
     Special {
-        /// Path.
+        /// Path relative to the package directory.
         path: String,
-        /// File type.
+        /// Description of the file type, such as `a socket`.
         is: &'static str,
     },
-    /// The file has a hard link. The other name may be anywhere, and so any process may write to it.
+    /// A file has more than one hard link. The other names can be anywhere, so any process may be able to change the file.
     #[error(
-        "`{}` has another name besides (a hard link); put a copy in its place",
+        "`{}` has more than one hard link; replace it with a copy",
         Harmless(.path.as_bytes())
     )]
     HardLink {
-        /// Path.
+        /// Path relative to the package directory.
         path: String,
     },
-    /// Name that Node could not find.
-    #[error("{} has a file whose name `{}` is not UTF-8", named(.within), Quoted(.name))]
+    /// A file name is not UTF-8, so Node.js could not find the file.
+    #[error("{} contains a file whose name `{}` is not UTF-8", named(.within), Quoted(.name))]
     NoText {
-        /// Directory of the file.
+        /// Directory that contains the file, relative to the package.
         within: String,
-        /// Name.
+        /// Name of the file in bytes.
         name: Vec<u8>,
     },
-    /// Too many files.
+    /// The package contains more than 2000 files.
     #[error("it has more than {FILES_MAX} files")]
     TooManyFiles,
-    /// Files that are too large together.
-    #[error("its files have more than {} MiB together", BYTES_MAX >> 20)]
+    /// The files of the package exceed 32 MiB in total.
+    #[error("its files contain more than {} MiB in total", BYTES_MAX >> 20)]
     TooLarge,
-    /// Directories that are nested too deeply.
-    #[error("`{}` lies more than {DEPTH_MAX} directories deep", Harmless(.path.as_bytes()))]
+    /// The directories of the package are nested more than 32 levels deep.
+    #[error("`{}` is nested more than {DEPTH_MAX} directories deep", Harmless(.path.as_bytes()))]
     TooDeep {
-        /// Path.
+        /// Path relative to the package directory.
         path: String,
     },
-    /// Missing file of the four that a package needs.
-    #[error("it has no `{file}`; a package has {}", PACKAGE_FILES.join(", "))]
+    /// One of the four files that every package needs is missing.
+    #[error("it has no `{file}`; a package needs {}", PACKAGE_FILES.join(", "))]
     Missing {
-        /// File.
+        /// Name of the missing file.
         file: &'static str,
     },
-    /// Invalid manifest.
+    /// The manifest `action.json` is invalid.
     #[error(transparent)]
     Manifest(#[from] ManifestError),
-    /// Invalid `package.json`, which Node could not read.
-    #[error("its `package.json` is no JSON object: {0}")]
+    /// The file `package.json` is invalid, so Node.js could not read it.
+    #[error("its `package.json` is not a valid JSON object: {0}")]
     NodeManifest(serde_json::Error),
-    /// Name that differs from that of the directory.
+    /// The name in the manifest differs from the name of the directory.
     #[error(
-        "its name is `{name}`, and that of its directory `{}`; rename one of them",
+        "its name is `{name}`, but its directory is named `{}`; rename one of them",
         Quoted(.directory.as_bytes())
     )]
     Name {
-        /// Name in the manifest.
+        /// Action name in the manifest.
         name: String,
-        /// Name of the directory.
+        /// Name of the package directory.
         directory: OsString,
     },
-    /// Unusable schema.
-    #[error("its `{schema}` is no JSON Schema that can be used: {problem}")]
+    /// A schema in the manifest is not a usable JSON Schema.
+    #[error("its `{schema}` is not a usable JSON Schema: {problem}")]
     Schema {
-        /// Schema.
+        /// Name of the manifest field with the schema.
         schema: &'static str,
-        /// Problem with the schema.
+        /// Reason why the schema cannot be used.
         problem: SchemaProblem,
     },
-    /// Unusable command.
+    /// A command in the manifest cannot be run.
     #[error("its command `{}` cannot be run: {problem}", Harmless(.command.as_bytes()))]
     Command {
-        /// Command as the manifest has it.
+        /// Command as written in the manifest.
         command: String,
-        /// Problem with the command.
+        /// Reason why the command cannot be run.
         problem: CommandLineError,
     },
-    /// Risk tier below R2 of a package that writes.
+    /// The package writes to the workspace, but declares a risk tier below R2.
     #[error(
-        "it writes the workspace, and its `riskTier` is {tier}; one that writes is {least} at least",
+        "its `riskTier` is {tier}, but a package that writes to the workspace must be at least {least}",
         least = RiskTier::R2
     )]
     Tier {
-        /// Declared tier.
+        /// Risk tier declared in the manifest.
         tier: RiskTier,
     },
-    /// Missing requirement: this tier needs both verification and rollback (AA-3, AA-11).
+    /// The declared risk tier requires both verification and rollback, but one of them is optional (AA-3, AA-11).
     #[error(
-        "its `riskTier` is {tier}, and `{rule}.required` is false; an action of {least} or more \
-         needs both verification and rollback",
+        "its `riskTier` is {tier}, but `{rule}.required` is false; an action of tier {least} or higher \
+         requires both verification and rollback",
         least = RiskTier::R2
     )]
     NotRequired {
-        /// Declared tier.
+        /// Risk tier declared in the manifest.
         tier: RiskTier,
-        /// `verification` or `rollback`.
+        /// Manifest field that is not required: `verification` or `rollback`.
         rule: &'static str,
     },
 }
@@ -154,10 +154,10 @@ fn named(path: &str) -> String {
 }
 
 impl Package {
-    /// Reads the package in a directory. Nothing of it runs.
+    /// Reads and checks the package in a directory. No code of the package runs.
     ///
     /// # Errors
-    /// [`PackageProblem`] with the first problem.
+    /// Returns the first [`PackageProblem`] that was found.
     pub fn read(directory: &Path) -> Result<Self, PackageProblem> {
         let files = directory::read(directory)?;
         if let Some(file) = PACKAGE_FILES.into_iter().find(|file| !files.contains_key(*file)) {
@@ -172,7 +172,7 @@ impl Package {
         };
         let input = schema("inputSchema", &manifest.input_schema)?;
         let output = schema("outputSchema", &manifest.output_schema)?;
-        // A permitted command that can never run is a mistake, so it is rejected.
+        // A permitted command that cannot be parsed could never run, so reject it as a mistake.
         commands(&manifest.permissions.commands)?;
         let checks = commands(&manifest.verification.commands)?;
         let repair = manifest.repair.as_deref().map(command).transpose()?;
@@ -181,37 +181,37 @@ impl Package {
         Ok(Self { manifest, digest, checks, repair, files, run_as, input, output })
     }
 
-    /// Checks an input against the schema of the package.
+    /// Checks an input against the `inputSchema` of the package.
     ///
     /// # Errors
-    /// [`SchemaProblem`] with the first difference.
+    /// Returns the first violation of the schema.
     pub fn check_input(&self, input: &Map<String, Value>) -> Result<(), SchemaProblem> {
         self.input.check(&Value::Object(input.clone()))
     }
 
-    /// Checks an output against the schema of the package.
+    /// Checks an output against the `outputSchema` of the package.
     ///
     /// # Errors
-    /// [`SchemaProblem`] with the first difference.
+    /// Returns the first violation of the schema.
     pub fn check_output(&self, output: &Value) -> Result<(), SchemaProblem> {
         self.output.check(output)
     }
 
-    /// Returns the bytes of a file; empty if it is missing.
+    /// Returns the content of a file, or an empty slice if the package has no such file.
     pub(super) fn file(&self, path: &str) -> &[u8] {
         self.files.get(path).map(|file| file.bytes.as_slice()).unwrap_or_default()
     }
 
-    /// Returns the number of files, and of their bytes together.
+    /// Returns the number of files in the package and their total size in bytes.
     pub fn extent(&self) -> (usize, usize) {
         (self.files.len(), self.files.values().map(|file| file.bytes.len()).sum())
     }
 }
 
-/// Checks that the name in the manifest, which plans use, is that of the directory.
+/// Checks that the action name in the manifest, which plans refer to, equals the name of the directory.
 fn check_name(manifest: &Manifest, directory: &Path) -> Result<(), PackageProblem> {
     let unreadable = |why| PackageProblem::Unreadable { path: String::new(), why };
-    // The directory may be given as `.`.
+    // Resolve the path first, because the directory may have been given as `.`.
     let real = fs::canonicalize(directory).map_err(unreadable)?;
     let name = real.file_name().unwrap_or_default();
     match name.as_bytes() == manifest.name.as_str().as_bytes() {

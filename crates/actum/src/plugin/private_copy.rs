@@ -1,5 +1,5 @@
-//! Private copy of a package that only this process can change, with the driver beside it. If the package does not
-//! declare the module kind of its `.js` files, there are two copies that declare different kinds.
+//! Private, read-only copy of a package, stored next to the driver in a temporary directory that belongs to this user.
+//! If the package does not declare the module kind of its `.js` files, there is one copy for each kind.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
@@ -13,12 +13,12 @@ use super::directory::Files;
 use super::modules::NODE_MANIFEST;
 use super::package::Package;
 
-/// Driver, which calls a package. It is written beside the copy, unchanged.
+/// Source of the driver script that loads and calls a step of a package.
 const DRIVER: &str = include_str!("driver.cjs");
-/// Directory of temporary files. `TMPDIR` is ignored, so that its setter does not choose where code runs from.
+/// Directory for temporary files. `TMPDIR` is ignored, because the environment must not decide where code runs from.
 const TEMPORARY: &str = "/tmp";
 
-/// Copy in its own directory, which is removed on drop.
+/// Private copy of a package in a temporary directory, which is removed on drop.
 #[derive(Debug)]
 pub(super) struct PrivateCopy {
     directory: TempDir,
@@ -28,7 +28,7 @@ pub(super) struct PrivateCopy {
 impl PrivateCopy {
     pub(super) fn new(package: &Package) -> io::Result<Self> {
         let place = fs::canonicalize(TEMPORARY)?;
-        // The mode of the directory is 0700.
+        // `tempfile` creates the directory with mode 0700.
         let directory = tempfile::Builder::new().prefix("actum-plugin-").tempdir_in(place)?;
         let copy = Self { directory, copies: package.run_as.len() };
         for (place, manifest) in copy.packages().zip(&package.run_as) {
@@ -39,17 +39,17 @@ impl PrivateCopy {
         Ok(copy)
     }
 
-    /// Returns the directory of each copy of the package.
+    /// Returns the directories of all copies of the package.
     pub(super) fn packages(&self) -> impl Iterator<Item = PathBuf> {
         (0..self.copies).map(|number| self.directory.path().join(format!("package-{number}")))
     }
 
-    /// Returns the path of the driver.
+    /// Returns the path of the driver script.
     pub(super) fn driver(&self) -> PathBuf {
         self.directory.path().join("driver.cjs")
     }
 
-    /// Returns the path of an empty directory, for a package that does not see the workspace.
+    /// Returns the path of an empty directory, which replaces the workspace for packages without access to it.
     pub(super) fn nothing(&self) -> PathBuf {
         self.directory.path().join("nothing")
     }
@@ -57,25 +57,28 @@ impl PrivateCopy {
 
 impl Drop for PrivateCopy {
     fn drop(&mut self) {
-        // Only root can empty a directory without write permission.
+        // Deleting files requires write permission on their directories, except for root.
         for package in self.packages() {
-            drop(make_writable(&package)); // a leftover is an ordinary temporary file
+            // On failure, the copy remains as an ordinary temporary file.
+            drop(make_writable(&package));
         }
     }
 }
 
-/// Modes of read-only files and directories.
+/// Mode of read-only files that are not executable.
 const READ: u32 = 0o400;
+/// Mode of read-only directories and executable files.
 const READ_AND_EXECUTE: u32 = 0o500;
 
-/// Writes files to `directory`, which must not exist, with this `package.json`.
+/// Creates `directory`, which must not exist, and writes the files to it. The `package.json` among them is replaced by
+/// `manifest`.
 fn write(files: &Files, manifest: &[u8], directory: &Path) -> io::Result<()> {
     let mut directories = BTreeSet::from([directory.to_owned()]);
     for path in files.keys() {
         let above = Path::new(path).ancestors().skip(1);
         directories.extend(above.map(|above| directory.join(above)));
     }
-    // In the order of their names, outer directories come first.
+    // Sorted order puts parent directories before their children.
     for made in &directories {
         DirBuilder::new().mode(0o700).create(made)?;
     }

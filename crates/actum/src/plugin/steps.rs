@@ -1,4 +1,4 @@
-//! Steps of a package; each is a separate process in a sandbox (AA-10).
+//! Execution of the steps of a package, each in a separate sandboxed process (AA-10).
 
 use std::ffi::OsStr;
 use std::ops::ControlFlow;
@@ -22,27 +22,27 @@ use super::private_copy::PrivateCopy;
 use super::{PluginCode, answer};
 use crate::command::{Captured, CommandError, Runner, Seen, StagedView, record};
 
-/// Maximum heap size of a step, in MiB.
+/// Maximum JavaScript heap size of a step, in MiB.
 pub(super) const HEAP_MEBIBYTES_MAX: u32 = 512;
-/// Maximum size of a request, as the driver reads it, in bytes.
+/// Maximum size of a request that the driver accepts, in bytes.
 const REQUEST_BYTES_MAX: usize = 8 << 20;
 
 type Result<T> = std::result::Result<T, PluginError>;
 
-/// Step of a package.
+/// Step of a plugin package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Step {
-    /// Performs the action.
+    /// Performs the action and returns its output.
     Execute,
-    /// Checks the result.
+    /// Checks the result of the action.
     Verify,
-    /// Rolls the change back.
+    /// Rolls back the change made by the action.
     Rollback,
 }
 
 impl Step {
-    /// Returns the name of the step.
+    /// Returns the name of the step, as used in messages and records.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Execute => "execute",
@@ -51,7 +51,7 @@ impl Step {
         }
     }
 
-    /// Returns the file of the step in a package.
+    /// Returns the name of the JavaScript file that implements the step.
     pub fn file(self) -> &'static str {
         match self {
             Self::Execute => EXECUTE_FILE,
@@ -67,31 +67,32 @@ impl std::fmt::Display for Step {
     }
 }
 
-/// Call of a package.
+/// Arguments with which a package is called.
 #[derive(Debug, Clone, Copy)]
 pub struct Call<'c> {
     /// Input of the action.
     pub input: &'c Map<String, Value>,
-    /// Write scope of the plan, for the information of the package. Its real changes are checked elsewhere.
+    /// Write scope of the plan, passed to the package only for information. Another part of the pipeline checks the actual
+    /// changes against it.
     pub scope: &'c PlanScope,
 }
 
-/// Result of `execute`.
+/// Result of a successful `execute` step.
 #[derive(Debug)]
 pub struct Executed {
-    /// Returned output, which matches the package's `outputSchema`.
+    /// Output that the step returned and that conforms to the package's `outputSchema`.
     pub output: Value,
-    /// Captured changes. All of them can be kept; a package with read permission only has none.
+    /// Captured changes, all of which can be part of a run. They are empty for a package without write permission.
     pub captured: Captured,
-    /// End of the process, for the record.
+    /// Record of the command line and the exit of the process.
     pub record: CommandRecord,
-    /// Confinement of the process, for the record.
+    /// Record of the sandbox that confined the process.
     pub sandbox: SandboxRecord,
-    /// End of its standard error.
+    /// Last part of the process's standard error.
     pub said: String,
 }
 
-/// Package that is ready to run, in a private copy.
+/// Package that is ready to run from a private copy.
 #[derive(Debug)]
 pub struct Steps<'p> {
     package: &'p Package,
@@ -100,7 +101,7 @@ pub struct Steps<'p> {
     copy: PrivateCopy,
 }
 
-/// Request to the driver.
+/// Request that is sent to the driver on standard input.
 #[derive(Serialize)]
 struct Request<'r> {
     input: &'r Map<String, Value>,
@@ -122,12 +123,13 @@ struct Context<'r> {
 }
 
 impl<'p> Steps<'p> {
-    /// Prepares a package for the workspace in which `runner` runs commands. Its steps have the limits of these
-    /// commands, no network, and no variable but `PATH`. A package without access to the workspace sees an empty
-    /// directory.
+    /// Prepares a package to run in the workspace of `runner`.
+    ///
+    /// The steps have the same limits as commands of this runner. They have no network access and inherit no environment
+    /// variable except `PATH`. A package without permission for the workspace sees an empty directory instead.
     ///
     /// # Errors
-    /// `NoNode`, `Copy`; `Command`. A too old Node.js is detected when a step runs.
+    /// Returns `NoNode`, `Copy` or `Command`. An outdated Node.js is detected only when a step fails to run.
     pub fn prepare(package: &'p Package, runner: &Runner, _allowed: PluginCode) -> Result<Self> {
         let node = Node::program(runner)?;
         let copy = PrivateCopy::new(package).map_err(PluginError::Copy)?;
@@ -145,8 +147,9 @@ impl<'p> Steps<'p> {
     /// Runs `execute.js` on a view of the workspace.
     ///
     /// # Errors
-    /// `Input` before anything runs; `OldNode`; `Failed`, `Stopped`, `NoAnswer`; `Output`. `Changed` if a package with
-    /// read permission only changed something; `Unkept` for a change that no run can make; `Command`.
+    /// Returns `Input` before anything runs if the input violates its schema, or `Output` if the output does. If the step
+    /// fails, returns `OldNode`, `Failed`, `Stopped`, `NoAnswer` or `Command`. Returns `Changed` if a package without write
+    /// permission made changes, and `Unkept` if a change cannot be part of a run.
     pub fn execute(&self, call: Call<'_>) -> Result<Executed> {
         let action = || self.package.manifest.name.to_string();
         let checked = self.package.check_input(call.input);
@@ -172,10 +175,11 @@ impl<'p> Steps<'p> {
         })
     }
 
-    /// Runs `verify.js` on the staged files, and drops its changes. A failed check is a result, not an error.
+    /// Runs `verify.js` on a view of the staged change, and discards any changes that it makes. A failed check is a normal
+    /// result, not an error.
     ///
     /// # Errors
-    /// `Failed`, also if there is no check; `Stopped`, `NoAnswer`, `Command`.
+    /// Returns `Failed`, `Stopped`, `NoAnswer` or `Command`. A step that returns no checks also counts as `Failed`.
     pub fn verify(
         &self,
         call: Call<'_>,
@@ -186,12 +190,14 @@ impl<'p> Steps<'p> {
         answer::checks(&ran.output)
     }
 
-    /// Runs `rollback.js` on the staged files, and compares its result with the workspace. Each path of `change`, the
-    /// staged change, must be as before, and no other path may be touched. Its own changes are dropped, too. It may run
-    /// in parallel to [`verify`](Self::verify), since each has its own view.
+    /// Runs `rollback.js` on a view of the staged change, and compares the result with the workspace.
+    ///
+    /// The step must restore every path of `change`, and must not change any other path. The changes of the step are then
+    /// discarded. It can run concurrently with [`verify`](Self::verify), because each step has its own view.
     ///
     /// # Errors
-    /// `NotRestored` with the first path that differs; `Failed`, `Stopped`, `NoAnswer`, `Command`.
+    /// Returns `NotRestored` with the first path that differs, or `Failed`, `Stopped`, `NoAnswer` or `Command` if the step
+    /// fails.
     pub fn rollback(
         &self,
         call: Call<'_>,
@@ -203,7 +209,7 @@ impl<'p> Steps<'p> {
         evidence::of(ran.outcome.captured.as_ref(), change, self.runner.root())
     }
 
-    /// Returns true if nothing may start any longer.
+    /// Returns true if a stop was requested, so that no further step may start.
     pub(crate) fn is_stopped(&self) -> bool {
         self.runner.is_stopped()
     }
@@ -255,7 +261,7 @@ impl<'p> Steps<'p> {
         let child = self.runner.start(&line, seen, Stdin::Bytes(request))?;
         let outcome = child.wait_with(|_, _| ControlFlow::Continue(()));
         let outcome = outcome.map_err(CommandError::from)?;
-        // The version is checked only after a failure, since that starts another process.
+        // Checking the version starts another process, so do it only after a failure.
         let old = || Node::find(&self.runner).err().filter(PluginError::is_of_node);
         Ok(Ran { output: answer::read(step, &outcome, old)?, outcome, line })
     }
@@ -279,7 +285,7 @@ impl<'p> Steps<'p> {
         };
         let request = serde_json::to_vec(&Request { input: call.input, context });
         let root = || self.runner.root().as_os_str().to_owned();
-        // Only the path of the workspace may be invalid UTF-8.
+        // The path of the workspace is the only value that may not be valid UTF-8.
         let request = request.map_err(|_| CommandError::NoText(root()))?;
         match request.len() {
             bytes if bytes > REQUEST_BYTES_MAX => {
@@ -290,7 +296,7 @@ impl<'p> Steps<'p> {
     }
 }
 
-/// Step that ended with an answer.
+/// Result of a step that returned a valid answer.
 struct Ran {
     output: Value,
     outcome: Outcome,

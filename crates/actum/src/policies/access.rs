@@ -1,4 +1,5 @@
-//! Access policies of the operator: the files `*.cedar` in a directory beside the operator's policy.
+//! Reads the operator's access policies, which are the `*.cedar` files in the directory `access` next to the operator's
+//! policy.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -13,23 +14,24 @@ use actum_gate::policy::Source;
 use super::{PolicyError, PolicyProblem, bytes, check_closed};
 use crate::error::{ACCESS_FILES_MAX, ACCESS_NAME_BYTES_MAX};
 
-/// Name of the directory.
+/// Name of the directory that contains the access policies.
 pub(super) const DIRECTORY: &str = "access";
-/// Ending of the file names.
+/// File name extension of access policies.
 const ENDING: &str = ".cedar";
-/// File of access policies that was read.
+
+/// Facts about an access policy file that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ReadAccess {
-    /// Path of the file.
+    /// Path of the access policy file.
     pub path: PathBuf,
-    /// Digest of the content.
+    /// Digest of the file's content.
     pub digest: Digest,
-    /// Number of policies in the file.
+    /// Number of access policies in the file.
     pub policies: usize,
 }
 
-/// Reads the files in the directory beside `operator`, sorted by name. `cedar` must be able to read each of them.
-/// A missing directory has no policies.
+/// Reads the access policy files next to the policy file `operator`, sorted by name. Fails if `cedar` cannot parse one
+/// of them. A missing directory counts as an empty one.
 pub(super) fn read(
     operator: &Path,
     cedar: &Cedar,
@@ -65,12 +67,12 @@ pub(super) fn read(
     Ok((texts, files))
 }
 
-/// Lists the names of the files, sorted. Skips names that begin with a dot, as the shell does: editors keep notes
-/// under such names.
+/// Lists the names of the access policy files in sorted order. Names that begin with a dot are skipped, because editors
+/// use them for temporary files.
 fn names(directory: &Path) -> Result<Vec<String>, PolicyProblem> {
     let found = match fs::metadata(directory) {
         Ok(found) => found,
-        // A dangling link was intended to lead to policies.
+        // A dangling link is an error, because it was intended to lead to policies.
         Err(error)
             if error.kind() == io::ErrorKind::NotFound
                 && fs::symlink_metadata(directory).is_err() =>
@@ -98,7 +100,7 @@ fn names(directory: &Path) -> Result<Vec<String>, PolicyProblem> {
     Ok(names)
 }
 
-/// Returns a name that reads the same in every record and message.
+/// Checks that a file name is short and consists only of characters that need no escaping in records and messages.
 fn plain(name: &OsStr) -> Result<String, PolicyProblem> {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     let plain =
@@ -107,7 +109,7 @@ fn plain(name: &OsStr) -> Result<String, PolicyProblem> {
 }
 
 fn text(path: &Path) -> Result<String, PolicyProblem> {
-    // The file existed a moment ago.
+    // The directory listing contained the file, so a missing file is an error here.
     let gone = || PolicyProblem::Unreadable(io::ErrorKind::NotFound.into());
     let bytes = bytes(Source::Operator, path)?.ok_or_else(gone)?;
     if bytes.len() > POLICY_BYTES_MAX {

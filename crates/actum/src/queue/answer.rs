@@ -1,4 +1,4 @@
-//! Answers of an approver to a plan: signed, and appended to the ledger.
+//! Answers to queued plans, which an approver signs and actum appends to the ledger.
 
 use actum_core::{RunId, Timestamp, canonical};
 use actum_gate::verify_answer;
@@ -11,30 +11,30 @@ use super::{APPROVED_MICROS, PlanState, QueueError, QueuedPlan};
 use crate::error::Result;
 use crate::records::Records;
 
-/// Approver, with the key that signs the answer.
+/// Approver, together with the key that signs the answers.
 pub struct Approver<'k> {
-    /// User who answers.
+    /// User who answers the plan.
     pub by: Actor,
-    /// Approval key.
+    /// Approval key that signs the answer.
     pub signer: &'k dyn Signer,
-    /// Protection of that key from other users.
+    /// Level of isolation that protects the approval key from other users.
     pub isolation: Isolation,
 }
 
-/// Answer to a plan, with its reason.
+/// Answer to a plan, with an optional reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Reply {
-    /// Approval or denial.
+    /// Approval, denial or revocation.
     pub answer: Answer,
-    /// Reason in the approver's words.
+    /// Reason for the answer, in the approver's own words.
     pub reason: Option<String>,
 }
 
 impl Records {
-    /// Returns a queued plan in its current state.
+    /// Reads a queued plan and its current answer from the ledger.
     ///
     /// # Errors
-    /// `Queue` if the plan does not exist; `Ledger`.
+    /// Returns `Queue` if the plan does not exist, or `Ledger` if it cannot be read.
     pub fn plan(&self, plan: RunId) -> Result<QueuedPlan> {
         let queued = self.ledger.read(|log| {
             let row = log.plan(plan)?;
@@ -43,22 +43,24 @@ impl Records {
         queued.ok_or_else(|| QueueError::NoPlan { plan }.into())
     }
 
-    /// Records the answer to a plan that was shown. The signature covers what was shown, whatever the ledger records
-    /// about the plan since; if the ledger has a different record, the answer fails.
+    /// Signs and records the answer to a plan that was shown to the approver.
     ///
-    /// An approval lets exactly that plan be carried out, once, within a day. A denied or revoked plan is never
+    /// The signature covers the plan as it was shown. If the ledger now has a different record of the plan, the answer
+    /// fails. An approval allows exactly this plan to be carried out once within a day. A denied or revoked plan is never
     /// carried out.
     ///
     /// # Errors
-    /// `Queue` if the plan cannot be given this answer, or the key does not count; `Sign`, `Ledger`, `Record`.
+    /// Returns `Queue` if the plan's state does not allow the answer or the key is not valid. Otherwise returns `Sign`,
+    /// `Ledger` or `Record`.
     pub fn answer(&self, shown: &QueuedPlan, reply: Reply, approver: &Approver<'_>) -> Result<()> {
         self.answer_all(std::slice::from_ref(shown), &reply, approver)
     }
 
-    /// Records the same answer to several plans, each signed separately. If one of them cannot be answered, none is.
+    /// Records the same answer to several plans, each with its own signature. If any of the plans cannot be answered,
+    /// no answer is recorded.
     ///
     /// # Errors
-    /// As [`Records::answer`].
+    /// Returns the same errors as [`Records::answer`].
     pub fn answer_all(
         &self,
         shown: &[QueuedPlan],
@@ -76,7 +78,7 @@ impl Records {
         Ok(())
     }
 
-    /// Creates the signed entry of an answer.
+    /// Creates the signed ledger entry for the answer to one plan.
     fn signed_answer(
         &self,
         queued: &QueuedPlan,
@@ -103,17 +105,17 @@ impl Records {
         })?;
         let body =
             Envelope::sign(PlanAnswered::PAYLOAD_TYPE, payload, approver.signer)?.to_vec()?;
-        // An accepted entry stays in the ledger, so the answer is verified first.
+        // Verify the answer before appending it, because the ledger is append-only.
         verify_answer(&body, self.keyring())
             .map_err(|problem| QueueError::Unproven { plan, problem })?;
         Ok(NewEntry { kind: EntryKind::PlanAnswered, body, blobs: Vec::new() })
     }
 
-    /// Removes the requests of plans that can no longer have an effect. A request without a plan in the ledger stays:
-    /// another process is about to queue it.
+    /// Removes the stored requests of all plans that can no longer be carried out. A request without a plan in the ledger
+    /// is kept, because another process may be about to queue it.
     pub(crate) fn forget_inputs(&self, now: Timestamp) -> Result<()> {
         let plans = self.inputs.plans()?;
-        // The ledger is read after the files, since a plan may have been queued just before.
+        // Read the ledger only after listing the files. Otherwise, a plan queued in between would seem to be missing.
         let over: Vec<RunId> = self.ledger.read(|log| {
             let mut over = Vec::new();
             for plan in plans {
@@ -128,8 +130,8 @@ impl Records {
         Ok(())
     }
 
-    /// Removes the request of a plan that can no longer have an effect. If that fails, the request stays until the
-    /// next plan is queued; the answer or the run counts nevertheless.
+    /// Removes the stored request of a plan that can no longer be carried out. A failure is ignored, because the request is
+    /// removed when the next plan is queued.
     pub(crate) fn forget_input(&self, plan: RunId) {
         drop(self.inputs.forget(plan));
     }

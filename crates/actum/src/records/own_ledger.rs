@@ -1,4 +1,4 @@
-//! Ledger in use, with the test which workspaces it recorded.
+//! Identity of the ledger in use, and the check if that ledger recorded a workspace.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use actum_ledger::Keys;
 use super::witness::Witness;
 use crate::error::Result;
 
-/// Ledger in use: the name of its log, and the keys that sign for it.
+/// Identity of the ledger in use, which consists of the name of its log and the keys that sign for it.
 #[derive(Debug, Clone)]
 pub struct OwnLedger {
     pub(crate) origin: String,
@@ -15,13 +15,15 @@ pub struct OwnLedger {
 }
 
 impl OwnLedger {
-    /// Creates the value from the name of the log and its keys.
+    /// Creates the identity from the name of the log and its keys.
     pub fn new(origin: String, keys: Arc<Keys>) -> Self {
         Self { origin, keys }
     }
 
-    /// Returns true if a witness is of this ledger. Its name proves nothing, since each receipt and export has it. The
-    /// private half of a signing key does. One key is enough, since a lost key can be replaced.
+    /// Returns true if this ledger wrote the witness.
+    ///
+    /// The name of the log alone proves nothing, because every receipt and export contains it. The proof is the private
+    /// part of a signing key that the witness names. One such key suffices, because a lost key may have been replaced.
     pub(crate) fn wrote(&self, witness: &Witness) -> Result<bool> {
         if witness.origin() != self.origin {
             return Ok(false);
@@ -35,13 +37,13 @@ impl OwnLedger {
     }
 }
 
-/// Relation of a workspace to a ledger, by the notes in the workspace.
+/// Relation of a workspace to the ledger in use, according to the witnesses in the workspace.
 pub(crate) enum Standing {
-    /// The workspace has no record.
+    /// No ledger has recorded the workspace.
     Unrecorded,
-    /// The ledger recorded the workspace.
+    /// The ledger in use recorded the workspace.
     Own,
-    /// Another ledger of this name recorded the workspace.
+    /// Only a different ledger, whose log has this name, recorded the workspace.
     Elsewhere(String),
 }
 

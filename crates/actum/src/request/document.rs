@@ -1,4 +1,4 @@
-//! Request documents: kept until a plan is approved, and read back exactly.
+//! Request documents, in which the request of a queued plan is stored until the plan is carried out.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use super::task::TaskDocuments;
 
 use super::{Commands, EntryPoint, FileTask, Request, RequestLease, RequestedAction, Work};
 
-/// Written form of a request.
+/// Serialized form of a request.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Document<'r> {
@@ -47,14 +47,14 @@ struct Document<'r> {
 }
 
 impl Request {
-    /// Value of `format`.
+    /// Value of the `format` field in request documents.
     pub const FORMAT: &str = "actum.request/2";
 
-    /// Writes the request as canonical JSON, without the flag to wait.
+    /// Serializes the request as canonical JSON, without the fields `plan`, `part_of`, `queries`, `images` and `wait`.
     ///
     /// # Errors
-    /// `Number` for a limit beyond 2^53 − 1; `Syntax` if the document would have more values than the reader accepts
-    /// ([`json::VALUES_MAX`]).
+    /// Returns `Number` if a limit exceeds 2^53 − 1, or `Syntax` if the document would contain more values than the reader
+    /// accepts ([`json::VALUES_MAX`]).
     pub fn to_document(&self) -> Result<Vec<u8>, CanonicalError> {
         let Self {
             work,
@@ -99,10 +99,11 @@ impl Request {
         Ok(bytes)
     }
 
-    /// Reads a document from [`Self::to_document`]. The request does not wait.
+    /// Parses a document that was written by [`Self::to_document`]. Omitted fields get their default values, so the request
+    /// does not wait.
     ///
     /// # Errors
-    /// [`DocumentError`].
+    /// Returns [`DocumentError`] if the document is malformed or has another format version.
     pub fn read_document(bytes: &[u8]) -> Result<Self, DocumentError> {
         let version = |value: &Value| document::format_of(value).to_owned();
         let read: Document<'static> =

@@ -1,33 +1,33 @@
-//! Entry points of requests, and what differs between them.
+//! Entry points through which requests reach actum, and the behavior that depends on the entry point.
 
 use actum_core::path::Quoted;
 use actum_gate::Profile;
 use serde::{Deserialize, Serialize};
 
-/// Entry point that received a request.
+/// Entry point through which a request was made, such as a command or a protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "&'static str")]
 pub enum EntryPoint {
-    /// A program that calls this crate.
+    /// A program that uses this crate as a library.
     Library,
-    /// `actum apply`, `undo` and `redo`.
+    /// The commands `actum apply`, `actum undo` and `actum redo`.
     CommandLine,
-    /// `actum exec`.
+    /// The command `actum exec`.
     Exec,
-    /// The action API.
+    /// The action API, which runs typed actions.
     Action,
-    /// `actum run` of a task plan, and `actum rollback` of one.
+    /// The commands `actum run` and `actum rollback` for a task plan.
     TaskPlan,
-    /// `actum file run` and `actum file restore`.
+    /// The commands `actum file run` and `actum file restore`.
     FileTask,
-    /// `actum hook`: an agent's client is about to change files, or did.
+    /// The command `actum hook`, which an agent's client calls before or after it changes files.
     ClientHook,
-    /// A tool of `actum mcp`.
+    /// A tool call to the MCP server, `actum mcp`.
     Mcp,
 }
 
 impl EntryPoint {
-    /// All entry points.
+    /// All entry points that this version knows.
     pub const ALL: &[Self] = &[
         Self::Library,
         Self::CommandLine,
@@ -39,7 +39,7 @@ impl EntryPoint {
         Self::Mcp,
     ];
 
-    /// Returns the name in records and access policies. It never changes.
+    /// Returns the name of the entry point in records and access policies. The name is stable across versions.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Library => "library",
@@ -53,12 +53,12 @@ impl EntryPoint {
         }
     }
 
-    /// Finds the entry point by its name. Returns `None` for a name of another version.
+    /// Looks up an entry point by its name. Returns `None` if this version does not know the name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|entry_point| entry_point.as_str() == name)
     }
 
-    /// Returns the profile that is in force besides those of the policy (D-5).
+    /// Returns the profile that applies to requests from this entry point in addition to the policy's own profiles (D-5).
     pub(crate) fn profile(self) -> Option<Profile> {
         match self {
             Self::TaskPlan => Some(Profile::AgentExecutor),
@@ -72,8 +72,8 @@ impl EntryPoint {
         }
     }
 
-    /// Returns true if `actum approve` carries out a queued request. A task plan needs its own command again, which
-    /// writes the reports.
+    /// Returns whether `actum approve` also executes the approved request. A task plan must be started again with its own
+    /// command, because that command writes the reports.
     pub fn is_carried_out_by_approval(self) -> bool {
         match self {
             Self::Library
@@ -86,7 +86,7 @@ impl EntryPoint {
         }
     }
 
-    /// Returns true if a change that needs an approval is queued. A file task fails instead (D-3).
+    /// Returns whether a change that requires approval is queued. A file task fails instead of waiting in the queue (D-3).
     pub(crate) fn queues(self) -> bool {
         match self {
             Self::Library
@@ -111,12 +111,12 @@ impl TryFrom<String> for EntryPoint {
     type Error = String;
 
     /// # Errors
-    /// The name is unknown to this version.
+    /// Returns a message if this version does not know the name.
     fn try_from(name: String) -> Result<Self, String> {
         Self::from_name(&name).ok_or_else(|| {
             let names: Vec<_> = Self::ALL.iter().map(|it| format!("`{}`", it.as_str())).collect();
             let name = Quoted(name.as_bytes());
-            format!("unknown entry point `{name}`; there are {}", names.join(", "))
+            format!("unknown entry point `{name}`; expected one of {}", names.join(", "))
         })
     }
 }
@@ -147,7 +147,7 @@ mod tests {
         let error = serde_json::from_str::<EntryPoint>("\"cli\"").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "unknown entry point `cli`; there are `library`, `command line`, `exec`, `action`, `task plan`, `file task`, `client hook`, `mcp`"
+            "unknown entry point `cli`; expected one of `library`, `command line`, `exec`, `action`, `task plan`, `file task`, `client hook`, `mcp`"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! Lease under which a request is made (FE-17, D-7).
+//! Lease that authorizes a request (FE-17, D-7).
 
 use actum_core::Digest;
 use actum_gate::decision::{LeaseBlock, LeaseCase, lease_record};
@@ -10,19 +10,19 @@ use serde::{Deserialize, Serialize};
 
 use super::{EntryPoint, Request};
 
-/// Lease of a request: its signed blocks, which do not suffice to use it, and what the ledger knew of them when
-/// the lease was presented.
+/// Lease presented with a request: its signed blocks, and what the ledger recorded about each block at that time. The
+/// blocks alone are not sufficient to use the lease.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Written", into = "Written")]
 pub struct RequestLease {
-    /// Signed blocks (`actum.lease-chain/1`).
+    /// Chain of signed blocks in the `actum.lease-chain/1` format.
     document: Vec<u8>,
     key: KeyId,
     blocks: Vec<LeaseBlock>,
     granted: bool,
 }
 
-/// Part of the lease in a request document. All else follows from it and the ledger.
+/// Serialized form of a lease in a request document. All other fields are derived from the blocks and the ledger.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -30,13 +30,13 @@ struct Written {
 }
 
 impl RequestLease {
-    /// Creates a lease that has not been looked up in the ledger yet.
+    /// Creates a lease whose blocks have not been looked up in the ledger yet.
     pub(crate) fn unknown(document: Vec<u8>, LeaseChain { blocks, key }: LeaseChain) -> Self {
         let block = |ChainBlock { id, terms }| LeaseBlock { id, revoked: false, terms, used: 0 };
         Self { document, key, blocks: blocks.into_iter().map(block).collect(), granted: false }
     }
 
-    /// Looks up the blocks in the ledger.
+    /// Reads from the ledger whether the lease was granted, which blocks are revoked, and how often each was used.
     pub(crate) fn look_up(&mut self, log: &dyn Log) -> Result<(), LedgerError> {
         for (block, is_first) in
             self.blocks.iter_mut().zip(std::iter::once(true).chain(std::iter::repeat(false)))
@@ -51,7 +51,7 @@ impl RequestLease {
         Ok(())
     }
 
-    /// Returns the lease as it was before its last use.
+    /// Returns the lease with the use count of every block reduced by one, as it was before its last use.
     #[must_use]
     pub fn before_use(mut self) -> Self {
         for block in &mut self.blocks {
@@ -60,17 +60,17 @@ impl RequestLease {
         self
     }
 
-    /// Returns the smallest quota of each resource.
+    /// Returns the effective quotas, which are the minimum over all blocks for each resource.
     pub fn quotas(&self) -> Quotas {
         self.blocks.iter().fold(Quotas::default(), |least, block| least.min(block.terms.quotas))
     }
 
-    /// Returns the form of the lease in records.
+    /// Returns the description of the lease that is stored in records.
     pub fn record(&self) -> LeaseRecord {
         lease_record(&self.blocks, Digest::of(&self.document), &self.key)
     }
 
-    /// Returns the blocks, with what the ledger knew of them.
+    /// Returns the blocks with their revocation and use count according to the ledger.
     pub fn blocks(&self) -> &[LeaseBlock] {
         &self.blocks
     }
@@ -80,22 +80,22 @@ impl RequestLease {
         &self.key
     }
 
-    /// Returns true if the ledger records the grant of the lease.
+    /// Returns whether the ledger records that the lease was granted.
     pub fn is_granted(&self) -> bool {
         self.granted
     }
 
-    /// Returns the agent that was given the lease last.
+    /// Returns the agent to which the lease was most recently delegated.
     pub fn agent(&self) -> Option<&AgentName> {
         self.blocks.iter().rev().find_map(|block| block.terms.agent.as_ref())
     }
 
-    /// Returns the signed blocks, a document of the ledger.
+    /// Returns the signed blocks as the document that is stored in the ledger.
     pub fn document(&self) -> &[u8] {
         &self.document
     }
 
-    /// Returns the facts for the gate: the needs of `request`, and the limits of its commands.
+    /// Returns the input for the lease gate: the lease, the capability that `request` needs, and the limits of its commands.
     pub fn case(&self, request: &Request, limits: Quotas) -> LeaseCase {
         LeaseCase {
             blocks: self.blocks.clone(),
@@ -111,7 +111,7 @@ impl RequestLease {
 
 impl From<RequestLease> for Written {
     fn from(RequestLease { document, .. }: RequestLease) -> Self {
-        // Canonical JSON is UTF-8.
+        // The conversion loses nothing, because the document is canonical JSON and therefore valid UTF-8.
         Self { document: String::from_utf8_lossy(&document).into_owned() }
     }
 }
@@ -119,7 +119,7 @@ impl From<RequestLease> for Written {
 impl TryFrom<Written> for RequestLease {
     type Error = LeaseError;
 
-    /// Reads the blocks. Their signatures are verified before any use.
+    /// Parses the signed blocks without verifying their signatures, which are verified before the lease is used.
     fn try_from(Written { document }: Written) -> Result<Self, LeaseError> {
         let chain = read_chain(document.as_bytes())?;
         Ok(Self::unknown(document.into_bytes(), chain))
@@ -127,7 +127,7 @@ impl TryFrom<Written> for RequestLease {
 }
 
 impl Request {
-    /// Returns the capability that a lease must grant.
+    /// Returns the capability that a lease must grant to allow this request.
     fn capability(&self) -> Capability {
         match (self.door, &self.action, &self.file_task) {
             (EntryPoint::FileTask, _, Some(task)) => task.capability.clone(),
@@ -149,8 +149,8 @@ impl Request {
         }
     }
 
-    /// Returns the task of the request: the id of its file task or task plan, otherwise its key. `None` if no lease
-    /// can name it.
+    /// Returns the task name that a lease can be restricted to: the id of the file task or task plan, otherwise the request
+    /// key. Returns `None` if there is no key or it is not a valid task name.
     fn task_name(&self) -> Option<TaskName> {
         if let Some(file_task) = &self.file_task {
             return Some(file_task.task.clone());

@@ -1,45 +1,45 @@
-//! Documents of a task in a request.
+//! Task plan documents that a request refers to.
 
 use actum_core::Digest;
 use actum_core::canonical::{self, CanonicalError};
 use actum_record::receipt::ExternalPipeline;
 use serde::{Deserialize, Serialize};
 
-/// Documents of a task in a request. The request's digest covers their digest.
+/// Documents of a task plan that a request executes. The request's digest covers the digest of these documents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TaskDocuments {
-    /// SHA-256 of the plan.
+    /// SHA-256 of the task plan.
     pub plan: Digest,
-    /// Text of the system config. An approver sees its settings.
+    /// Text of the system config, so that an approver can review its settings.
     pub config: String,
-    /// External pipelines of the plan, as the operator's policy declares them now.
+    /// External pipelines that the plan runs, as declared by the operator's policy when the request was made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub external: Vec<ExternalPipeline>,
 }
 
 impl TaskDocuments {
-    /// Creates the documents from the digest of the plan and from the config, which is known to be UTF-8.
+    /// Creates the documents of a task without external pipelines. `config` must be UTF-8.
     pub fn new(plan: Digest, config: &[u8]) -> Self {
         let external = Vec::new();
         Self { plan, config: String::from_utf8_lossy(config).into_owned(), external }
     }
 
-    /// Sets the external pipelines that the plan runs.
+    /// Replaces the list of external pipelines that the plan runs.
     #[must_use]
     pub fn with_external(self, external: Vec<ExternalPipeline>) -> Self {
         Self { external, ..self }
     }
 
-    /// Computes the SHA-256 of the config.
+    /// Computes the SHA-256 of the system config.
     pub fn config_digest(&self) -> Digest {
         Digest::of(self.config.as_bytes())
     }
 
-    /// Computes the digest of the task: of its plan, its config, and its external commands.
+    /// Computes the digest that identifies the task. It covers the plan, the system config and the external pipelines.
     ///
     /// # Errors
-    /// [`CanonicalError`] if the external commands cannot be written.
+    /// Returns [`CanonicalError`] if the external pipelines cannot be written as canonical JSON.
     pub fn digest(&self) -> Result<Digest, CanonicalError> {
         let (plan, config) = (self.plan, self.config_digest());
         let task = Digest::tagged("actum/task/v1", &[plan.as_bytes(), config.as_bytes()]);

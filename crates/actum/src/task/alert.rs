@@ -1,4 +1,4 @@
-//! Alerts to the operator about a task: ledger entries that wait in the queue (EX-18).
+//! Alerts to the operator about a task, recorded in the ledger and listed in the queue (EX-18).
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,7 @@ use crate::place::Place;
 use crate::records::{ENGINE, Records};
 use crate::request::EntryPoint;
 
-/// Source of alerts about the tasks of a workspace.
+/// Raises alerts about the tasks of one workspace.
 pub(super) struct Alerts {
     records: Records,
     workspace: WorkspaceId,
@@ -27,8 +27,8 @@ pub(super) struct Alerts {
 }
 
 impl Alerts {
-    /// Creates the source of alerts. `actor` is the requester of the tasks; `None` for interrupted tasks, whose
-    /// requester is unknown.
+    /// Creates a source of alerts for a workspace. `actor` is the requester of the tasks, or `None` for interrupted
+    /// tasks, whose requester is unknown.
     pub(super) fn new(
         records: &Records,
         (workspace, root): (WorkspaceId, &Path),
@@ -37,8 +37,8 @@ impl Alerts {
         Self { records: records.clone(), workspace, root: root.to_owned(), actor }
     }
 
-    /// Raises an alert if an error of the report requires one, and returns its index in the ledger. One alert covers
-    /// all such errors, with the message of the first. It is raised before the report is written, so that a written
+    /// Raises an alert if an error in the report requires one, and returns the alert's index in the ledger. A single
+    /// alert covers all such errors and quotes the first. Callers raise it before they write the report, so that a written
     /// report always has its alert.
     ///
     /// # Errors
@@ -60,7 +60,7 @@ impl Alerts {
         self.append(&alert).map(Some)
     }
 
-    /// Raises an alert if a task could not be rolled back, for a reason that requires one.
+    /// Raises an alert about a failed rollback of a task, if the error code `code` requires an alert.
     ///
     /// # Errors
     /// `Ledger`, `Record`.
@@ -104,8 +104,8 @@ impl Alerts {
         }
     }
 
-    /// Appends an alert, unless an equal one is waiting. Otherwise unwritable reports and repeated rollbacks would
-    /// raise it forever.
+    /// Appends an alert, unless an equal alert is already pending. Otherwise, each attempt to write an unwritable report
+    /// or to repeat a failed rollback would add another alert.
     fn append(&self, alert: &AlertRaised) -> Result<u64> {
         let of = |it: &AlertRaised| {
             (it.workspace, it.code, it.run, it.reports.clone(), it.label.clone())
@@ -120,7 +120,7 @@ impl Alerts {
     }
 }
 
-/// Returns the message of an error, with the first of its targets.
+/// Returns the message of an error, extended by its first violation and the number of further ones.
 fn message(error: &ErrorObject) -> String {
     let message = &error.message;
     match error.details.violations.as_slice() {

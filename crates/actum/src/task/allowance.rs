@@ -1,4 +1,4 @@
-//! Time limit of an action: its own timeout, the remaining time of its task (EX-21), and cancellation (EX-22).
+//! Time limits of actions: the action's own timeout, the remaining time of its task (EX-21), and cancellation (EX-22).
 
 use std::time::Duration;
 
@@ -10,17 +10,17 @@ use actum_workspace::disk::Disk;
 use super::problem::ActionProblem;
 use super::rehearsal::{RehearsalObserver, later};
 
-/// Time of an action, checked between its phases and between the pieces of a large file that it reads.
+/// Time that an action may still use. It is checked between the phases of the action and while large files are read.
 pub(super) struct Allowance<'w> {
     pub(super) watch: &'w dyn RehearsalObserver,
-    /// Start and limit of the action; `None` for work whose own time is limited elsewhere.
+    /// Start time and time limit of the action. `None` for work that enforces its own limit.
     pub(super) action: Option<(Timestamp, Duration)>,
-    /// Deadline of the whole task.
+    /// Deadline of the entire task.
     pub(super) task_end: Timestamp,
 }
 
 impl Allowance<'_> {
-    /// Fails once the action has to end.
+    /// Returns an error if the action has exceeded a time limit or the task was cancelled.
     ///
     /// # Errors
     /// `Cancelled`, `ActionTimeout`, `TaskTimeout`.
@@ -28,10 +28,10 @@ impl Allowance<'_> {
         self.end().map_or(Ok(()), Err)
     }
 
-    /// Returns the state of a file. A large one is read no further once the action has to end.
+    /// Returns the state of a file. Reading a large file stops early if the action exceeds a time limit or is cancelled.
     ///
     /// # Errors
-    /// The outer ones are those of [`check`](Self::check), the inner ones those of [`Transaction::file_state`].
+    /// The outer result has the errors of [`check`](Self::check), the inner result those of [`Transaction::file_state`].
     pub(super) fn file_state<D: Disk>(
         &self,
         transaction: &mut Transaction<'_, D>,
@@ -62,8 +62,8 @@ impl Allowance<'_> {
     }
 }
 
-/// Action that took longer than its limit.
+/// Creates the problem of an action that exceeded its time limit.
 pub(super) fn too_late(limit: Duration) -> ActionProblem {
-    let message = format!("it took longer than the {} s that it may", limit.as_secs());
+    let message = format!("the action exceeded its time limit of {} s", limit.as_secs());
     ActionProblem::new(ErrorCode::ActionTimeout, message)
 }

@@ -1,5 +1,5 @@
-//! Approval of a task plan: the envelope with which it is executed, signed when an approver agrees to its change (EX-1,
-//! AA-5).
+//! Approval of a task plan: creates the envelope that `actum run` requires, and signs the change that an approver
+//! reviewed (EX-1, AA-5).
 
 use std::sync::Arc;
 
@@ -20,69 +20,69 @@ use crate::queue::{APPROVED_MICROS, Approver, Reply};
 use crate::records::Records;
 use crate::request::TaskDocuments;
 
-/// Approved task plan: its documents, for one workspace.
+/// Task plan and system config that are approved for one workspace, identified by their digests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApprovedPlan {
-    /// Id of the task.
+    /// Id of the approved task.
     pub task: TaskId,
-    /// Workspace in which it is executed.
+    /// Workspace in which the task may be executed.
     pub workspace: WorkspaceId,
-    /// SHA-256 of the plan.
+    /// SHA-256 of the task plan.
     pub plan: Digest,
     /// SHA-256 of the system config.
     pub config: Digest,
 }
 
-/// Change of a plan as the approver saw it.
+/// Change that a plan would make, as it was shown to the approver.
 #[derive(Debug, Clone)]
 pub struct ShownChange {
-    /// Each path before and after.
+    /// State of each changed path before and after the change.
     pub effects: Arc<[PathEffect]>,
-    /// External pipelines, in the order in which they run.
+    /// External pipelines of the plan, in the order in which they run.
     pub external: Vec<ExternalPipeline>,
-    /// Umask that gave new files their modes.
+    /// Umask from which the modes of new files were computed.
     pub umask: u32,
-    /// Digest by which the gates judged it; `None` for an empty change.
+    /// Digest of the change that the gates judged. `None` for an empty change.
     pub digest: Option<Digest>,
 }
 
-/// Signed approval of a plan.
+/// Signed approval of a task plan, ready to be written to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignedApproval {
-    /// DSSE envelope, the content of `task_approval.json`.
+    /// DSSE envelope that becomes the content of `task_approval.json`.
     pub bytes: Vec<u8>,
-    /// Time at which it expires.
+    /// Time at which the approval expires.
     pub expires: Timestamp,
 }
 
-/// Reason why a plan was not approved.
+/// Reason why a task plan could not be approved.
 #[derive(Debug, thiserror::Error)]
 pub enum ApprovalError {
-    /// The signed document would exceed its limit.
+    /// The signed approval would exceed its size limit.
     #[error(
-        "the paths of its change are so many or so long that the approval would be longer than {} MiB",
+        "the approval would exceed {} MiB because the plan changes too many or too long paths",
         APPROVAL_BYTES_MAX >> 20
     )]
     TooLong,
-    /// The change differs from the one that was shown.
+    /// The change differs from the one that was shown to the approver.
     #[error(
-        "the change differs from the one shown: a file changed, or a step does not give the same result twice \
+        "the change differs from the one shown because a file changed or a step's result is not reproducible \
          (pipelines need `inputs` to keep results); review it again"
     )]
     ChangedSinceShown,
-    /// The created document does not verify or cannot be read.
+    /// A document created for the approval failed verification or could not be read back.
     #[error("{0}")]
     Unsound(String),
-    /// Error of the engine.
+    /// The engine reported an error.
     #[error(transparent)]
     Engine(#[from] Error),
 }
 
 impl ApprovedPlan {
-    /// Signs the approval of exactly this change, for 24 hours.
+    /// Signs an approval of exactly the change in `shown`. The approval is valid for 24 hours.
     ///
     /// # Errors
-    /// `TooLong`; `Unsound` if the key does not count for approvals; `Engine` with `Sign` or `Record`.
+    /// `TooLong`, `Unsound` if the key is not valid for approvals, or `Engine` with `Sign` or `Record`.
     pub fn sign(
         &self,
         records: &Records,
@@ -119,10 +119,11 @@ impl ApprovedPlan {
         }
     }
 
-    /// Writes the envelope of the plan, whose documents have these names. It names the signed approval, if any.
+    /// Creates the envelope of the plan for documents with the given file names. If `is_signed` is set, the envelope refers
+    /// to the signed approval.
     ///
     /// # Errors
-    /// `Unsound` if `actum run` would not read it.
+    /// `Unsound` if `actum run` would reject the envelope.
     pub fn envelope(
         &self,
         (plan, config): (&str, &str),
@@ -148,11 +149,11 @@ impl ApprovedPlan {
     }
 }
 
-/// Queues the change of a plan for which a gate requires approval, and approves it if it is the one that was shown.
-/// Otherwise the change is denied. Does nothing if no gate requires approval.
+/// Queues the change of a plan if a gate requires approval, and approves it if it equals the change that was shown.
+/// A different change is denied. Does nothing if no gate requires approval.
 ///
 /// # Errors
-/// `ChangedSinceShown`; `Engine` with `Denied`, or with the errors of [`Records::answer`].
+/// `ChangedSinceShown`, or `Engine` with `Denied` or the errors of [`Records::answer`].
 pub fn approve_change(
     engine: &mut Engine,
     task: (Script<'_>, TaskDocuments),
@@ -177,7 +178,7 @@ pub fn approve_change(
     }
 }
 
-/// Queues the current change of a plan, if a gate requires approval. Nothing is executed.
+/// Queues the current change of a plan without executing it. Returns `None` if no gate requires approval.
 fn queue(
     engine: &mut Engine,
     (script, documents): (Script<'_>, TaskDocuments),

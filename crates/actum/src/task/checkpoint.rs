@@ -1,4 +1,4 @@
-//! Checkpoint: the rollback of a run, computed from its effect on each path (EX-7, EX-16).
+//! Computes the rollback of a run from its effects on files and directories (EX-7, EX-16).
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use actum_core::{FileMode, FileState, RelPath};
 use actum_record::receipt::{EffectKind, PathEffect};
 use actum_task::report::{Checkpoint, DirectoryChange, FileChange, Rollback, RollbackError};
 
-/// Returns the rollback of a change with these effects. `id` returns a new id at each call.
+/// Computes the rollback of a change with the given effects. `id` must return a new checkpoint id at each call.
 ///
 /// # Errors
-/// [`RollbackError`], which no change of a workspace leads to.
+/// Returns [`RollbackError`] for contradictory effects, which a change to a workspace never has.
 pub(super) fn of(
     effects: &[PathEffect],
     mut id: impl FnMut() -> PlainId,
@@ -36,7 +36,7 @@ pub(super) fn of(
         Some(Checkpoint { id: id(), path, change })
     });
     match Rollback::new(as_told.collect(), directories().collect()) {
-        // If files exchanged their paths, each path is restored separately.
+        // Files that swapped their paths cannot be listed as renames, so each path is restored separately.
         Err(RollbackError::Twice { .. }) => {
             let apart = apart(effects).into_iter().map(|(path, change)| {
                 let id = id();
@@ -48,7 +48,7 @@ pub(super) fn of(
     }
 }
 
-/// Returns the change of a file as the manifest lists it.
+/// Returns the path and the change of a file in the form that the rollback manifest lists.
 fn told(effect: &PathEffect) -> Option<(RelPath, FileChange)> {
     let path = effect.path.0.clone();
     Some(match (&effect.from, effect.before, effect.after) {
@@ -62,11 +62,11 @@ fn told(effect: &PathEffect) -> Option<(RelPath, FileChange)> {
     })
 }
 
-/// Returns the changes of files by path. A renamed file is listed with its old and its new path.
+/// Returns one change per path. A rename becomes a deletion of the old path and a creation of the new path.
 pub(super) fn apart(effects: &[PathEffect]) -> Vec<(RelPath, FileChange)> {
     let mut sides: BTreeMap<&RelPath, (Option<FileState>, Option<FileState>)> = BTreeMap::new();
     for effect in effects.iter().filter(|effect| effect.effect.is_of_file()) {
-        // A path can be in two effects: one file moved away from it, and another moved to it.
+        // Two effects can share a path if one file was moved away from it and another file was moved to it.
         let from = effect.from.as_ref().unwrap_or(&effect.path);
         if let Some(before) = effect.before {
             sides.entry(&from.0).or_default().0 = Some(before);

@@ -1,4 +1,4 @@
-//! Consent: the change that an approval lets a task make (EX-1, AA-5).
+//! Consent of an approver: the change that a task is allowed to make (EX-1, AA-5).
 
 use actum_record::receipt::{ExternalPipeline, PathEffect};
 use actum_task::{ErrorCode, TaskApproval, VerifiedTaskApproval};
@@ -7,13 +7,13 @@ use super::problem::TaskProblem;
 use crate::queue::{self, Moved};
 use crate::reason::Reason;
 
-/// Consent to a task, held until its change is staged.
+/// Consent to execute a task. It is checked again once the change of the task is staged.
 #[derive(Debug)]
-#[must_use = "a signed approval is for one change alone"]
+#[must_use = "a signed approval covers only one change"]
 pub(super) enum Consent {
-    /// Unsigned envelope, which names the documents only.
+    /// An unsigned envelope, which approves the documents of the task but no specific change.
     Documents,
-    /// Signed approval, which names the documents and the change that was shown.
+    /// A signed approval, which covers the documents of the task and the change that was shown to the approver.
     Change(Box<TaskApproval>),
 }
 
@@ -22,7 +22,7 @@ impl Consent {
         Self::Change(Box::new(verified.approval))
     }
 
-    /// Umask that gave new files the modes that were shown.
+    /// Returns the umask from which the approved modes of new files were computed, if a change was approved.
     pub(super) fn umask(&self) -> Option<u32> {
         match self {
             Self::Documents => None,
@@ -30,25 +30,25 @@ impl Consent {
         }
     }
 
-    /// Checks that the external pipelines are the approved ones.
+    /// Checks that the external pipelines are still declared as they were when the plan was approved.
     ///
     /// # Errors
-    /// `ApprovalInvalid`
+    /// `ApprovalInvalid` if a declaration differs.
     pub(super) fn check_external(&self, pipelines: &[ExternalPipeline]) -> Result<(), TaskProblem> {
         let Self::Change(approval) = self else { return Ok(()) };
         if approval.external == pipelines {
             return Ok(());
         }
-        let message = "the operator's policy declares an external pipeline of the plan differently than when the plan was approved; \
-                       nothing was changed; look at it and approve it again with `actum plan approve`";
+        let message = "an external pipeline of the plan is declared differently in the operator's policy than when the plan was \
+                       approved; nothing was changed; review the plan and approve it again with `actum plan approve`";
         let reason = Some(Reason::PlanStale.name());
         Err(TaskProblem { reason, ..TaskProblem::new(ErrorCode::ApprovalInvalid, message) })
     }
 
-    /// Checks that the staged change is the approved one.
+    /// Checks that the staged change equals the approved change.
     ///
     /// # Errors
-    /// `ApprovalInvalid`, with the paths that differ.
+    /// `ApprovalInvalid`, with a message that lists the paths that differ.
     pub(super) fn check_change(&self, staged: &[PathEffect]) -> Result<(), TaskProblem> {
         let Self::Change(approval) = self else { return Ok(()) };
         if approval.covers(staged) {
@@ -56,12 +56,12 @@ impl Consent {
         }
         let moved = Moved::in_files(&approval.change, staged);
         let told = match moved.is_empty() {
-            true => "the same paths are changed in another way".to_owned(),
+            true => "the same paths would be changed differently".to_owned(),
             false => queue::list_moved(&moved),
         };
         let message = format!(
-            "the workspace changed since the plan was approved: {told}; nothing was changed; `actum plan preview` shows the \
-             change as it is now, and `actum plan approve` approves it"
+            "the workspace changed since the plan was approved: {told}; nothing was changed; review the change with \
+             `actum plan preview` and approve it with `actum plan approve`"
         );
         let reason = Some(Reason::PlanStale.name());
         Err(TaskProblem { reason, ..TaskProblem::new(ErrorCode::ApprovalInvalid, message) })

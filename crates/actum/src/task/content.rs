@@ -1,9 +1,9 @@
-//! Content rules for files that an action changes (EX-20). JSON and YAML must stay readable, schemas must be valid, and
-//! new executables must be declared in the plan.
+//! Rules for the content of files that an action changes (EX-20). JSON and YAML must remain parseable, schemas must be
+//! valid, and new executables must be declared in the plan.
 //!
-//! Each action's file is checked afterwards, by its name. A file that was unreadable before may stay so, so that it can
-//! be repaired. No content is ever passed to a shell, so content that only a shell would run is not searched for. The
-//! credential gate searches for credentials, since it knows the operator's exceptions.
+//! After each action, its file is checked according to the file name. A file that did not parse before the action may
+//! remain broken, so that it can be repaired in several steps. Shell syntax is not searched for, because actum never
+//! passes content to a shell. Credentials are left to the credential gate, which knows the operator's exceptions.
 
 mod executable;
 mod language;
@@ -22,34 +22,33 @@ use actum_task::{Action, ErrorCode, Work};
 
 use super::problem::ActionProblem;
 
-/// Number of bytes that are read of a file whose name implies no language. It is more than a line with an interpreter
-/// needs.
+/// Number of bytes read from a file whose name implies no language, which is enough to find a `#!` line.
 const START_BYTES: u64 = 4096;
 
-/// File before or after an action.
+/// Path and content of a file before or after an action.
 #[derive(Debug, Clone, Copy)]
 struct File<'a> {
     path: &'a RelPath,
-    /// Content, or its beginning if it exceeds the checked length.
+    /// Content of the file, truncated if it is longer than the part that is checked.
     content: &'a [u8],
 }
 
-/// Extent of a check.
+/// Extent to which a file was checked.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Checked {
-    /// Checked completely.
+    /// The file was checked completely.
     Whole,
-    /// Too large to be parsed.
+    /// The file is too large to be parsed.
     TooLarge {
-        /// Language of its name.
+        /// Language that the file name implies.
         language: Language,
     },
 }
 
-/// Checks the result of an action, given the content of its file before and after.
+/// Checks the result of an action, given the content of its file before and after the action.
 ///
 /// # Errors
-/// `ResultNotParseable`, `ResultNotSchema`, `UndeclaredExecutable`, `FileTooLarge` for a schema.
+/// `ResultNotParseable`, `ResultNotSchema`, `UndeclaredExecutable`, or `FileTooLarge` for a schema.
 pub(super) fn check(
     action: &Action,
     before: Option<&[u8]>,
@@ -67,19 +66,19 @@ pub(super) fn check(
     judge(action, before, File { path, content: start(content) })
 }
 
-/// Returns the first bytes of a content.
+/// Returns at most the first `bytes_max` bytes of `content`.
 fn start_of(content: &[u8], bytes_max: u64) -> &[u8] {
     let length = usize::try_from(bytes_max).unwrap_or(usize::MAX);
     content.get(..length).unwrap_or(content)
 }
 
 impl Checked {
-    /// Returns a note about the check for the report.
+    /// Returns a note for the report if the file was not checked completely, otherwise an empty string.
     pub(super) fn note(&self) -> String {
         match self {
             Self::Whole => String::new(),
             Self::TooLarge { language } => format!(
-                "; it has more than {} bytes, and whether it is {} was not checked",
+                "; the file exceeds {} bytes, so its {} syntax was not checked",
                 language.bytes_max(),
                 language.as_str()
             ),
@@ -87,7 +86,8 @@ impl Checked {
     }
 }
 
-/// Returns the number of bytes of a file that are read: one more than the limit, so that a larger file is detected.
+/// Returns the number of bytes to read from the file of an action. It is one more than the limit, so that a file that
+/// exceeds the limit is detected.
 fn looked_at(action: &Action) -> u64 {
     let languages = action.written().filter_map(language::of).map(Language::bytes_max);
     let schema = match &action.work {
@@ -115,7 +115,7 @@ fn judge(
     Ok(checked)
 }
 
-/// Checks that a file has the language of its name, if it had before or is new.
+/// Checks that a file parses as the language of its name, if it is new or parsed before the action.
 fn parses(before: Option<File<'_>>, after: File<'_>) -> Result<Checked, ActionProblem> {
     let Some(language) = language::of(after.path) else { return Ok(Checked::Whole) };
     let unsound = match language.judge(after.content) {
@@ -133,8 +133,8 @@ fn parses(before: Option<File<'_>>, after: File<'_>) -> Result<Checked, ActionPr
     }
 }
 
-/// Returns the language that a file must have, given its name's `language` and its content before. Returns `None` if it
-/// was unreadable before.
+/// Returns the language that a file must parse as, given the `language` of its name and its previous content. Returns
+/// `None` if the file did not parse before the action.
 fn required(language: Language, before: Option<File<'_>>) -> Option<Language> {
     let Some(before) = before else { return Some(language) };
     let Some(named) = language::of(before.path) else { return Some(language) };
@@ -144,7 +144,7 @@ fn required(language: Language, before: Option<File<'_>>) -> Option<Language> {
     if let Some(found) = found(language) {
         return Some(found);
     }
-    // A file that was too large to be parsed may have been valid.
+    // A file that was too large to be parsed is treated as valid, because it may have been.
     let is_too_large = matches!(named.judge(before.content), Err(Unsound::TooLarge { .. }));
     (is_too_large || found(named).is_some()).then_some(language)
 }
@@ -158,14 +158,14 @@ fn not_parseable(file: File<'_>, language: Language, unsound: &Unsound) -> Actio
             format!("line {line}, column {column}: {problem}")
         }
     };
-    let message = format!("`{path}` would not be {language}: {said}");
+    let message = format!("`{path}` would not be valid {language}: {said}");
     ActionProblem::new(ErrorCode::ResultNotParseable, message)
 }
 
-/// Returns a message that may quote the content, or a neutral one if the content may contain a secret.
+/// Returns `message`, which may quote the content of a file, or a neutral text if the content may contain a credential.
 fn unless_secret(content: &[u8], message: String) -> Cow<'static, str> {
     if scan(None, content).is_empty() {
         return message.into();
     }
-    "what is wrong is not shown, since something in the file looks like a credential".into()
+    "details are hidden because the file may contain a credential".into()
 }

@@ -1,4 +1,5 @@
-//! Documents that a task leaves, composed from its results (EX-13 to EX-16, EX-18, EX-23).
+//! Builds the documents that a task writes, such as its reports and the change log, from the results of the task (EX-13
+//! to EX-16, EX-18, EX-23).
 
 use std::collections::BTreeMap;
 
@@ -21,16 +22,17 @@ use super::problem::TaskProblem;
 use super::rehearsal::{ActionChange, ActionEnd, Rehearsed};
 use crate::error::Result;
 
-/// Returns a text without credentials.
+/// Removes everything that looks like a credential from `text`.
 pub(super) fn clean(text: &str) -> CleanText {
     CleanText::new(text, &credential::spans)
 }
 
-/// Returns a new id.
+/// Generates a new random id.
 pub(super) fn new_id() -> Result<PlainId> {
     let random = || {
         LinuxDisk.random().map_err(|source| {
-            let kind = actum_workspace::ErrorKind::Io { action: "make an id".to_owned(), source };
+            let kind =
+                actum_workspace::ErrorKind::Io { action: "generate an id".to_owned(), source };
             actum_workspace::Error::from(kind)
         })
     };
@@ -39,16 +41,16 @@ pub(super) fn new_id() -> Result<PlainId> {
     Ok(PlainId::random(bits.to_be_bytes()))
 }
 
-/// Source of ids that needs randomness only once, so that later ids cannot fail.
+/// Generates ids from a random id that is drawn only once, so that creating further ids cannot fail.
 pub(super) struct Ids(PlainId, u128);
 
 impl Ids {
-    /// Creates a source of new ids.
+    /// Creates a generator of new ids.
     pub(super) fn new() -> Result<Self> {
         Ok(Self(new_id()?, 0))
     }
 
-    /// Returns the next id: a digest of the first id and its number, which is indistinguishable from random bytes.
+    /// Returns the next id, which is a digest of the random id and a counter and therefore looks random.
     pub(super) fn next(&mut self) -> PlainId {
         self.1 += 1;
         let digest = actum_core::Digest::tagged(
@@ -68,8 +70,8 @@ impl Task {
         self.action(index).map_or_else(CleanText::default, |action| clean(action.id.as_str()))
     }
 
-    /// Returns the outcome of an action for the report. A completed action counts as failed if a problem is attributed
-    /// to it.
+    /// Returns the outcome of an action for the execution report. A completed action is reported as failed if one of
+    /// `problems` is attributed to it.
     pub(super) fn outcome(&self, rehearsed: &Rehearsed, problems: &[TaskProblem]) -> ActionOutcome {
         let action_id = self.action_id(rehearsed.action);
         let of_pipeline = || rehearsed.pipeline.as_ref().and_then(|ran| ran.details());
@@ -112,8 +114,8 @@ impl Task {
         }
     }
 
-    /// Returns the changes of the actions for the log, without those that left their file unchanged. `before` has the
-    /// modification times of their files before the task, and `left` returns the current ones.
+    /// Returns the entries of the change log for the given actions. Actions that left their file unchanged are omitted.
+    /// `before` has the modification times of the files before the task, and `left` returns the current ones.
     pub(super) fn changes(
         &self,
         actions: &[Rehearsed],
@@ -125,7 +127,7 @@ impl Task {
             let did = rehearsed.did().iter().filter(|did| did.is_change());
             did.map(move |did| (rehearsed, did))
         });
-        // If several actions changed a file, each later change begins where the previous one ended.
+        // If several actions changed the same file, each change starts at the time at which the previous one ended.
         let mut times = before.clone();
         let mut last = BTreeMap::new();
         for (place, (_, did)) in done.clone().enumerate() {
@@ -156,13 +158,13 @@ impl Task {
         changes
     }
 
-    /// Returns the text of `IMPLEMENTATION_SUMMARY.md`.
+    /// Returns the text of `IMPLEMENTATION_SUMMARY.md` for this task.
     pub(super) fn summary(&self) -> String {
         summary((&self.plan, &self.graph), (&self.plan_id, &self.id))
     }
 }
 
-/// Returns the text of `IMPLEMENTATION_SUMMARY.md` for a plan, with the ids of plan and task.
+/// Returns the text of `IMPLEMENTATION_SUMMARY.md` for a plan. `id` is the id of the plan, and `task` that of the task.
 pub fn summary((plan, graph): (&TaskPlan, &Graph), (id, task): (&PlainId, &PlainId)) -> String {
     let planned = |&index: &usize| {
         let action = plan.actions.get(index)?;
@@ -186,21 +188,21 @@ pub fn summary((plan, graph): (&TaskPlan, &Graph), (id, task): (&PlainId, &Plain
     })
 }
 
-/// Facts for an error report.
+/// Information from which the error report of a task is built.
 pub(super) struct ErrorFacts<'t> {
     pub(super) report_id: PlainId,
     pub(super) plan_id: Option<PlainId>,
     pub(super) status: ErrorStatus,
     pub(super) run: Option<RunId>,
     pub(super) time: Timestamp,
-    /// Task, if it could be read.
+    /// The task, if its documents could be read.
     pub(super) task: Option<&'t Task>,
-    /// Targets that its plan names, if it could not be read.
+    /// Targets that the plan names, used if the task could not be read.
     pub(super) named: &'t [NamedTarget],
 }
 
 impl ErrorFacts<'_> {
-    /// Returns the id of an action by its index in the plan.
+    /// Returns the id of the action at an index in the plan.
     fn action_id(&self, at: usize) -> Option<CleanText> {
         match self.task {
             Some(task) => Some(task.action_id(at)),
@@ -208,8 +210,8 @@ impl ErrorFacts<'_> {
         }
     }
 
-    /// Creates the report of these problems. The first problem, or a protected target, determines the status of the
-    /// task.
+    /// Builds the error report for the given problems. The main error is the first protected target, or the first problem
+    /// if no target is protected.
     pub(super) fn report(self, problems: &[TaskProblem], ids: &mut Ids) -> ErrorReport {
         let unknown = ErrorCode::InternalError;
         let unknown = TaskProblem::new(unknown, unknown.about());
@@ -218,7 +220,7 @@ impl ErrorFacts<'_> {
             ErrorStatus::RolledBack | ErrorStatus::Cancelled => RecoveryAction::RolledBack,
             ErrorStatus::Partial | ErrorStatus::Failed => match problem.code.recovery_action() {
                 RecoveryAction::Rejected | RecoveryAction::Skipped => RecoveryAction::Skipped,
-                // The task was not rolled back.
+                // The error calls for a rollback, but a task with this status was not rolled back.
                 RecoveryAction::RolledBack | RecoveryAction::ManualRequired => {
                     RecoveryAction::ManualRequired
                 }

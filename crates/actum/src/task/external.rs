@@ -1,5 +1,5 @@
-//! External pipelines (EX-9) have effects outside the workspace, so they run last, after the change of the plan is
-//! published. No rollback reverts these effects.
+//! External pipelines (EX-9) have effects outside the workspace, which cannot be rolled back. They therefore run last,
+//! after the change of the plan is published.
 
 use std::time::Duration;
 
@@ -15,21 +15,20 @@ use super::pipeline::PipelineRan;
 use super::problem::{ActionProblem, TaskProblem};
 use super::rehearsal::{ActionEnd, Rehearsed, Script};
 
-/// Reason for an external pipeline that was not started.
-pub(super) const NOT_STARTED: &str =
-    "It was not started: external pipelines run after the change of the plan is published";
-/// Message about a pipeline whose process ended before its result was recorded.
-const END_UNKNOWN: &str = "the task was cut off before the end of the pipeline was recorded, so its effects outside of the workspace are not known; check them by hand";
+/// Skip reason for an external pipeline that was not started.
+pub(super) const NOT_STARTED: &str = "The pipeline was not started, because external pipelines run after the plan's change is published";
+/// Error message for an external pipeline whose result is unknown because the task's process ended too early.
+const END_UNKNOWN: &str = "the task was interrupted before the pipeline's result was recorded, so its effects outside the workspace are unknown; check them manually";
 
-/// External pipeline, as the notes on a task have it.
+/// Progress of an external pipeline, recorded in the notes on a running task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct NotedPipeline {
-    /// Id of its action.
+    /// Id of the action that runs the pipeline.
     pub(super) action: CleanText,
     pub(super) state: NotedState,
 }
 
-/// State of an external pipeline.
+/// Progress of an external pipeline when it was last recorded.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum NotedState {
@@ -39,7 +38,7 @@ pub(super) enum NotedState {
 }
 
 impl NotedPipeline {
-    /// Returns the outcome of its action, when the process of the task is gone.
+    /// Returns the outcome of the pipeline's action, given that the process of the task has ended.
     pub(super) fn outcome(&self) -> ActionOutcome {
         let action_id = self.action.clone();
         match &self.state {
@@ -56,7 +55,7 @@ impl NotedPipeline {
         }
     }
 
-    /// Returns the problem of its outcome, if any.
+    /// Returns the problem to report for the pipeline, unless it completed or was skipped.
     pub(super) fn problem(&self) -> Option<TaskProblem> {
         let (code, message) = match &self.state {
             NotedState::NotStarted => (ErrorCode::PipelineNotStarted, NOT_STARTED.to_owned()),
@@ -75,25 +74,26 @@ impl NotedPipeline {
     }
 }
 
-/// Returns the declaration of the pipeline of an action, if it is external.
+/// Returns the declaration of an action's pipeline, if the action runs an external pipeline.
 pub(super) fn declaration<'s>(script: Script<'s>, action: &Action) -> Option<&'s DeclaredPipeline> {
     let Ok(Some(runner)) = script.pipelines else { return None };
     let declared = runner.declared(&action.work.pipeline()?.name).ok()?;
     declared.external.then_some(declared)
 }
 
-/// Returns the external pipelines of a plan, in the order in which they run. A pipeline that the policy does not
-/// declare as external is left out; [`findings`](super::findings) reject its plan.
+/// Returns the external pipelines of a plan, in the order in which they run. Pipelines that cannot be resolved are
+/// omitted, because [`findings`](super::findings) rejects such plans.
 ///
 /// # Errors
-/// [`CanonicalError`] if a declaration cannot be written.
+/// Returns [`CanonicalError`] if a declaration cannot be written as canonical JSON.
 pub fn external_pipelines(script: Script<'_>) -> Result<Vec<ExternalPipeline>, CanonicalError> {
     let actions = script.graph.order().iter().filter_map(|index| script.plan.actions.get(*index));
     let pipelines = actions.filter_map(|action| pipeline(script, action).transpose());
     pipelines.collect()
 }
 
-/// Returns the external pipeline of an action.
+/// Returns the external pipeline that an action runs. Returns `None` for other actions, and if the pipeline cannot be
+/// resolved.
 pub(super) fn pipeline(
     script: Script<'_>,
     action: &Action,
@@ -113,7 +113,8 @@ pub(super) fn pipeline(
     }))
 }
 
-/// Finds external pipelines in a plan that rolls back after a failure, and actions that follow one.
+/// Reports each external pipeline in a plan that rolls back on failure, and each action that follows an external
+/// pipeline.
 pub fn external_findings(script: Script<'_>) -> Vec<Finding> {
     let rolls_back = script.plan.constraints(script.config.constraints).rollback_on_failure;
     let mut findings = Vec::new();
@@ -127,7 +128,7 @@ pub fn external_findings(script: Script<'_>) -> Vec<Finding> {
                 before = Some(action);
                 if rolls_back {
                     let why = format!(
-                        "nothing takes back the effects of the external pipeline `{}`, and the plan rolls back after a failure; set \
+                        "the effects of the external pipeline `{}` cannot be rolled back, but the plan rolls back on failure; set \
                          `rollback_on_failure` to `false` in `execution_instructions`",
                         declared.name
                     );
@@ -136,7 +137,7 @@ pub fn external_findings(script: Script<'_>) -> Vec<Finding> {
             }
             (None, Some(before)) => {
                 let why = format!(
-                    "the action `{}` before it runs an external pipeline; move this action before it",
+                    "the earlier action `{}` runs an external pipeline, which must come last; reorder the actions",
                     before.id
                 );
                 findings.push(Finding::AfterExternal { action: index, id: action.id.clone(), why });
@@ -147,25 +148,25 @@ pub fn external_findings(script: Script<'_>) -> Vec<Finding> {
     findings
 }
 
-/// External pipeline of a task, with its result.
+/// Result of an external pipeline of a task.
 pub(super) struct ExternalResult {
-    /// Record for the receipt.
+    /// Record of the pipeline run for the receipt.
     pub(super) run: ExternalRun,
-    /// Result of its action; `None` if the rehearsal did not reach it.
+    /// Result of the pipeline's action. `None` if the rehearsal did not reach the action.
     pub(super) action: Option<Rehearsed>,
 }
 
-/// Time and result of a started pipeline.
+/// Times and result of an external pipeline that was started.
 pub(super) struct Executed {
     pub(super) started: Timestamp,
     pub(super) completed: Timestamp,
     pub(super) ran: PipelineRan,
-    /// Problem of the last step.
+    /// Problem of the last step that ran, if it failed.
     pub(super) problem: Option<ActionProblem>,
 }
 
 impl ExternalResult {
-    /// Creates the result of a pipeline of which no step was started, for this reason.
+    /// Creates the result of an external pipeline of which no step was started. `reason` is shown in the report.
     pub(super) fn skipped(
         pipeline: &ExternalPipeline,
         deferred: Option<&Rehearsed>,
@@ -176,7 +177,7 @@ impl ExternalResult {
         Self { run, action: deferred.map(|deferred| Rehearsed { end, ..deferred.clone() }) }
     }
 
-    /// Creates the result of a started pipeline.
+    /// Creates the result of an external pipeline that was started.
     pub(super) fn executed(
         pipeline: &ExternalPipeline,
         deferred: &Rehearsed,
@@ -190,14 +191,14 @@ impl ExternalResult {
                     count => format!("{count} steps"),
                 };
                 let output = format!(
-                    "Pipeline '{}' ran {steps} outside of the workspace; nothing takes back what it did there",
+                    "Pipeline '{}' ran {steps} outside the workspace; their effects cannot be rolled back",
                     pipeline.name
                 );
                 (ExternalEnd::Succeeded, ActionEnd::Completed { output, did: Vec::new() })
             }
             Some(problem) => {
                 let message = format!(
-                    "{}; what it did outside of the workspace before stays",
+                    "{}; effects that the pipeline already had outside the workspace remain",
                     problem.message
                 );
                 let ended = match (problem.code, ran.commands.is_empty()) {
@@ -219,13 +220,13 @@ impl ExternalResult {
         Self { run, action: Some(action) }
     }
 
-    /// Returns true if all steps succeeded.
+    /// Returns whether all steps of the pipeline succeeded.
     pub(super) fn succeeded(&self) -> bool {
         self.run.ended == ExternalEnd::Succeeded
     }
 }
 
-/// Returns the time limit of a pipeline: the shorter of those of the plan and the operator.
+/// Returns the time limit of an external pipeline, which is the shorter of the plan's and the operator's limit.
 pub(super) fn time(script: Script<'_>, action: &Action) -> Duration {
     let allowed = script.config.timeout(action);
     let own = declaration(script, action).and_then(|declared| declared.timeout);

@@ -1,7 +1,7 @@
-//! Git commit of a task, and its rollback by a commit that reverts it (EX-17).
+//! Commits the run of a task to git, and rolls a committed run back with a reverting commit (EX-17).
 //!
-//! The system config requests the commit. If it is not possible, the run stays unchanged and is rolled back by its
-//! checkpoint. The report states the reason.
+//! The system config decides whether a run is committed. If committing is not possible, the run still takes effect and
+//! can be rolled back with its checkpoint, and the report states the reason.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,20 +26,20 @@ use super::input::Task;
 use super::outputs::Outputs;
 use super::run::TaskActions;
 
-/// Commit of a run, as far as it is known before the run.
+/// Result of checking, before a run, whether the run can be committed.
 pub(super) enum Committing {
-    /// Not requested.
+    /// The system config does not request a commit.
     Unasked,
-    /// Possible.
+    /// The run can be committed to this repository.
     Ready(Repository, Checked),
-    /// Not possible, for this reason.
+    /// The run cannot be committed, for the given reason.
     Unfit(String),
 }
 
-/// Committed run.
+/// Git commit of a run or of a revert.
 pub(super) struct CommittedRun {
     pub(super) id: String,
-    /// Note for the user, if any.
+    /// Note for the user if git's index could not be updated.
     pub(super) note: Option<String>,
 }
 
@@ -48,27 +48,27 @@ impl CommittedRun {
         let note = match index {
             IndexOutcome::Updated => None,
             IndexOutcome::NotUpdated(problem) => {
-                Some(format!("the run is committed, and git's index does not know it: {problem}"))
+                Some(format!("the run was committed, but git's index was not updated: {problem}"))
             }
         };
         Self { id: id.to_string(), note }
     }
 }
 
-/// Commit that a task with `git.commit` makes of its run, as the repository is now.
+/// Branch and author of the commit that a task with `git.commit` would create in the current state of the repository.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PlannedCommit {
-    /// Branch that is checked out.
+    /// Branch that is currently checked out.
     pub branch: String,
-    /// Author: `Ada <ada@example.org>`.
+    /// Author of the commit, such as `Ada <ada@example.org>`.
     pub author: String,
 }
 
 impl PlannedCommit {
-    /// Reads the branch and the author of a commit to the repository at `root` for a task of `actor`.
+    /// Determines the branch and the author of a commit to the repository at `root` for a task requested by `actor`.
     ///
     /// # Errors
-    /// Sentence with the reason why the run would not be committed.
+    /// Returns a sentence that explains why the run would not be committed.
     pub fn find(root: &Path, actor: &Actor, now: Timestamp) -> Result<Self, String> {
         let found = Repository::open(root).and_then(|it| it.branch().map(|branch| (it, branch)));
         let (repository, branch) = found.map_err(|problem| not_committed(&problem))?;
@@ -78,14 +78,15 @@ impl PlannedCommit {
 }
 
 impl Committing {
-    /// Checks, before the run, that a run with these actions could be committed to the repository at `root`.
+    /// Checks, before the run, whether a run with the effects of these actions can be committed to the repository at
+    /// `root`.
     pub(super) fn new(task: &Task, root: &Path, acted: &TaskActions) -> Self {
         if !task.config.commit {
             return Self::Unasked;
         }
         if !acted.problems.is_empty() {
             return Self::Unfit(
-                "the run was not committed: not all of the plan was done".to_owned(),
+                "the run was not committed: the plan was not executed completely".to_owned(),
             );
         }
         let effects = &acted.effects;
@@ -102,10 +103,10 @@ impl Committing {
         }
     }
 
-    /// Commits the run.
+    /// Commits the run. Returns `None` if no commit was requested or the repository is unchanged.
     ///
     /// # Errors
-    /// Reason why it was not committed, for the report.
+    /// Returns the reason why the run was not committed, for the report.
     pub(super) fn commit(
         self,
         (task, run): (&Task, RunId),
@@ -126,7 +127,7 @@ impl Committing {
                     let bytes = read.ok().flatten();
                     let Some(bytes) = bytes.filter(|bytes| Digest::of(bytes) == left.sha256) else {
                         return Err(format!(
-                            "the run was not committed: `{path}` was changed by somebody else since"
+                            "the run was not committed: another process changed `{path}` after the run"
                         ));
                     };
                     Some((bytes, left.mode))
@@ -153,19 +154,20 @@ impl Committing {
     }
 }
 
-/// Existing commit, and notes about git for the user.
+/// Id of a commit that already exists, if any, and notes about git for the user.
 pub(super) type Found = (Option<String>, Vec<String>);
 
-/// Finds the commit of a run whose process is gone, in the repository at `root`. Updates git's index if that process
-/// could not.
+/// Finds the commit of an interrupted run in the repository at `root`, and updates git's index if the interrupted
+/// process did not do so.
 pub(super) fn resumed_run(root: &Path, run: RunId, effects: &[PathEffect]) -> Found {
     resumed(Repository::open(root), Left::Run(run, &left_files(effects)))
 }
 
-/// Finds the run that made the commit which reverts the one of a run with these effects.
+/// Finds the run that created the commit which reverts the commit of `run`. The commit of `run` is identified by its
+/// `effects`.
 ///
 /// # Errors
-/// [`GitProblem`] if the repository at `root` cannot be read.
+/// Returns [`GitProblem`] if the repository at `root` cannot be read.
 pub(super) fn reverting_run(
     root: &Path,
     run: RunId,
@@ -183,18 +185,19 @@ pub(super) fn reverting_run(
     Ok(reverting.and_then(|(_, run)| run))
 }
 
-/// Lists the files of a change with their states after it.
+/// Lists the changed files with their states after the change.
 fn left_files(effects: &[PathEffect]) -> Vec<(RelPath, Option<FileState>)> {
     let files = checkpoint::apart(effects).into_iter().map(|(path, change)| (path, left(&change)));
     files.collect()
 }
 
-/// Finds the commit that reverts another one, whose process is gone. Updates git's index if that process could not.
+/// Finds the commit that an interrupted process created to revert `reverted`, and updates git's index if that process
+/// did not do so.
 pub(super) fn resumed_revert(root: &Path, reverted: CommitId) -> Found {
     resumed(Repository::open(root), Left::Revert(reverted))
 }
 
-/// Returns true if the repository at `root` has a commit that reverts this one. Changes nothing.
+/// Returns whether the repository at `root` has a commit that reverts `commit`. Changes nothing.
 pub(super) fn is_reverted(root: &Path, commit: CommitId) -> bool {
     let found = Repository::open(root).and_then(|repository| repository.find(Left::Revert(commit)));
     found.is_ok_and(|found| found.is_some())
@@ -206,20 +209,20 @@ fn resumed(repository: Result<Repository, GitProblem>, left: Left<'_>) -> Found 
         Ok(resumed) => resumed,
         Err(GitProblem::NoRepository { .. }) => return (None, Vec::new()),
         Err(problem) => {
-            return (None, vec![format!("what became of it in git is not known: {problem}")]);
+            return (None, vec![format!("cannot determine whether git has the commit: {problem}")]);
         }
     };
     let commit = commit.map(CommittedRun::of);
     let (id, note) = commit.map_or((None, None), |run| (Some(run.id), run.note));
     let locked = |lock: String| {
         format!(
-            "the lock `.git/{lock}` is in the way of git; remove it where no git process is at work"
+            "the leftover lock `.git/{lock}` blocks git; remove it if no git process is running"
         )
     };
     (id, note.into_iter().chain(locks.into_iter().map(locked)).collect())
 }
 
-/// Computed revert, and the operations that write its files.
+/// Revert of a commit that was computed but not committed yet, with the operations that write its files.
 pub(super) struct Reverting {
     repository: Repository,
     revert: actum_git::Revert,
@@ -227,10 +230,10 @@ pub(super) struct Reverting {
 }
 
 impl Reverting {
-    /// Computes the revert of the commit of a run with these effects.
+    /// Computes the revert of a run's commit, and the operations that restore the files. Changes nothing.
     ///
     /// # Errors
-    /// [`GitProblem`]; nothing was changed.
+    /// Returns [`GitProblem`] if the commit cannot be reverted.
     pub(super) fn new(
         root: &Path,
         outputs: &Outputs,
@@ -242,20 +245,20 @@ impl Reverting {
         let files = revert.files().iter();
         let mut operations: Vec<_> =
             files.flat_map(|file| operations(outputs, file, changes.get(&file.path))).collect();
-        // Deletions come first to make room: a directory may replace a file.
+        // Deletions come first, because a directory may take the place of a deleted file.
         operations.sort_by_key(|operation| !matches!(operation, Operation::Delete { .. }));
         Ok(Self { repository, revert, operations })
     }
 
-    /// Returns the earlier commit that already did all of it, and notes about git.
+    /// Returns an existing commit that already reverts the run, if there is one, and notes about git.
     pub(super) fn done(&self) -> Found {
         resumed(Ok(self.repository.clone()), Left::Revert(self.revert.commit()))
     }
 
-    /// Commits the revert, whose files `run` has written.
+    /// Commits the revert after `run` has written its files.
     ///
     /// # Errors
-    /// Reason why it was not committed.
+    /// Returns the reason why the revert was not committed.
     pub(super) fn commit(
         &self,
         run: RunId,
@@ -272,8 +275,8 @@ impl Reverting {
     }
 }
 
-/// Returns the operations that restore a file as the revert requires. They also restore its mode from before the run,
-/// of which git stores only whether it is executable.
+/// Returns the operations that restore a file as the revert requires. They also restore the exact mode from before the
+/// run, because git stores only whether a file is executable.
 fn operations(
     outputs: &Outputs,
     Restored { path, to }: &Restored,
@@ -300,7 +303,7 @@ fn operations(
         }
         (Some(to), Some(now)) => {
             let (content, expected) = (to.bytes.clone(), Some(now.sha256));
-            // The mode is restored only if it did not change since the run.
+            // The mode is restored only if it has not changed since the run.
             let is_left = change.and_then(left).is_some_and(|left| left.mode == now.mode);
             let before = before.filter(|mode| is_left && is_executable(*mode) == to.executable);
             let mode = match before {
@@ -351,8 +354,8 @@ fn subject(task: &Task) -> String {
     format!("Task {}: {count} action{plural}", task.id)
 }
 
-/// Returns the author and committer: the identity of the repository. Without one it is the requester of the task, with
-/// a placeholder for the unknown address.
+/// Returns the author and committer of a commit, which is the identity configured in the repository. Without a
+/// configured identity, returns the requester of the task with a placeholder as the email address.
 fn author(repository: &Repository, actor: &Actor, now: Timestamp) -> Result<Author, String> {
     let identity = repository.identity().map_err(|problem| not_committed(&problem))?;
     let nobody = || (actor.user.clone(), "actum@localhost".to_owned());
@@ -360,8 +363,8 @@ fn author(repository: &Repository, actor: &Actor, now: Timestamp) -> Result<Auth
     Author::new(&name, &email, now).map_err(|error| format!("the run was not committed: {error}"))
 }
 
-/// Returns the reason why a run was not committed. It does not describe the files, which are changed by then or about
-/// to be.
+/// Formats the reason why a run was not committed. The text does not say whether files changed, because it is used both
+/// before and after the run.
 fn not_committed(problem: &GitProblem) -> String {
     format!("the run was not committed: {problem} ({})", code_of(problem))
 }

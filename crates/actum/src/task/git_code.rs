@@ -1,12 +1,12 @@
-//! Error codes of git problems in a task report (EX-18).
+//! Maps git problems to the error codes of task reports (EX-18).
 
 use actum_git::GitProblem;
 use actum_task::ErrorCode;
 
-/// Returns the code of a problem.
+/// Returns the error code under which a git problem is reported.
 pub(super) fn code_of(problem: &GitProblem) -> ErrorCode {
     match problem {
-        // No repository that could be committed to.
+        // There is no repository that actum can commit to.
         GitProblem::NoRepository { .. }
         | GitProblem::OtherOwner { .. }
         | GitProblem::Unsupported { .. } => ErrorCode::NoRepository,
@@ -14,12 +14,12 @@ pub(super) fn code_of(problem: &GitProblem) -> ErrorCode {
         GitProblem::LinkedWorktree { .. } => ErrorCode::LinkedWorktree,
         GitProblem::DetachedHead => ErrorCode::DetachedHead,
         GitProblem::UnbornHead { .. } => ErrorCode::UnbornHead,
-        // Another process is at work in the repository.
+        // Another operation on the repository is in progress.
         GitProblem::InProgress { .. } | GitProblem::HeadMoved { .. } | GitProblem::Busy { .. } => {
             ErrorCode::MergeInProgress
         }
         GitProblem::Shallow { .. } => ErrorCode::ShallowRepository,
-        // The commit, or git's status, would show something other than the run's changes.
+        // The commit or the output of `git status` would include changes that are not part of the run.
         GitProblem::Dirty { .. } | GitProblem::Unfit { .. } => ErrorCode::DirtyTarget,
         GitProblem::RevertConflict { .. } | GitProblem::NotOfRun { .. } => {
             ErrorCode::RevertConflict

@@ -1,4 +1,4 @@
-//! Documents of a task, and the checks before it may begin (EX-1, EX-2, EX-4).
+//! Reads the documents of a task and checks whether the task may start (EX-1, EX-2, EX-4).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,79 +26,79 @@ use crate::pipeline_host::{self, PipelineSteps};
 use crate::policies::PolicyInForce;
 use crate::sql_host::SqlSteps;
 
-/// Documents of a task as they were received.
+/// Documents of a task as received, before they are parsed and checked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TaskInput {
-    /// Envelope of the protocol layer. Without it a signed approval is required.
+    /// Task envelope from the protocol layer. Without an envelope, a signed approval is required.
     pub envelope: Option<TaskEnvelope>,
-    /// Bytes of the task plan.
+    /// Content of the task plan.
     pub plan: Vec<u8>,
-    /// Bytes of the system config; empty counts as a config without settings.
+    /// Content of the system config. Empty content means a config without settings.
     pub config: Vec<u8>,
-    /// Bytes of the operator's signed approval, if any.
+    /// Content of the signed approval, if any.
     pub approval: Option<Vec<u8>>,
 }
 
-/// Readable task.
+/// Task whose documents were parsed successfully.
 #[derive(Debug)]
 pub struct Task {
-    /// Id of the task.
+    /// Id of the task, from the envelope or else from the plan.
     pub id: PlainId,
-    /// Plan.
+    /// Parsed task plan.
     pub plan: TaskPlan,
-    /// Id of the plan.
+    /// Id of the task plan.
     pub plan_id: PlainId,
-    /// Positions of its actions in the text of the plan.
+    /// Positions of the actions in the text of the plan, for error messages.
     pub places: ActionPlaces,
-    /// Settings for the tasks of the project.
+    /// Parsed system config, with the project's settings for tasks.
     pub config: SystemConfig,
-    /// Order of the actions.
+    /// Dependency graph of the actions, which determines their order.
     pub graph: Graph,
-    /// Documents.
+    /// Original documents from which the task was parsed.
     pub input: TaskInput,
 }
 
-/// Task that cannot begin, since its documents cannot be used.
+/// Task that cannot start because its documents are missing or invalid.
 #[derive(Debug)]
 pub struct Unread {
-    /// Id of the task, if its documents state it.
+    /// Id of the task, if its documents contain one.
     pub(super) id: Option<PlainId>,
-    /// Id of its plan, if that could be read.
+    /// Id of the plan, if the plan could be parsed.
     pub(super) plan_id: Option<PlainId>,
-    /// Problems, of which the first decides.
+    /// Problems found in the documents. The first one determines the error code of the task.
     pub(super) problems: Vec<TaskProblem>,
-    /// Targets that its plan names, although the plan as a whole could not be read.
+    /// Targets that could be extracted from the plan even though the plan as a whole is invalid.
     pub(super) named: Vec<NamedTarget>,
-    /// Paths that its config protects.
+    /// Paths that the system config protects.
     pub(super) protected: Vec<PathRule>,
 }
 
-/// Requirements that an approval must meet, besides the task.
+/// Context against which the approval of a task is checked.
 pub(super) struct Here<'h> {
     pub(super) tenant: &'h TenantId,
     pub(super) workspace: WorkspaceId,
-    /// Envelopes that the policies accept.
+    /// Kind of task envelopes that the policies accept.
     pub(super) envelopes: TaskEnvelopes,
     pub(super) keyring: &'h Keyring,
     pub(super) now: Timestamp,
 }
 
-/// Rejection of an envelope without a signature.
-const UNSIGNED: &str = "the policy accepts signed task envelopes only (`[tasks] signed = true`), and this one names no \
-                        signed approval; `actum plan approve` signs it";
+/// Error message for an unsigned envelope when the policy requires signed envelopes.
+const UNSIGNED: &str = "the policy accepts only signed task envelopes (`[tasks] signed = true`), but this one names no \
+                        signed approval; sign it with `actum plan approve`";
 
-/// Id of a task of which nothing can be read.
+/// Id under which a task is reported if its documents contain no id.
 const UNKNOWN: &str = "unknown";
 
 impl Task {
-    /// Reads the documents.
+    /// Parses the documents of a task. If an envelope is present, the digests of the plan and config are verified first.
     pub(super) fn read(input: TaskInput) -> std::result::Result<Self, Unread> {
         let mut problems = Vec::new();
         let told = input.envelope.as_ref().map(|envelope| plain(envelope.task.as_str()));
         if let Some(envelope) = &input.envelope
             && let Err(changed) = envelope.check_inputs(&input.plan, &input.config)
         {
-            // Unapproved documents are not read, and nothing of them is reported.
+            // Documents that differ from the approved ones are not parsed, and none of their content is reported.
             let problems = vec![TaskProblem::new(changed.code(), changed.to_string())];
             return Err(Unread { problems, ..Unread::new(told) });
         }
@@ -150,7 +150,7 @@ impl Task {
         }
     }
 
-    /// Checks that the envelope is for the workspace in which the task was started.
+    /// Checks that the envelope was issued for the workspace in which the task was started.
     pub(super) fn check_workspace(
         &self,
         here: WorkspaceId,
@@ -160,7 +160,7 @@ impl Task {
         checked.map_err(|other| TaskProblem::new(ErrorCode::EnvelopeInvalid, other.to_string()))
     }
 
-    /// Checks that an approver consented to the task, as the policies require.
+    /// Checks that the task has the approval that the policies require.
     pub(super) fn check_approved(
         &self,
         here: &Here<'_>,
@@ -175,11 +175,11 @@ impl Task {
                 },
                 Some(TaskEnvelope { approval: Some(file), .. }) => Err(TaskProblem::new(
                     ErrorCode::InputMissing,
-                    format!("the approval `{file}` that the envelope names is not there"),
+                    format!("the approval `{file}` named by the envelope does not exist"),
                 )),
                 None => Err(TaskProblem::new(
                     ErrorCode::NotApproved,
-                    "nobody approved the task: there is neither an envelope nor an approval",
+                    "the task is not approved: it has neither an envelope nor an approval",
                 )),
             };
         };
@@ -206,11 +206,11 @@ impl Task {
         Ok(Consent::signed(verified))
     }
 
-    /// Returns all problems that reject the plan as a whole before anything is done: protected targets (EX-4), exceeded
-    /// limits, and unavailable features.
+    /// Returns all problems for which the entire plan is rejected before it starts: protected targets (EX-4), exceeded
+    /// limits, and features that are not available.
     ///
     /// # Errors
-    /// As [`violations`]; `Workspace`.
+    /// `Workspace`, or the errors of [`violations`].
     pub(super) fn refused(
         &self,
         workspace: &mut Workspace,
@@ -219,7 +219,7 @@ impl Task {
     ) -> Result<Vec<TaskProblem>> {
         let found = violations(self.plan.targets(), &self.config.protected, in_force)?;
         let mut problems: Vec<_> = found.into_iter().map(|it| self.violation(it)).collect();
-        // Each target is inspected once; other paths only when they are needed.
+        // The file status of each target is read only once. Other paths are read when they are needed.
         let mut stats = BTreeMap::new();
         for (_, path) in self.plan.targets() {
             stats.entry(path).or_insert_with(|| outputs.stat(path));
@@ -260,7 +260,7 @@ impl Task {
         Ok(problems)
     }
 
-    /// Returns the script for its rehearsal.
+    /// Bundles the task with its SQL and pipeline runners for a rehearsal.
     pub(super) fn script<'s>(
         &'s self,
         sql: &'s SqlSteps,
@@ -285,21 +285,22 @@ impl Task {
 }
 
 impl Unread {
-    /// Creates a task of which nothing else is known.
+    /// Creates an unreadable task without problems, of which at most the id is known.
     pub(super) fn new(id: Option<PlainId>) -> Self {
         let (problems, named, protected) = (Vec::new(), Vec::new(), Vec::new());
         Self { id, plan_id: None, problems, named, protected }
     }
 
-    /// Returns its id, or the id of an unknown task.
+    /// Returns the id of the task, or `unknown` if its documents contain none.
     pub(super) fn task(&self) -> PlainId {
         self.id.clone().unwrap_or_else(|| plain(UNKNOWN))
     }
 
-    /// Adds the protected targets that its plan names, so that no other problem hides them (EX-4).
+    /// Adds problems for the protected targets that the plan names, so that they are reported even though the plan is
+    /// invalid for another reason (EX-4).
     ///
     /// # Errors
-    /// As [`violations`].
+    /// Returns the errors of [`violations`].
     pub(super) fn with_violations(mut self, in_force: &PolicyInForce) -> Result<Self> {
         let targets = self.named.iter();
         let targets = targets.filter_map(|it| Some((it.action, it.path.as_ref()?)));
@@ -308,23 +309,23 @@ impl Unread {
         Ok(self)
     }
 
-    /// Creates the task of an envelope that cannot be used, or that states no approval.
+    /// Creates the unreadable task for an envelope that is invalid or does not approve the task.
     pub fn of_envelope(error: &TaskEnvelopeError, envelope: &[u8]) -> Self {
         let mistakes = TaskProblem::of_mistakes("the task envelope", error.mistakes());
         let code = |problem| TaskProblem { code: error.code(), ..problem };
         let mut problems: Vec<_> = mistakes.into_iter().map(code).collect();
-        // The report uses the task id that the requester gave.
+        // The report uses the task id from the envelope, if there is one, so that the requester can identify the task.
         let envelope: Option<serde_json::Value> = serde_json::from_slice(envelope).ok();
         let task = envelope.as_ref().and_then(|it| it.get("task_id")?.as_str()?.parse().ok());
         let id = task.map(|task: TaskId| plain(task.as_str()));
         if envelope.is_some_and(|it| it.get("action_plan").is_some()) {
-            let what = "this is a task plan, and no envelope; `actum plan approve` writes the envelope of a plan";
+            let what = "this is a task plan, not an envelope; create its envelope with `actum plan approve`";
             problems = vec![TaskProblem::new(error.code(), what)];
         }
         Self { problems, ..Self::new(id) }
     }
 
-    /// Creates the task of a document that cannot be read.
+    /// Creates the unreadable task for a document that cannot be read, for the reason `why`.
     pub fn of_file(task: Option<&TaskId>, why: &dyn std::fmt::Display) -> Self {
         let problems = vec![TaskProblem::new(ErrorCode::InputMissing, why.to_string())];
         let id = task.map(|task| plain(task.as_str()));
@@ -332,8 +333,7 @@ impl Unread {
     }
 }
 
-/// Returns those of the files that have hard links from outside. A file may also have one of actum's own, for its
-/// images.
+/// Returns the files that have hard links other than those that actum itself creates for file images.
 fn named_by_others<'p>(
     workspace: &mut Workspace,
     paths: impl Iterator<Item = &'p RelPath>,
@@ -343,16 +343,16 @@ fn named_by_others<'p>(
         return Ok(BTreeSet::new());
     }
     let options =
-        RunOptions { label: "look at hard links".to_owned(), wait: true, ..RunOptions::default() };
+        RunOptions { label: "inspect hard links".to_owned(), wait: true, ..RunOptions::default() };
     let mut transaction = workspace.begin(options)?;
     for path in paths {
-        // Whether it is a file that can be read is checked by the action.
+        // Errors are ignored here, because the action itself checks that its target is a readable file.
         drop(transaction.file_state(path));
     }
     Ok(transaction.broken_links().iter().cloned().collect())
 }
 
-/// Returns the id for a name. Names of plans and tasks have the letters and the length limit of ids.
+/// Converts the name of a plan or task to an id. Such names always meet the character and length rules of ids.
 fn plain(name: &str) -> PlainId {
     let unknown = || PlainId::random([0; 16]);
     name.parse().unwrap_or_else(|_| unknown())

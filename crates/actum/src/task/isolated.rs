@@ -1,7 +1,7 @@
-//! Steps that run in separate processes, SQL and pipelines: several at once if a plan allows it (EX-8).
+//! Runs SQL steps and pipelines in separate processes, several at the same time if the plan allows it (EX-8).
 //!
-//! Such a step has three parts: its files are copied out of the transaction, it runs without the transaction, and its
-//! result is staged. Only the second part runs in parallel, so the result of a plan does not depend on it.
+//! Each step has three phases: its files are copied out of the transaction, it runs without access to the transaction,
+//! and its result is staged. Only the second phase runs in parallel, so parallel execution does not affect the result.
 
 use std::time::{Duration, Instant};
 
@@ -25,47 +25,47 @@ use crate::sql_host::SqlRunner;
 
 type Result<T> = std::result::Result<T, ActionProblem>;
 
-/// Work of a separate process.
+/// Kind of work that runs in a separate process.
 #[derive(Clone, Copy)]
 enum Isolated<'s> {
     Sql(&'s SqlRunner, &'s SqlQuery),
     Pipeline(&'s PipelineRunner, &'s Pipeline),
 }
 
-/// Prepared step.
+/// Step whose files were copied out of the transaction, so that it can run.
 enum Prepared<'s, D: Disk> {
     Sql(&'s SqlRunner, Box<PreparedSql<D>>),
     Pipeline(&'s PipelineRunner, Box<PipelineCall>),
 }
 
-/// Part of a step that runs without the transaction.
+/// Phase of a step that runs without access to the transaction.
 enum Call<'c> {
     Sql(&'c SqlRunner, &'c SqlCall),
     Pipeline(&'c PipelineRunner, &'c PipelineCall),
 }
 
-/// Answer of a call.
+/// Result that a separate process returned.
 enum Answer {
     Sql(Box<(Done, Measured)>),
     Pipeline(PipelineEnd),
 }
 
-/// Finished step.
+/// Step that has run, with a result that may not be staged yet.
 pub(super) struct Ran<D: Disk> {
-    /// Time at which it was started.
+    /// Time at which the step was started.
     pub(super) started: Timestamp,
-    /// Time at which it ended.
+    /// Time at which the step ended.
     pub(super) completed: Timestamp,
     left: Result<Left<D>>,
 }
 
-/// Result of a step that is not staged yet.
+/// Result of a step before it is staged.
 enum Left<D: Disk> {
     Sql(Box<PreparedSql<D>>, Box<(Done, Measured)>),
     Pipeline(PipelineEnd),
 }
 
-/// Returns true if an action runs in a separate process.
+/// Returns whether an action runs in a separate process.
 pub(super) fn is_isolated(action: &Action) -> bool {
     match &action.work {
         Work::ExecuteSql(_) | Work::RunPipeline(_) => true,
@@ -96,7 +96,9 @@ impl<'s> Isolated<'s> {
             | Work::Modify(_)
             | Work::Delete
             | Work::Rename { .. }
-            | Work::UpdateSchema(_) => Err(missing("the action runs in this process")),
+            | Work::UpdateSchema(_) => {
+                Err(missing("the action does not run in a separate process"))
+            }
         }
     }
 
@@ -139,8 +141,8 @@ impl Call<'_> {
     }
 }
 
-/// Runs these steps of a plan at once, each within its time limit. Their preparation counts against the time of the
-/// task.
+/// Runs the given steps in parallel, each within its own time limit. Their preparation counts only against the time of
+/// the task.
 pub(super) fn run<D: Disk>(
     transaction: &mut Transaction<'_, D>,
     script: Script<'_>,
@@ -168,7 +170,7 @@ pub(super) fn run<D: Disk>(
                 (Prepared::Pipeline(..), Answer::Pipeline(end)) => Left::Pipeline(end),
                 (Prepared::Sql(..), Answer::Pipeline(_))
                 | (Prepared::Pipeline(..), Answer::Sql(_)) => {
-                    let message = "the worker answered for another kind of step";
+                    let message = "the worker returned the result of a different kind of step";
                     return Err(ActionProblem::new(ErrorCode::InternalError, message));
                 }
             })
@@ -181,8 +183,9 @@ pub(super) fn run<D: Disk>(
 
 type Calls<'c> = Vec<Result<(Call<'c>, Duration)>>;
 
-/// Runs calls, each in a separate thread if there are several. Returns the time from the start to the end of each.
-#[expect(clippy::disallowed_methods, reason = "how long each call took is limited and reported")]
+/// Runs the calls, in one thread per call if there are several. Returns each result with the time from the common start
+/// to the end of the call.
+#[expect(clippy::disallowed_methods, reason = "the duration of each call is limited and reported")]
 fn answers(calls: Calls<'_>) -> Vec<(Duration, Result<Answer>)> {
     let begun = Instant::now();
     let run = |call: Result<(Call<'_>, Duration)>| {
@@ -197,7 +200,8 @@ fn answers(calls: Calls<'_>) -> Vec<(Duration, Result<Answer>)> {
             calls.into_iter().map(|call| scope.spawn(move || run(call))).collect();
         let ended = threads.into_iter().map(|thread| {
             thread.join().unwrap_or_else(|_| {
-                let problem = ActionProblem::new(ErrorCode::InternalError, "its thread panicked");
+                let problem =
+                    ActionProblem::new(ErrorCode::InternalError, "the step's thread panicked");
                 (begun.elapsed(), Err(problem))
             })
         });
@@ -206,7 +210,7 @@ fn answers(calls: Calls<'_>) -> Vec<(Duration, Result<Answer>)> {
 }
 
 impl<D: Disk> Ran<D> {
-    /// Stages the result of the step. The caller rolls everything back if this fails.
+    /// Stages the result of the step. If this fails, the caller must roll back what was staged.
     pub(super) fn take(
         self,
         transaction: &mut Transaction<'_, D>,
@@ -222,14 +226,14 @@ impl<D: Disk> Ran<D> {
                 runner.take(transaction, pipeline, (end, script.config.limits.files_max))
             }
             (Isolated::Sql(..) | Isolated::Pipeline(..), Left::Sql(..) | Left::Pipeline(_)) => {
-                let message = "the result belongs to another kind of step";
+                let message = "the result belongs to a different kind of step";
                 Err(ActionProblem::new(ErrorCode::InternalError, message))
             }
         }
     }
 }
 
-/// Finds the steps of a plan that cannot run here as declared.
+/// Reports the SQL steps and pipelines of a plan that cannot run on this host or do not match their declarations.
 pub fn findings(script: Script<'_>) -> Vec<Finding> {
     let Script { plan, sql, pipelines, .. } = script;
     let without = |action_type, why: &String| unavailable(plan, action_type, why);
@@ -251,7 +255,7 @@ pub fn findings(script: Script<'_>) -> Vec<Finding> {
     findings
 }
 
-/// Returns the maximum number of steps of a plan that run at once.
+/// Returns the maximum number of steps of the plan that may run at the same time.
 pub(super) fn at_once(script: Script<'_>) -> usize {
     match script.plan.instructions.order {
         ExecutionOrder::Sequential => 1,
@@ -261,8 +265,8 @@ pub(super) fn at_once(script: Script<'_>) -> usize {
     }
 }
 
-/// Returns true if two actions of a plan can run in any order, as far as paths show: neither changes files that the
-/// other reads or changes. A lint rejects two actions that name the same path.
+/// Returns whether two actions of a plan can run in any order, because neither may change a file that the other reads or
+/// changes. Actions that name the same path are not considered here, because a lint rejects them.
 pub(super) fn are_independent(script: Script<'_>, one: &Action, other: &Action) -> bool {
     let declared = |action: &Action| {
         let Ok(Some(runner)) = script.pipelines else { return None };

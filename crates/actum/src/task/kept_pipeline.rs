@@ -1,5 +1,5 @@
-//! Kept results of pipelines. A pipeline that produces other bytes each time cannot reproduce the approved result
-//! (EX-1, EX-9).
+//! Stores the results of pipelines between approval and publication. The stored result is published, because running
+//! a pipeline again may produce different bytes than the approved ones (EX-1, EX-9).
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -20,12 +20,12 @@ use serde::{Deserialize, Serialize};
 
 use super::pipeline::PipelineRan;
 
-/// Maximum size of the report of a result, in bytes. A larger result is not kept.
+/// Maximum size of a serialized pipeline result, in bytes. A larger result is not stored.
 const REPORT_BYTES_MAX: usize = 256 << 20;
-/// Maximum number of files in a key.
+/// Maximum number of paths that the key of a pipeline result covers.
 const FILES_MAX: usize = 100_000;
 
-/// Kept result of a pipeline.
+/// Stored result of a pipeline: the staged operations and the record of the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct KeptPipeline {
@@ -34,15 +34,15 @@ pub(super) struct KeptPipeline {
 }
 
 impl KeptPipeline {
-    /// Returns a result; `None` if none is kept.
+    /// Looks up the stored result for a key. Returns `None` if no result is stored or it cannot be read.
     pub(super) fn find(results: &KeptResults, key: &ResultKey) -> Option<Self> {
         serde_json::from_slice(&results.find(key)?.report).ok()
     }
 
-    /// Keeps a result, unless it is too large.
+    /// Stores the result under a key, unless it is too large.
     ///
     /// # Errors
-    /// As [`KeptResults::keep`].
+    /// Returns the errors of [`KeptResults::keep`].
     pub(super) fn keep(&self, results: &KeptResults, key: &ResultKey) -> io::Result<()> {
         let report = serde_json::to_vec(self)?;
         if report.len() > REPORT_BYTES_MAX {
@@ -52,19 +52,20 @@ impl KeptPipeline {
     }
 }
 
-/// State of a path in a key.
+/// State of a path that is part of the key of a pipeline result.
 #[derive(Serialize)]
 enum Input {
     Absent,
     Directory,
-    /// File with this mode and SHA-256.
+    /// Regular file with its mode and the SHA-256 of its content.
     File(u32, Digest),
 }
 
-/// Path and its state.
+/// Path with its state.
 type Listed = (Vec<u8>, Input);
 
-/// Returns a path and its state. `None` for a file type that can lead elsewhere: a link, a device, a socket.
+/// Returns a path with its state. Returns `None` if the path is neither a file nor a directory, such as a link or a
+/// device, because its content cannot be covered by a key.
 fn input<D: Disk>(
     transaction: &mut Transaction<'_, D>,
     root: &Path,
@@ -82,9 +83,11 @@ fn input<D: Disk>(
     Some((path.as_bytes().to_vec(), input))
 }
 
-/// Returns the key of a pipeline's result: its declaration, its steps, their confinement, and the files among its
-/// inputs and outputs, including staged changes. Returns `None` for a pipeline without `inputs`, which depends on
-/// everything, and if an input is a link or cannot be read.
+/// Computes the key of a pipeline's result from its declaration, its steps, their confinement, and the staged state of
+/// all files that its inputs and outputs cover.
+///
+/// Returns `None` for a pipeline without `inputs`, because it may depend on any file. Also returns `None` if a covered
+/// path is a link or cannot be read.
 pub(super) fn key<D: Disk>(
     transaction: &mut Transaction<'_, D>,
     (root, declared): (&Path, &DeclaredPipeline),
@@ -98,7 +101,7 @@ pub(super) fn key<D: Disk>(
     let effects = transaction.effects();
     let staged = effects.iter().map(|PathEffect { path, .. }| path.0.clone());
     paths.extend(staged.filter(is_covered));
-    // Reading a file records it in the transaction, so the attempt is rolled back.
+    // Reading a file through the transaction records the file, so the reads happen in an attempt that is rolled back.
     let looked: Result<(), Option<Vec<Listed>>> =
         transaction.attempt(|it| Err(paths.iter().map(|path| input(it, root, path)).collect()));
     let files = looked.err().flatten()?;
@@ -110,7 +113,7 @@ fn below(root: &Path, path: &RelPath) -> PathBuf {
     root.join(OsStr::from_bytes(path.as_bytes()))
 }
 
-/// Lists the files, directories and links below `root` that a rule covers.
+/// Collects the files, directories and links below `root` that at least one rule covers.
 fn list(root: &Path, rules: &[&PathRule], found: &mut BTreeSet<RelPath>) -> io::Result<()> {
     let mut directories = vec![None::<RelPath>];
     while let Some(directory) = directories.pop() {

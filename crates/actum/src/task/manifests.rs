@@ -1,4 +1,4 @@
-//! Rollback manifests: updates their status to match the workspace and the clock (EX-16).
+//! Updates the status of rollback manifests after an undo, a manual rollback, or their expiry (EX-16).
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -18,21 +18,23 @@ use super::outputs::{Outputs, ReportDirectory};
 use super::rollback::{Seen, is_as_before, read_report};
 use crate::error::Result;
 
-/// Number of the newest runs that are checked for an undo.
+/// Number of most recent runs that are checked for having been undone.
 const RUNS_MAX: usize = 100;
 
-/// Treatment of the backups of a task whose manifest has expired.
+/// Selects whether the backups of tasks with an expired manifest are kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Backups {
-    /// Keeps them.
+    /// Keep the backups.
     Keep,
-    /// Removes them.
+    /// Remove the backups.
     Collect,
 }
 
-/// Updates the status of each rollback manifest in the workspace at `root`: EXECUTED if the run was undone or every
-/// file is as before it, EXPIRED if its time is over. Returns the number of removed backups. Does nothing while another
-/// process executes a task.
+/// Updates the status of each rollback manifest in the workspace at `root`, and returns the number of removed backups.
+/// Does nothing while another process executes a task.
+///
+/// A manifest becomes EXECUTED if its run was undone or every file has the same state as before the run. It becomes
+/// EXPIRED at the end of its validity.
 ///
 /// # Errors
 /// `Home`, `Output`, `Workspace`.
@@ -52,7 +54,7 @@ pub fn update_manifests(
     }
 }
 
-/// Updates the manifests while the task lock is held.
+/// Updates the rollback manifests. The caller must hold the task lock, as `_turn` proves.
 pub(super) fn update(
     _turn: &TaskTurn,
     (root, outputs): (&Path, &Outputs),
@@ -91,7 +93,7 @@ pub(super) fn update(
     Ok(removed)
 }
 
-/// Returns the newest runs that were undone.
+/// Returns the runs among the most recent ones that were undone.
 fn undone_runs(root: &Path) -> Result<BTreeSet<RunId>> {
     let newest = View::open(root)?.newest(RUNS_MAX)?.into_iter();
     let is_undone = |(run, shown): (actum_workspace::RunRef, actum_workspace::Result<_>)| {
@@ -101,8 +103,11 @@ fn undone_runs(root: &Path) -> Result<BTreeSet<RunId>> {
     Ok(newest.filter_map(is_undone).collect())
 }
 
-/// Returns the updated report of a task that was rolled back without `actum rollback`. Returns `None` for a task with a
-/// git commit, which only a reverting commit rolls back, and for a run that is not known to be in effect.
+/// Returns the updated report of a task that was rolled back by other means than `actum rollback`, for example by
+/// `actum undo`.
+///
+/// Returns `None` for a task with a git commit, because only a reverting commit rolls it back, and for a run that is not
+/// known to have taken effect.
 fn rolled_back(
     outputs: &Outputs,
     directory: &ReportDirectory,
@@ -114,7 +119,7 @@ fn rolled_back(
     let more = &report.facts().more;
     let is_in_effect = match report.status() {
         ReportStatus::Success | ReportStatus::Partial => true,
-        // A run with an unknown end has no receipt.
+        // A failed run without a receipt has an unknown result.
         ReportStatus::Failed => more.receipt.is_some(),
         ReportStatus::RolledBack | ReportStatus::Cancelled => false,
     };
@@ -122,9 +127,9 @@ fn rolled_back(
         return Ok(None);
     }
     let note = if undone.contains(&run) {
-        "taken back by `actum undo`"
+        "undone by `actum undo`"
     } else if !manifest.checkpoints().is_empty() && is_as_before(outputs, manifest, seen) {
-        "every file is as before the task"
+        "every file is as it was before the task"
     } else {
         return Ok(None);
     };

@@ -1,4 +1,5 @@
-//! Notes on a task or a rollback in progress, for the process that finds it interrupted (EX-13).
+//! Notes about a task or rollback in progress. If it is interrupted, the next process reads them to write the missing
+//! reports (EX-13).
 
 use actum_core::plain_id::PlainId;
 use actum_core::{RunId, Timestamp};
@@ -15,48 +16,48 @@ use crate::error::Result;
 const FORMAT: &str = "actum.task-under-way/1";
 const ROLLBACK_FORMAT: &str = "actum.rollback-under-way/1";
 
-/// Notes on a task while it is executed.
+/// Notes about a task while it is executed.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Notes {
     pub(super) format: String,
-    /// Name of the directory of its reports.
+    /// Name of the task's report directory.
     pub(super) report: String,
     pub(super) report_id: PlainId,
     pub(super) task: PlainId,
     pub(super) plan: PlainId,
     pub(super) started: Timestamp,
     pub(super) archived_to: Option<String>,
-    /// Ids of its actions, in order.
+    /// Ids of the task's actions, in order.
     pub(super) actions: Vec<CleanText>,
-    /// External pipelines, in the order in which they run.
+    /// External pipelines of the task, in the order in which they run.
     #[serde(default)]
     pub(super) external: Vec<NotedPipeline>,
-    /// Documents to write if its run is found committed.
+    /// Reports to write if the ledger shows that the task's run succeeded.
     pub(super) prepared: Option<Prepared>,
-    /// Documents to write in any case, since they could not be written.
+    /// Final reports that the process was about to write or failed to write. They must be written in any case.
     pub(super) ended: Option<EndReports>,
-    /// True if the operator may not have been alerted of these documents.
+    /// True if the operator may not have been alerted about the errors in the final reports.
     #[serde(default)]
     pub(super) is_untold: bool,
 }
 
-/// Notes on the rollback of a task.
+/// Notes about the rollback of a task while it is executed.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct RollbackNotes {
     format: String,
-    /// Name of the directory of its reports.
+    /// Name of the task's report directory.
     pub(super) report: String,
-    /// Commit that is reverted, if the task was committed.
+    /// Git commit that the rollback reverts, if the task was committed.
     pub(super) reverts: Option<String>,
 }
 
-/// Notes of a process that is gone.
+/// Notes left by a process that has ended.
 pub(super) enum Noted {
     Task(Box<Notes>),
     Rollback(RollbackNotes),
 }
 
-/// Documents of a task whose run is about to be made.
+/// Reports of a task that are prepared before its run changes the workspace.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Prepared {
     pub(super) run: RunId,
@@ -88,30 +89,30 @@ impl Notes {
         }
     }
 
-    /// Adds the documents to write if the run is found committed.
+    /// Adds the reports that must be written if the run turns out to have succeeded.
     pub(super) fn prepare(&mut self, prepared: Prepared) -> &Self {
         self.prepared = Some(prepared);
         self
     }
 
-    /// Adds the documents that could not be written.
+    /// Adds the final reports, after an attempt to write them failed.
     pub(super) fn ended(mut self, ended: EndReports) -> Self {
         self.ended = Some(ended);
         self
     }
 
-    /// Adds the documents that are about to be written, and of which the operator is alerted then.
+    /// Adds the final reports before they are written and before the operator is alerted about them.
     pub(super) fn ending(mut self, ended: EndReports) -> Self {
         (self.ended, self.is_untold) = (Some(ended), true);
         self
     }
 
-    /// Keeps the notes, which last until the machine stops.
+    /// Stores the notes without making them durable, so they may be lost if the machine stops.
     pub(super) fn keep(&self, mark: &UnderWay) -> Result<()> {
         Ok(mark.note(&self.to_vec()?)?)
     }
 
-    /// Keeps the notes durably, as needed if they replace durable ones.
+    /// Stores the notes durably, which is required if they replace durable notes.
     pub(super) fn keep_durably(&self, mark: &UnderWay) -> Result<()> {
         Ok(mark.note_durably(&self.to_vec()?)?)
     }
@@ -127,12 +128,12 @@ impl RollbackNotes {
         Self { format: ROLLBACK_FORMAT.to_owned(), report: report.as_str().to_owned(), reverts }
     }
 
-    /// Returns the commit that is reverted, if the task was committed.
+    /// Returns the git commit that the rollback reverts, if the task was committed.
     pub(super) fn reverts(&self) -> Option<CommitId> {
         self.reverts.as_deref()?.parse().ok()
     }
 
-    /// Keeps the notes, which last until the machine stops.
+    /// Stores the notes without making them durable, so they may be lost if the machine stops.
     pub(super) fn keep(&self, mark: &UnderWay) -> Result<()> {
         Ok(mark.note(&to_vec(self, &self.report)?)?)
     }
@@ -140,7 +141,7 @@ impl RollbackNotes {
 
 fn to_vec(notes: &impl Serialize, report: &str) -> Result<Vec<u8>> {
     let notes = serde_json::to_vec(notes).map_err(|error| OutputError {
-        doing: "put together the notes on",
+        doing: "serialize the notes on",
         path: report.to_owned(),
         source: error.into(),
     })?;
@@ -148,7 +149,7 @@ fn to_vec(notes: &impl Serialize, report: &str) -> Result<Vec<u8>> {
 }
 
 impl Noted {
-    /// Returns the name of the directory of its reports.
+    /// Returns the name of the task's report directory.
     pub(super) fn report(&self) -> &str {
         match self {
             Self::Task(notes) => &notes.report,
@@ -156,8 +157,8 @@ impl Noted {
         }
     }
 
-    /// Reads notes. Returns `None` for incomplete notes after a stop of the machine. No change of such a task was
-    /// visible, since notes are made durable before that.
+    /// Parses notes. Returns `None` if they are truncated because the machine stopped before they were durable. Such a
+    /// task had not changed anything yet, because notes are made durable before any change becomes visible.
     pub(super) fn read(bytes: &[u8]) -> Result<Option<Self>> {
         let Ok(document) = serde_json::from_slice::<serde_json::Value>(bytes) else {
             return Ok(None);
@@ -166,7 +167,7 @@ impl Noted {
         let read = match format {
             Some(FORMAT) => serde_json::from_value(document).map(Self::Task),
             Some(ROLLBACK_FORMAT) => serde_json::from_value(document).map(Self::Rollback),
-            _other => Err(serde::de::Error::custom("of another version")),
+            _other => Err(serde::de::Error::custom("they were written by a different version")),
         };
         let told = |error: serde_json::Error| OutputError {
             doing: "read the notes on a task in",

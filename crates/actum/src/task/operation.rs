@@ -1,4 +1,4 @@
-//! Workspace operation of an action in a plan (EX-9, EX-10).
+//! Translates the actions of a plan into workspace operations (EX-9, EX-10).
 
 use actum_edit::edit::{
     JsonPath, JsonValueEdit, LineDelete, LineInsert, Occurrences, Replacement, YamlRemove,
@@ -10,7 +10,7 @@ use actum_task::{Action, Change, ErrorCode, SchemaChange, StructureEdit, Work};
 
 use super::problem::ActionProblem;
 
-/// Returns the operation of an action, if this build supports it.
+/// Returns the workspace operation for an action. Returns an error for actions that are not file operations.
 pub(super) fn of(action: &Action) -> Result<Operation, ActionProblem> {
     let (path, expected) = (action.target.clone(), action.expected);
     Ok(match &action.work {
@@ -46,7 +46,7 @@ pub(super) fn of(action: &Action) -> Result<Operation, ActionProblem> {
         | Work::UpdateSchema(SchemaChange::Structure(edit)) => {
             Operation::Edit { path, edit: structure(edit)?, expected }
         }
-        // Only listed paths are touched: a directory that becomes empty stays.
+        // Only the paths that the plan lists are changed, so a directory that becomes empty is kept.
         Work::Delete => Operation::Delete { path, expected, parents: EmptyParents::Keep },
         Work::Rename { new_path } => {
             Operation::Rename { from: path, to: new_path.clone(), parents: EmptyParents::Keep }

@@ -1,5 +1,5 @@
-//! Pipelines of a task (EX-9): the commands run on a view of the workspace with the staged changes, and their changes
-//! among the outputs are staged as well.
+//! Runs the pipelines of a task (EX-9). Their commands see a view of the workspace with the changes staged so far, and
+//! the changes that they make to declared outputs are staged as well.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -33,64 +33,64 @@ use crate::error::Error;
 use crate::pipeline_host::{KeptUse, PipelineRunner};
 use crate::real_path::real;
 
-/// Maximum number of bytes of a step's output in a message.
+/// Maximum number of bytes of a step's output that an error message quotes.
 const SHOWN_BYTES_MAX: usize = 2000;
-/// Maximum number of paths in a message.
+/// Maximum number of paths that an error message lists.
 const SHOWN_PATHS_MAX: usize = 5;
-/// Files that programs read to reach a network, where they exist.
+/// Files that programs may need to read to use the network, such as the resolver configuration.
 const NETWORK_SETTINGS: [&str; 4] =
     ["/etc/gai.conf", "/etc/host.conf", "/etc/resolv.conf", "/etc/services"];
-/// Maximum output of one step, in bytes. A step that writes more is ended.
+/// Maximum output of one pipeline step, in bytes. A step that writes more is killed.
 const OUTPUT_BYTES_MAX: u64 = 64 << 20;
 
 type Result<T> = std::result::Result<T, ActionProblem>;
 
-/// Prepared pipeline: it runs without the transaction.
+/// Prepared pipeline, which can run without access to the transaction.
 pub(super) struct PipelineCall {
     declared: DeclaredPipeline,
     steps: Vec<Vec<String>>,
     runner: Runner,
     view: StagedView,
-    /// Key of its result; `None` if that is neither looked up nor kept.
+    /// Key of the pipeline's result. `None` if the result is neither looked up nor stored.
     key: Option<ResultKey>,
-    /// Result of an earlier execution, which was shown and replaces this one.
+    /// Stored result of an earlier execution that an approver reviewed. If set, the steps do not run again.
     kept: Option<KeptPipeline>,
 }
 
-/// Effects of the steps of a pipeline.
+/// Result of a pipeline before it is staged.
 pub(super) struct PipelineEnd {
     operations: Vec<Operation>,
     ran: PipelineRan,
 }
 
-/// Record of a pipeline that ran.
+/// Record of a pipeline run, for reports and receipts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PipelineRan {
     name: String,
-    /// SHA-256 of its declaration.
+    /// SHA-256 of the pipeline's declaration in the policy.
     declaration: Digest,
-    /// Its steps.
+    /// Commands that ran, one per step.
     pub(super) commands: Vec<CommandRecord>,
-    /// Confinement of the steps.
+    /// Sandbox in which the last step ran. `None` if no step ran.
     pub(super) sandbox: Option<SandboxRecord>,
-    /// Set when a kept result was reused, so that no step ran.
+    /// True if a stored result was reused, so no step ran.
     was_kept: bool,
 }
 
 impl PipelineRan {
-    /// Creates the record of a pipeline of which no step ran yet.
+    /// Creates the record of a pipeline before its first step runs.
     fn new(name: &str, declaration: Digest) -> Self {
         let (commands, sandbox, was_kept) = (Vec::new(), None, false);
         Self { name: name.to_owned(), declaration, commands, sandbox, was_kept }
     }
 
-    /// Adds a step that ran.
+    /// Adds a step that has run.
     fn add(&mut self, tried: Tried) {
         self.sandbox = Some(tried.sandbox().clone());
         self.commands.push(tried.record);
     }
 
-    /// Returns details for the report; `None` for a pipeline without steps.
+    /// Returns the details for the execution report. Returns `None` if no step ran.
     pub(super) fn details(&self) -> Option<ActionDetails> {
         let SandboxRecord { tier, landlock, is_root, .. } = self.sandbox.as_ref()?;
         let step = |command: &CommandRecord| StepDetails {
@@ -115,7 +115,7 @@ impl PipelineRan {
 }
 
 impl PipelineRunner {
-    /// Returns the declared pipeline that an action names, and its steps with the values of the plan.
+    /// Returns the declaration of the pipeline that an action names, and its steps with the plan's parameters filled in.
     ///
     /// # Errors
     /// `PipelineUnknown`, `PipelineParameter`.
@@ -136,7 +136,8 @@ impl PipelineRunner {
         Ok((declared, steps))
     }
 
-    /// Creates the view on which the steps run: the workspace with the changes staged so far.
+    /// Prepares a pipeline by creating the view on which its steps run, which is the workspace with the changes staged so
+    /// far.
     pub(super) fn prepare<D: Disk>(
         &self,
         transaction: &mut Transaction<'_, D>,
@@ -145,7 +146,7 @@ impl PipelineRunner {
         let (declared, steps) = self.resolve(pipeline)?;
         let view = StagedView::of(&self.runner, transaction).map_err(of_error)?;
         let runner = self.runner_of(declared);
-        // A check has no result that an approver sees.
+        // A pipeline without outputs is only a check, so it has no result to store for an approver.
         let is_kept = self.kept_use != KeptUse::None && !declared.outputs.is_empty();
         let key = is_kept.then(|| {
             kept_pipeline::key(transaction, (self.runner.root(), declared), &steps, runner.policy())
@@ -158,13 +159,13 @@ impl PipelineRunner {
         Ok(PipelineCall { declared: declared.clone(), steps, runner, view, key, kept })
     }
 
-    /// Returns the runner of a pipeline: the confinement of every command, its directory and its variables.
+    /// Returns the command runner for a pipeline, with its confinement, working directory and environment variables.
     fn runner_of(&self, declared: &DeclaredPipeline) -> Runner {
         let mut sandbox = self.runner.policy().clone();
         if declared.external {
             sandbox.net = Net::Host;
             let settings = NETWORK_SETTINGS.iter().map(PathBuf::from).filter(|path| path.exists());
-            // A link, as systemd-resolved creates it, needs its target as well.
+            // These files can be symbolic links, as with systemd-resolved, so their targets must be readable as well.
             sandbox.read.extend(settings.flat_map(|path| [real(&path), path]));
         }
         if let Some(cwd) = &declared.cwd {
@@ -182,10 +183,10 @@ impl PipelineRunner {
         self.runner.clone().confined_by(sandbox).finding_programs_outside()
     }
 
-    /// Runs the steps of an external pipeline one after the other, within this time. They see the workspace without
-    /// staged changes, and can only read it.
+    /// Runs the steps of an external pipeline in order, within a common time limit. The steps have read-only access to the
+    /// workspace, without any staged changes.
     ///
-    /// Returns the steps that ran, and the problem of the last one.
+    /// Returns a record of the steps that ran, and the problem that stopped the pipeline, if any.
     pub(super) fn execute_external(
         &self,
         pipeline: &ExternalPipeline,
@@ -202,12 +203,12 @@ impl PipelineRunner {
             let place = format!("step {number} of {count} of the pipeline `{name}`");
             let runner = runner.clone().confined_by(within(runner.policy(), left));
             let unknown = |error: &Error| {
-                let message = format!("{place}: {error}; whether it ran is not known");
+                let message = format!("{place}: {error}; the step may or may not have run");
                 ActionProblem::new(ErrorCode::ExternalEndUnknown, message)
             };
             let trial = match Trial::start_outside(&runner, &self.policy, step) {
                 Ok(trial) => trial,
-                // The helper may have started the command, and ended before it could report that.
+                // The helper may have started the command and then died before it could report that.
                 Err(error) if is_of_helper(&error) => return (ran, Some(unknown(&error))),
                 Err(error) => return (ran, Some(of_error(error).at(&place))),
             };
@@ -225,7 +226,8 @@ impl PipelineRunner {
         (ran, None)
     }
 
-    /// Runs the steps one after the other, within this time. Each sees the changes of those before it.
+    /// Runs the steps of a pipeline in order, within a common time limit. Each step sees the changes of the steps before
+    /// it.
     pub(super) fn execute(&self, call: &PipelineCall, time: Duration) -> Result<PipelineEnd> {
         let PipelineCall { declared, steps, runner, view, key, kept } = call;
         if let Some(KeptPipeline { operations, ran }) = kept.clone() {
@@ -262,7 +264,7 @@ impl PipelineRunner {
         if let (KeptUse::Keep, Some(key)) = (self.kept_use, key) {
             let result = KeptPipeline { operations: operations.clone(), ran: ran.clone() };
             result.keep(&self.results, key).map_err(|error| {
-                let message = format!("the result cannot be kept for approval: {error}");
+                let message = format!("cannot keep the pipeline's result for approval: {error}");
                 ActionProblem::new(ErrorCode::InputOutput, message)
             })?;
         }
@@ -274,7 +276,7 @@ impl PipelineRunner {
         trial.and_then(|trial| trial.wait(|_, _| ControlFlow::Continue(()))).map_err(of_error)
     }
 
-    /// Stages the changes of the steps.
+    /// Stages the changes that the steps of a pipeline made.
     pub(super) fn take<D: Disk>(
         &self,
         transaction: &mut Transaction<'_, D>,
@@ -304,7 +306,7 @@ impl PipelineRunner {
         let did = before.into_iter().zip(&paths);
         let did = did.map(|(before, path)| before.change(transaction, path));
         let mut did: Vec<_> = did.collect::<Result<_>>()?;
-        // A file that one step created and another removed is not a change.
+        // A file that one step created and a later step removed is not a change.
         did.retain(ActionChange::is_change);
         let plural = |count: usize, what: &str| match count {
             1 => format!("1 {what}"),
@@ -316,7 +318,7 @@ impl PipelineRunner {
     }
 }
 
-/// Limits the elapsed time of a confinement, which includes the time that a step waits.
+/// Adds limits on elapsed time and output to a sandbox policy. Elapsed time includes the time that a step waits.
 fn within(policy: &SandboxPolicy, time: Duration) -> SandboxPolicy {
     let milliseconds = u64::try_from(time.as_millis()).unwrap_or(u64::MAX).max(1);
     let mut policy = policy.clone();
@@ -329,14 +331,14 @@ fn within(policy: &SandboxPolicy, time: Duration) -> SandboxPolicy {
     policy
 }
 
-/// Checks that a step succeeded.
+/// Checks that a step succeeded. Otherwise, returns a problem that quotes the end of the step's output.
 fn check(tried: &Tried, place: &str, time: Duration) -> Result<()> {
     let code = match (tried.outcome.violated.first(), &tried.record.ended) {
         (None, CommandEnd::Code(0)) => return Ok(()),
         (Some(Violation::Interrupted), _) => ErrorCode::Cancelled,
         (Some(Violation::Limit(Resource::Wall)), _) => {
             let message =
-                format!("{place} took longer than the {} s that the pipeline may", time.as_secs());
+                format!("{place} exceeded the pipeline's time limit of {} s", time.as_secs());
             return Err(ActionProblem::new(ErrorCode::ActionTimeout, message));
         }
         (Some(Violation::Limit(_) | Violation::Unwatched | Violation::Made(_)) | None, _) => {
@@ -349,16 +351,16 @@ fn check(tried: &Tried, place: &str, time: Duration) -> Result<()> {
     let text = String::from_utf8_lossy(written.get(from..).unwrap_or_default());
     let wrote = match text.trim() {
         "" => String::new(),
-        text => format!("; it wrote: {text}"),
+        text => format!("; its output: {text}"),
     };
     Err(ActionProblem::new(code, format!("{place} failed: {}{wrote}", tried.record.ended)))
 }
 
-/// Checks that a step changed only outputs. New directories above the outputs are left out, since the outputs create
-/// them.
+/// Checks that a step changed only declared outputs, and returns those changes. New parent directories of outputs are
+/// omitted, because they are created together with the outputs.
 ///
 /// # Errors
-/// `PipelineOutput` if any other path is not among the outputs.
+/// `PipelineOutput` if the step changed any other path.
 fn among_outputs(
     operations: Vec<Operation>,
     declared: &DeclaredPipeline,
@@ -385,11 +387,11 @@ fn among_outputs(
     };
     let rules: Vec<_> = declared.outputs.iter().map(|rule| format!("`{rule}`")).collect();
     let outputs = match rules.as_slice() {
-        [] => "it has no outputs".to_owned(),
-        rules => format!("its outputs are {}", rules.join(", ")),
+        [] => "the pipeline declares no outputs".to_owned(),
+        rules => format!("the pipeline's outputs are {}", rules.join(", ")),
     };
     let shown = shown.collect::<Vec<_>>().join(", ");
-    let message = format!("{place} changed {shown}{more}, and {outputs}");
+    let message = format!("{place} changed {shown}{more}, but {outputs}");
     Err(ActionProblem::new(ErrorCode::PipelineOutput, message))
 }
 
@@ -397,12 +399,12 @@ fn is_of_file(operation: &Operation) -> bool {
     !matches!(operation, Operation::MakeDirectory { .. } | Operation::RemoveDirectory { .. })
 }
 
-/// Returns true if a step failed to start because of an invalid message of the helper.
+/// Returns whether a step failed to start because the sandbox helper sent an invalid message.
 fn is_of_helper(error: &Error) -> bool {
     matches!(error, Error::Command(CommandError::Spawn(SpawnError::Helper(_))))
 }
 
-/// Returns the problem of a step that could not run, or whose change cannot be read.
+/// Converts the error of a step that could not run, or whose changes could not be read, to a problem of the action.
 fn of_error(error: Error) -> ActionProblem {
     if let Error::Workspace(error) = error {
         return error.into();

@@ -1,4 +1,4 @@
-//! Problems of actions and tasks, with the codes of the contract (EX-18).
+//! Problems of actions and tasks, with the error codes under which they are reported (EX-18).
 
 use std::io;
 
@@ -13,62 +13,62 @@ use actum_workspace::{ErrorKind, NotAFile};
 
 use super::protected::Violation;
 
-/// Problem of an action.
+/// Reason why an action failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActionProblem {
-    /// Error code.
+    /// Error code under which the problem is reported.
     pub code: ErrorCode,
-    /// Message.
+    /// Description of the problem.
     pub message: String,
     /// Affected path, if known.
     pub path: Option<RelPath>,
-    /// Causes, the nearest first.
+    /// Chain of underlying errors, starting with the direct cause.
     pub causes: Vec<String>,
 }
 
 impl ActionProblem {
-    /// Adds the place in the work to the message.
+    /// Prefixes the message with the part of the action in which the problem occurred, such as a pipeline step.
     #[must_use]
     pub(super) fn at(self, place: &str) -> Self {
         Self { message: format!("{place}: {}", self.message), ..self }
     }
 
-    /// Returns the code of a workspace error.
+    /// Returns the error code under which a workspace error is reported.
     pub(super) fn code_of(kind: &ErrorKind) -> ErrorCode {
         of(kind)
     }
 
-    /// Creates a problem with its code.
+    /// Creates a problem without a path or causes.
     pub(super) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into(), path: None, causes: Vec::new() }
     }
 
-    /// Creates the problem of a workspace error.
+    /// Converts a workspace error to a problem, keeping its path and causes.
     pub(super) fn from_kind(kind: &ErrorKind) -> Self {
         let (path, causes) = (path_of(kind).cloned(), causes(kind));
         Self { path, causes, ..Self::new(of(kind), kind.to_string()) }
     }
 
-    /// Returns the chain of errors that led to it, one per line, for an internal error (5xxx).
+    /// Returns the error chain as text, one error per line. Returns `None` unless this is an internal error (5xxx).
     pub(super) fn stack_trace(&self) -> Option<String> {
         stack_trace(self.code, &self.message, &self.causes)
     }
 }
 
-/// Returns the text of an error chain.
+/// Formats an error chain, one error per line. Returns `None` unless the code is that of an internal error.
 fn stack_trace(code: ErrorCode, message: &str, causes: &[String]) -> Option<String> {
     let is_internal = code.category() == ErrorCategory::Internal;
     let caused = |text: String, cause: &String| format!("{text}\ncaused by: {cause}");
     is_internal.then(|| causes.iter().fold(message.to_owned(), caused))
 }
 
-/// Returns the causes of an error, the nearest first.
+/// Returns the texts of the underlying errors of an error, starting with the direct cause.
 fn causes(error: &dyn std::error::Error) -> Vec<String> {
     let first = error.source();
     std::iter::successors(first, |error| error.source()).map(ToString::to_string).collect()
 }
 
-/// Returns the path that a workspace error names.
+/// Returns the affected path of a workspace error, if the error is about a single path.
 fn path_of(kind: &ErrorKind) -> Option<&RelPath> {
     match kind {
         ErrorKind::Attributes { path, .. }
@@ -239,31 +239,31 @@ fn of_path(problem: &PathProblem) -> ErrorCode {
     }
 }
 
-/// Problem of a task, and its position.
+/// Reason why a task was rejected or failed, with the affected action and the position in its documents, if known.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskProblem {
-    /// Error code.
+    /// Error code under which the problem is reported.
     pub code: ErrorCode,
-    /// Message.
+    /// Description of the problem.
     pub message: String,
-    /// Affected action, by its index in the plan.
+    /// Index in the plan of the affected action.
     pub action: Option<usize>,
-    /// Affected path of the project.
+    /// Affected path in the project.
     pub target: Option<RelPath>,
-    /// Affected path as it was given, if it is not a path of the project.
+    /// Affected path as written in the document, if it is not a valid project path.
     pub given: Option<Box<[u8]>>,
-    /// JSONPath of the affected value in the document.
+    /// JSONPath of the affected value in its document.
     pub json_path: Option<String>,
-    /// Position in the document.
+    /// Line and column of the affected value in its document.
     pub place: Option<Place>,
-    /// Permanent name of the reason, if the engine gave one.
+    /// Stable reason name, such as `PLAN_STALE`, if there is one.
     pub reason: Option<&'static str>,
-    /// Causes, the nearest first.
+    /// Chain of underlying errors, starting with the direct cause.
     pub causes: Option<Box<Vec<String>>>,
 }
 
 impl TaskProblem {
-    /// Creates a problem of the task as a whole.
+    /// Creates a problem that concerns the entire task.
     pub(super) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self {
             code,
@@ -278,28 +278,28 @@ impl TaskProblem {
         }
     }
 
-    /// Creates the problem of an action of a plan.
+    /// Converts the problem of an action to a problem of its task.
     pub(super) fn of_action(action: usize, problem: ActionProblem) -> Self {
         let ActionProblem { code, message, path: _, causes } = problem;
         Self { action: Some(action), ..Self::new(code, message) }.caused_by(causes)
     }
 
-    /// Creates a problem that was detected after the actions.
+    /// Converts a problem that was detected after the actions had ended, so it cannot be attributed to one of them.
     pub(super) fn of_late(ActionProblem { code, message, path, causes }: ActionProblem) -> Self {
         Self { target: path, ..Self::new(code, message) }.caused_by(causes)
     }
 
-    /// Returns the chain of errors that led to it, one per line, for an internal error (5xxx).
+    /// Returns the error chain as text, one error per line. Returns `None` unless this is an internal error (5xxx).
     pub(super) fn stack_trace(&self) -> Option<String> {
         let causes = self.causes.as_deref().map(Vec::as_slice).unwrap_or_default();
         stack_trace(self.code, &self.message, causes)
     }
 
-    /// Returns true if this is the failure of an action, even if it was detected later: an error of the file system, or
-    /// a validation rule.
+    /// Returns whether the problem is the failure of an action, even if it was detected only later. Examples are a file
+    /// system error and a broken validation rule.
     pub(super) fn is_of_action(&self) -> bool {
         match self.code.response() {
-            // Cancellation and a timeout of the task are not failures of an action.
+            // Internal codes, such as cancellation or a timeout of the task, are not failures of an action.
             Response::StopAndRollBack => self.code.category() != ErrorCategory::Internal,
             Response::SkipAction => self.code.category() == ErrorCategory::Permission,
             Response::Reject
@@ -311,7 +311,7 @@ impl TaskProblem {
         }
     }
 
-    /// Adds the causes of an engine error.
+    /// Adds the underlying errors of `error` as the causes of the problem.
     pub(super) fn because_of(self, error: &dyn std::error::Error) -> Self {
         self.caused_by(causes(error))
     }
@@ -321,7 +321,7 @@ impl TaskProblem {
         Self { causes, ..self }
     }
 
-    /// Creates the problem of a target that no plan may touch.
+    /// Creates the problem of an action whose target is protected.
     pub(super) fn of_violation(violation: Violation) -> Self {
         let Violation { action, path, problem } = violation;
         let steps = vec![Step::Member("action_plan".to_owned()), Step::Element(action)];
@@ -329,7 +329,7 @@ impl TaskProblem {
         Self { target: Some(path), json_path, ..Self::of_action(action, problem) }
     }
 
-    /// Returns all problems of a document.
+    /// Converts all mistakes found in a document to problems. Their messages start with `document`, such as `the task plan`.
     pub(super) fn of_mistakes(document: &str, mistakes: &Mistakes) -> Vec<Self> {
         let one = |mistake: &Diagnostic| Self {
             action: match &*mistake.path.0 {
@@ -350,7 +350,7 @@ impl TaskProblem {
     }
 }
 
-/// Returns the path that a mistake is about, as it was given.
+/// Returns the invalid path that a mistake is about, as written in the document.
 fn given(problem: &Problem) -> Option<Box<[u8]>> {
     let Problem::Path(error) = problem else { return None };
     Some(error.given.clone().into_boxed_slice())
@@ -365,7 +365,7 @@ mod tests {
         ErrorKind::Attributes { path, what: "owner", source }
     }
 
-    /// EX-18: an internal error has its error chain, and no other error has one.
+    /// EX-18: only an internal error is reported with its error chain.
     #[test]
     fn an_internal_error_has_the_chain_of_its_causes() {
         let kind = ErrorKind::Io {
@@ -382,7 +382,7 @@ mod tests {
         assert_eq!(ActionProblem::from_kind(&full).stack_trace(), None);
     }
 
-    /// EX-18: an error that names its path is attributed to that path.
+    /// EX-18: a workspace error that names a path is attributed to that path.
     #[test]
     fn an_error_of_the_workspace_keeps_the_path_that_it_names() {
         for (source, code) in [

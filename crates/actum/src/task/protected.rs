@@ -1,4 +1,5 @@
-//! Protected targets, which no plan may touch: a single one rejects the whole plan (EX-4, D-5).
+//! Finds protected targets, which no plan may touch. A single protected target causes the entire plan to be rejected
+//! (EX-4, D-5).
 
 use actum_core::{Digest, PathRule, RelPath};
 use actum_gate::decision::{Bundle, Case};
@@ -12,22 +13,22 @@ use super::refused;
 use crate::error::Result;
 use crate::policies::PolicyInForce;
 
-/// Target that no plan may touch.
+/// Target of an action that is protected, so no plan may touch it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Violation {
-    /// Index of its action in the plan, counted from 0.
+    /// Zero-based index in the plan of the action that names the target.
     pub action: usize,
-    /// Target.
+    /// Path of the protected target.
     pub path: RelPath,
-    /// Reason for the protection.
+    /// Problem that states why the target is protected.
     pub problem: ActionProblem,
 }
 
-/// Returns the protected targets among these, each with the index of its action. They are protected by the policy in
-/// force, by these rules of the system config, or from every plan.
+/// Returns the protected targets among `targets`. A target is protected by the policy in force, by the rules in `config`
+/// from the system config, or because no plan may ever touch it.
 ///
 /// # Errors
-/// `Record` if the policy has no exact form.
+/// `Record` if the policy cannot be serialized canonically.
 pub fn violations<'p>(
     targets: impl Iterator<Item = (usize, &'p RelPath)>,
     config: &[PathRule],
@@ -35,7 +36,7 @@ pub fn violations<'p>(
 ) -> Result<Vec<Violation>> {
     let guarded = in_force.clone().guarded(Profile::AgentExecutor);
     let (cedar, place) = (&in_force.cedar, in_force.place());
-    // Returns the ground of the gate `protected`, if it denies the case under a policy.
+    // Returns the reason given by the `protected` gate, if the gate denies the case under `policy`.
     let denied = |case: &Case, policy: &Policy| -> Result<Option<String>> {
         let bundle = Bundle::new(Digest::of(&policy.to_vec()?), case.clone());
         let gates = decide(&bundle, policy, cedar).gates.into_iter();
@@ -55,8 +56,8 @@ pub fn violations<'p>(
             && denied(&case, &in_force.policy)?.is_none()
         {
             *ground += &format!(
-                "; only the profile `{}` protects it, by which every task plan is judged besides the policy: a change \
-                 with `actum apply` may touch it",
+                "; only the profile `{}`, which also applies to every task plan, protects it: `actum apply` may \
+                 change it",
                 Profile::AgentExecutor
             );
         }
@@ -66,7 +67,7 @@ pub fn violations<'p>(
             None => match config.iter().find(|rule| rule.covers(path)) {
                 Some(rule) => ActionProblem::new(
                     ErrorCode::ProtectedFileViolation,
-                    format!("the path `{path}` is protected by `{rule}` of the system config"),
+                    format!("the path `{path}` is protected by `{rule}` in the system config"),
                 ),
                 None => continue,
             },
@@ -77,14 +78,13 @@ pub fn violations<'p>(
 }
 
 fn report_problem(path: &RelPath) -> ActionProblem {
-    let message = format!("`{path}` is what a run is taken back with, and no plan may touch it");
+    let message = format!("`{path}` is needed to roll a run back, so no plan may change it");
     ActionProblem::new(ErrorCode::ProtectedReportViolation, message)
 }
 
-/// Returns the problem of a target with hard links, which may be names of a protected file.
+/// Returns the problem of a target with several hard links, one of which may be the name of a protected file.
 pub fn linked(path: &RelPath) -> ActionProblem {
-    let message = format!(
-        "the file `{path}` has other names (hard links), and which of them are protected is not known"
-    );
+    let message =
+        format!("the file `{path}` has other names (hard links), and one of them may be protected");
     ActionProblem::new(ErrorCode::ProtectedFileViolation, message)
 }

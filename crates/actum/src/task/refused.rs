@@ -1,4 +1,4 @@
-//! Refused plans: protected targets of a plan are recorded in the ledger, like any change that a gate refuses (EX-18).
+//! Records a plan with protected targets in the ledger, like any other change that a gate denies (EX-18).
 
 use actum_core::path_name::PathName;
 use actum_core::{Digest, RelPath, RunId, canonical};
@@ -17,7 +17,7 @@ use crate::policies::PolicyInForce;
 use crate::records::Records;
 use crate::request::{EntryPoint, limits_digest};
 
-/// Returns the effect by which a target is judged while its real change is unknown.
+/// Returns a placeholder effect with which the gates judge a target before its actual change is known.
 pub(super) fn effect(path: &RelPath) -> PathEffect {
     PathEffect {
         path: PathName(path.clone()),
@@ -30,8 +30,8 @@ pub(super) fn effect(path: &RelPath) -> PathEffect {
     }
 }
 
-/// Records that these targets of a plan are protected, if the policy protects them. The protection of task reports from
-/// every plan is not part of a policy.
+/// Records in the ledger that a plan was refused because of protected targets. Nothing is recorded if no policy protects
+/// them, for example for task reports, whose protection is built in.
 ///
 /// # Errors
 /// `Ledger`, `Record`.

@@ -1,5 +1,5 @@
-//! Rehearsal: runs the actions of a plan one after the other, on a staged change that no other process sees (EX-3,
-//! EX-8, EX-12).
+//! Rehearses a plan: runs its actions in order against a staged change that no other process can see (EX-3, EX-8,
+//! EX-12).
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -24,79 +24,79 @@ use crate::pipeline_host::PipelineSteps;
 use crate::request::Commands;
 use crate::sql_host::SqlSteps;
 
-/// Result of the actions of a plan. Its transaction has the changes of the successful actions.
+/// Result of rehearsing a plan. The transaction then contains the changes of the successful actions.
 pub struct Rehearsal {
-    /// Results of the actions, in the order of their execution.
+    /// Results of the actions, in the order in which they were executed.
     pub actions: Vec<Rehearsed>,
-    /// Change as operations, in that order.
+    /// Operations that make up the change, in the order of execution.
     pub operations: Vec<Operation>,
-    /// Validation rules of the plan that do not hold at the end.
+    /// Problems for the plan's validation rules that are not met at the end.
     pub broken_rules: Vec<ActionProblem>,
-    /// Reason for an early end: `Cancelled` or `TaskTimeout`.
+    /// Reason why the rehearsal ended early, which is `Cancelled` or `TaskTimeout`.
     pub broken_off: Option<ErrorCode>,
 }
 
-/// Verdict on a rehearsed change.
+/// Decision about what happens to a rehearsed change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// Publish the change.
+    /// Keep the change, so that it can be published.
     Keep,
-    /// Drop the change.
+    /// Discard the change.
     TakeBack,
-    /// Drop the change, since the task was cancelled.
+    /// Discard the change because the task was cancelled.
     Cancel,
 }
 
-/// Plan, and all that its rehearsal needs.
+/// Plan with everything that is needed to rehearse it.
 #[derive(Debug, Clone, Copy)]
 pub struct Script<'p> {
-    /// Plan.
+    /// Plan to rehearse.
     pub plan: &'p TaskPlan,
-    /// Order of its actions.
+    /// Dependency graph of the actions, which determines their order.
     pub graph: &'p Graph,
-    /// Settings for the tasks of the project.
+    /// System config with the project's settings for tasks.
     pub config: &'p SystemConfig,
-    /// Runner of SQL steps.
+    /// Runner for the SQL steps of the plan.
     pub sql: &'p SqlSteps,
-    /// Runner of pipelines.
+    /// Runner for the pipelines of the plan.
     pub pipelines: &'p PipelineSteps,
 }
 
-/// Observer of a rehearsal.
+/// Observes the progress of a rehearsal, and provides its clock and cancellation.
 pub trait RehearsalObserver {
     /// Returns the current time.
     fn now(&self) -> Timestamp;
-    /// Returns true if the task was cancelled; no further action begins then.
+    /// Returns whether the task was cancelled. If so, no further action is started.
     fn is_cancelled(&self) -> bool {
         false
     }
-    /// Called when an action begins.
+    /// Called when an action is started.
     fn began(&mut self, _action: usize) {}
-    /// Called when an action has a result.
+    /// Called when the result of an action is available.
     fn ended(&mut self, _rehearsed: &Rehearsed) {}
 }
 
-/// Result of an action.
+/// Result of rehearsing one action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rehearsed {
-    /// Index in the plan, counted from 0.
+    /// Zero-based index of the action in the plan.
     pub action: usize,
-    /// Time at which it began.
+    /// Time at which the action was started.
     pub started: Timestamp,
-    /// Time at which it ended.
+    /// Time at which the action ended.
     pub completed: Timestamp,
-    /// Outcome.
+    /// Outcome of the action.
     pub end: ActionEnd,
-    /// Changes that a failed action left: its postcondition did not hold, and it is not rolled back.
+    /// Changes that a failed action left behind, because its broken postcondition does not roll it back.
     pub left: Vec<ActionChange>,
-    /// SQL step whose effects are staged.
+    /// Record of the SQL step, if its effects are staged.
     pub sql: Option<Box<SqlRan>>,
-    /// Record of a pipeline.
+    /// Record of the pipeline run, if the action ran a pipeline.
     pub pipeline: Option<Box<PipelineRan>>,
 }
 
 impl Rehearsed {
-    /// Returns its changes to files that are left.
+    /// Returns the changes to files that remain staged after the action.
     pub fn did(&self) -> &[ActionChange] {
         match &self.end {
             ActionEnd::Completed { did, .. } => did,
@@ -105,13 +105,13 @@ impl Rehearsed {
     }
 }
 
-/// Adds up the rows that SQL steps change; `None` without such a step.
+/// Returns the total number of rows that SQL steps change, or `None` if there is no SQL step.
 pub fn sql_rows(actions: &[Rehearsed]) -> Option<u64> {
     let changed = actions.iter().filter_map(|it| it.sql.as_ref());
     changed.map(|ran| ran.done.rows_changed()).reduce(u64::saturating_add)
 }
 
-/// Commands of pipelines whose effects are left.
+/// Collects the commands of all pipelines whose effects remain staged.
 pub(super) fn commands(actions: &[Rehearsed]) -> Commands {
     let ran = || actions.iter().filter_map(|it| it.pipeline.as_ref());
     let made = ran().flat_map(|ran| ran.commands.iter().cloned()).collect();
@@ -119,60 +119,61 @@ pub(super) fn commands(actions: &[Rehearsed]) -> Commands {
     Commands { made, sandbox, ..Commands::default() }
 }
 
-/// Outcome of an action.
+/// Outcome of rehearsing an action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ActionEnd {
-    /// Done, and its conditions hold.
+    /// The action was completed, and its postcondition is met.
     Completed {
-        /// Description of the result.
+        /// Description of the result for the report.
         output: String,
-        /// Changes to files.
+        /// Changes that the action made to files.
         did: Vec<ActionChange>,
     },
-    /// Failed.
+    /// The action failed.
     Failed(ActionProblem),
-    /// Not tried.
+    /// The action was not attempted.
     Skipped {
-        /// Reason.
+        /// Reason why the action was skipped.
         reason: String,
     },
-    /// Runs an external pipeline after the change is published.
+    /// The action runs an external pipeline, which starts only after the change is published.
     Deferred(ExternalPipeline),
 }
 
-/// Change that an action made to a file.
+/// Change that an action made to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ActionChange {
-    /// Kind of change.
+    /// Kind of change, as named in the change log.
     pub word: ChangeWord,
-    /// File; of a renamed file the old path.
+    /// Path of the file, which is the old path if the file was renamed.
     pub path: RelPath,
-    /// New path of a renamed file.
+    /// New path of the file, if it was renamed.
     pub new_path: Option<RelPath>,
-    /// State before.
+    /// State of the file before the change, if it existed.
     pub before: Option<FileState>,
-    /// State after.
+    /// State of the file after the change, if it still exists.
     pub after: Option<FileState>,
-    /// Summary of the difference, without credentials.
+    /// Summary of the difference, from which credentials are removed.
     pub diff: DiffSummary,
 }
 
 impl ActionChange {
-    /// Returns the path of the file after the change, if it exists.
+    /// Returns the path of the file after the change, which is the new path if the file was renamed.
     pub fn left_at(&self) -> &RelPath {
         self.new_path.as_ref().unwrap_or(&self.path)
     }
 
-    /// Returns true if the file has another state or another path than before.
+    /// Returns whether the state or the path of the file actually changed.
     pub fn is_change(&self) -> bool {
         self.new_path.is_some() || self.before != self.after
     }
 }
 
 impl Rehearsal {
-    /// Executes all possible actions of a plan, in the order of the graph, on a transaction without changes. A failed
-    /// action leaves no changes, except if its broken postcondition does not roll it back (EX-12). Actions that depend
-    /// on it are skipped, and all others as well if the plan stops on errors.
+    /// Executes the actions of a plan in the order of its graph, on a transaction without changes.
+    ///
+    /// A failed action leaves no changes, unless the plan keeps changes despite a broken postcondition (EX-12). Actions that
+    /// depend on a failed action are skipped, and so are all further actions if the plan stops on errors.
     pub fn on<D: Disk>(
         transaction: &mut Transaction<'_, D>,
         script: Script<'_>,
@@ -195,7 +196,8 @@ impl Rehearsal {
         Self { actions, operations, broken_rules, broken_off }
     }
 
-    /// Returns the verdict by the soft constraints, unless the errors override them (EX-18).
+    /// Decides whether to keep the change. The decision follows the soft constraints of the plan, unless the code of an
+    /// error overrides them (EX-18).
     pub fn verdict(&self, constraints: Constraints) -> Verdict {
         let failed = self.actions.iter().filter_map(|rehearsed| match &rehearsed.end {
             ActionEnd::Failed(problem) => Some(problem.code),
@@ -216,7 +218,8 @@ impl Rehearsal {
     }
 }
 
-/// Removes directories that one action created for its file, and another emptied by moving or removing it.
+/// Removes directories that one action created for a file and that are empty because a later action moved or deleted the
+/// file.
 fn remove_emptied<D: Disk>(transaction: &mut Transaction<'_, D>, operations: &mut Vec<Operation>) {
     let changes = transaction.changes();
     let is_needed = |directory: &RelPath| {
@@ -224,7 +227,7 @@ fn remove_emptied<D: Disk>(transaction: &mut Transaction<'_, D>, operations: &mu
     };
     let made = changes.iter().filter(|it| it.kind == ChangeKind::DirectoryCreated);
     let emptied: Vec<_> = made.filter(|it| !is_needed(&it.path)).collect();
-    // Changes are listed from the top.
+    // Changes list parent directories first, so removal goes in reverse order.
     for WorkspaceChange { path, .. } in emptied.into_iter().rev() {
         let operation = Operation::RemoveDirectory { path: path.clone() };
         if transaction.operate(&operation).is_ok() {
@@ -233,21 +236,21 @@ fn remove_emptied<D: Disk>(transaction: &mut Transaction<'_, D>, operations: &mu
     }
 }
 
-/// Plan in rehearsal.
+/// State of a rehearsal while the actions of a plan are executed.
 struct Stage<'p> {
     script: Script<'p>,
     constraints: Constraints,
-    /// Deadline of the whole task.
+    /// Deadline of the entire task.
     deadline: Timestamp,
     watch: &'p mut dyn RehearsalObserver,
     ends: Vec<Rehearsed>,
-    /// Action after which no other is tried.
+    /// Index of the failed action after which no further action is attempted.
     stopped_by: Option<usize>,
     broken_off: Option<ErrorCode>,
 }
 
 impl Stage<'_> {
-    /// Executes the actions in their order. Returns the operations of the successful ones.
+    /// Executes the actions in order, and returns the operations whose effects remain staged.
     fn carry_out<D: Disk>(&mut self, transaction: &mut Transaction<'_, D>) -> Vec<Operation> {
         let Script { plan, graph, .. } = self.script;
         let (mut operations, mut ahead) = (Vec::new(), BTreeMap::new());
@@ -291,7 +294,7 @@ impl Stage<'_> {
             };
             if let ActionEnd::Failed(problem) = &end {
                 let response = problem.code.response();
-                // After a rejection the other actions are tried as well, to find all rejections.
+                // If an action is refused, the others are still attempted, so that all refusals are reported together.
                 let goes_on = !response.overrides_constraints() || response.is_refusal();
                 if self.constraints.stop_on_error || !goes_on {
                     self.stopped_by = Some(index);
@@ -309,7 +312,7 @@ impl Stage<'_> {
         operations
     }
 
-    /// Checks the validation rules of the plan, while the task has time.
+    /// Checks the validation rules of the plan until the task is cancelled or its time is over, and returns the broken ones.
     fn broken_rules<D: Disk>(
         &mut self,
         transaction: &mut Transaction<'_, D>,
@@ -331,12 +334,13 @@ impl Stage<'_> {
         problems
     }
 
-    /// Returns the remaining time for an action with this start and limit, or for work without its own limit.
+    /// Returns the time allowance of an action with the given start time and limit. `None` stands for work without its own
+    /// limit.
     fn allowance(&self, action: Option<(Timestamp, Duration)>) -> Allowance<'_> {
         Allowance { watch: &*self.watch, action, task_end: self.deadline }
     }
 
-    /// Checks the conditions of an external pipeline, which itself runs later.
+    /// Checks the conditions of an external pipeline, and defers its execution until the change is published.
     fn defer<D: Disk>(&self, transaction: &mut Transaction<'_, D>, action: &Action) -> ActionEnd {
         let allowance = self.allowance(None);
         let conditions = check_preconditions(transaction, action, &allowance)
@@ -346,15 +350,15 @@ impl Stage<'_> {
         match (conditions, external::pipeline(self.script, action).map_err(written)) {
             (Ok(None), Ok(Some(pipeline))) => ActionEnd::Deferred(pipeline),
             (Ok(None), Ok(None)) => {
-                let message = "the parameters of its pipeline do not fit its declaration";
+                let message = "the pipeline's parameters do not match its declaration";
                 ActionEnd::Failed(ActionProblem::new(ErrorCode::PipelineParameter, message))
             }
             (Ok(Some(problem)) | Err(problem), _) | (_, Err(problem)) => ActionEnd::Failed(problem),
         }
     }
 
-    /// Runs the step at this place of the order, together with later steps that are ready and independent of all
-    /// earlier unfinished actions.
+    /// Runs the isolated step at position `place` of the order. A later step runs in parallel with it if its dependencies
+    /// are done and it is independent of all earlier actions that have not finished.
     fn run_ahead<D: Disk>(
         &mut self,
         transaction: &mut Transaction<'_, D>,
@@ -391,8 +395,8 @@ impl Stage<'_> {
         ahead.extend(wave.into_iter().map(|(index, _)| index).zip(ran));
     }
 
-    /// Executes one action within its time limit, or stages its result if it ran already. A failed action leaves no
-    /// changes, except if its broken postcondition does not roll it back.
+    /// Executes one action within its time limit, or stages its result if it has already run. A failed action leaves no
+    /// changes, unless the plan keeps changes despite a broken postcondition.
     fn carry_out_one<D: Disk>(
         &self,
         transaction: &mut Transaction<'_, D>,
@@ -419,7 +423,7 @@ impl Stage<'_> {
         })
     }
 
-    /// Returns true if an action was completed, or will run later.
+    /// Returns whether an action was completed or deferred, so that actions that depend on it can run.
     fn is_done(&self, action: usize) -> bool {
         self.ends.iter().any(|rehearsed| {
             rehearsed.action == action
@@ -427,7 +431,7 @@ impl Stage<'_> {
         })
     }
 
-    /// Stops the rehearsal if the task was cancelled or its time is over.
+    /// Marks the rehearsal as broken off if the task was cancelled or has exceeded its time limit.
     fn break_off(&mut self, now: Timestamp) {
         if self.broken_off.is_none() {
             self.broken_off = match (self.watch.is_cancelled(), now > self.deadline) {

@@ -1,4 +1,5 @@
-//! Repeated tasks: if the effect of a task is in force, its stored result is returned, and nothing is done (D-8).
+//! Handles repeated tasks. If a task was already executed and its effect is still in force, its stored result is
+//! returned and nothing is executed again (D-8).
 
 use std::path::Path;
 
@@ -27,17 +28,18 @@ use crate::recorded::{Receipt, RecordedRun};
 use crate::records::Records;
 use crate::request::{EntryPoint, TaskDocuments};
 
-/// Standing of a task among earlier requests with its id.
+/// Result of looking up earlier executions of tasks with the same id.
 pub(super) enum Standing {
-    /// No earlier effect is in force; contains the number of the next attempt.
+    /// No earlier effect is in force, so the task may run. Contains the number of the next attempt.
     Attempt(u32),
-    /// The task was executed already; contains its result.
+    /// The task was already executed and is in force. Contains its stored result.
     Stored(Box<Stored>),
-    /// The id belongs to an executed task that differs from this one, or whose reports are missing.
+    /// The task must not run, for example because its id belongs to a different executed task, or because the reports of
+    /// its earlier execution are missing or altered.
     Taken(TaskProblem),
 }
 
-/// Stored result of a task.
+/// Stored result of a task that was executed earlier.
 pub(super) struct Stored {
     pub(super) receipt: Receipt,
     pub(super) directory: ReportDirectory,
@@ -46,22 +48,22 @@ pub(super) struct Stored {
     pub(super) error: Option<ErrorReport>,
 }
 
-/// Returns the request key of a task. The longest task id fits into it.
+/// Returns the request key of a task, which is long enough for every valid task id.
 pub(super) fn request_key(task: &PlainId) -> Option<RequestKey> {
     RequestKey::of_task(&task.to_string())
 }
 
 impl Task {
-    /// Returns the digests of the documents, for a request.
+    /// Returns the documents of the task in the form that a request refers to.
     ///
     /// # Errors
-    /// `Record` if an external pipeline cannot be written.
+    /// `Record` if the declaration of an external pipeline cannot be serialized.
     pub(super) fn documents(&self, script: Script<'_>) -> Result<TaskDocuments> {
         let documents = TaskDocuments::new(Digest::of(&self.input.plan), &self.input.config);
         Ok(documents.with_external(external_pipelines(script)?))
     }
 
-    /// Checks whether the task, or another one under its id, was executed and is in force.
+    /// Checks whether this task, or a different task with the same id, was executed and is still in force.
     ///
     /// # Errors
     /// `Ledger`, `Workspace`, `Output`.
@@ -73,7 +75,7 @@ impl Task {
     ) -> Result<Standing> {
         let Some(key) = request_key(&self.id) else { return Ok(Standing::Attempt(1)) };
         let asked = (workspace, &key, documents);
-        // Read only once: a task may have been executed and rolled back many times.
+        // The undone runs are read only once, because a task may have been executed and rolled back many times.
         let mut undone_by = None;
         let is_undone = |receipt: &Receipt| {
             let run = receipt.statement.predicate.run;
@@ -86,7 +88,7 @@ impl Task {
                 records.check_forgotten(workspace, &key, run)?;
             }
             let paths = &receipt.statement.predicate.paths;
-            // The rollback script restores files without a run.
+            // The rollback script restores files without creating a run, so the files themselves are compared.
             Ok(undone_by.copied().flatten().is_some()
                 || (!paths.is_empty() && is_as_before(outputs, paths))
                 || self.is_reverted(records, receipt, root)?)
@@ -97,7 +99,7 @@ impl Task {
             Ok(Earlier { done: None, next }) => return Ok(Standing::Attempt(next)),
             Err(Error::RequestKeyTaken { run, .. }) => {
                 return Ok(taken(format!(
-                    "the task id `{}` stands for another plan, config or external pipeline, which the run {run} carried out",
+                    "the task id `{}` is taken: the run {run} executed it with a different plan, config or external pipeline",
                     self.id
                 )));
             }
@@ -124,8 +126,8 @@ impl Task {
                 }) && external.iter().all(|run| ended_as(&report, run));
                 if !is_as_recorded {
                     return Ok(taken(format!(
-                        "the run {run} carried out the task `{}`, and its execution report in `{}` is not what its receipt \
-                         has the digest of: it was rewritten since",
+                        "the run {run} executed the task `{}`, but its execution report in `{}` was changed since: it does not \
+                         match the digest in the receipt",
                         self.id,
                         directory.name.directory()
                     )));
@@ -147,17 +149,19 @@ impl Task {
         Ok(match stored {
             Some(stored) => Standing::Stored(Box::new(stored)),
             None => taken(format!(
-                "the task `{}` was carried out by the run {run}, and its reports are missing",
+                "the task `{}` was executed by the run {run}, but its reports are missing",
                 self.id
             )),
         })
     }
 
-    /// Returns true if a commit reverts the run of the task. The ledger must know the reverting run as the task's
-    /// rollback, and that run must be in force. A report in the workspace proves nothing.
+    /// Returns whether a git commit reverts the run of the task.
+    ///
+    /// The ledger must have recorded the reverting run as a rollback of the task, and that run must be in force. Reports in
+    /// the workspace are not trusted, because any process can write them.
     fn is_reverted(&self, records: &Records, receipt: &Receipt, root: &Path) -> Result<bool> {
         let result = &receipt.statement.predicate;
-        // A repository that cannot be read proves no revert.
+        // If the repository cannot be read, the run is treated as not reverted.
         let Ok(Some(reverting)) = reverting_run(root, result.run, &result.paths) else {
             return Ok(false);
         };
@@ -171,14 +175,15 @@ impl Task {
         if !is_rollback {
             return Ok(false);
         }
-        // A forgotten run was not undone while it was known.
+        // The workspace may have forgotten the reverting run. Such a run counts as in force, because it had not been
+        // undone when it was forgotten.
         let shown = View::open(root)?.show(reverting);
         Ok(shown.ok().is_none_or(|shown| shown.undone_by.is_none()))
     }
 }
 
-/// Returns true if the report agrees with the receipt on an external pipeline. If the receipt does not know its end,
-/// the report may state any outcome.
+/// Returns whether the report agrees with the receipt about the result of an external pipeline. If the result is unknown
+/// according to the receipt, the report may state any outcome.
 fn ended_as(report: &ExecutionReport, run: &ExternalRun) -> bool {
     let is_it = |id: &CleanText| id.as_str() == run.pipeline.action;
     let is_completed = report.completed().iter().any(|it| is_it(&it.action_id));
@@ -192,7 +197,7 @@ fn ended_as(report: &ExecutionReport, run: &ExternalRun) -> bool {
     }
 }
 
-/// Returns true if every file of a change is as before.
+/// Returns whether every file of a change has the same state as before the change.
 fn is_as_before(outputs: &Outputs, effects: &[PathEffect]) -> bool {
     effects.iter().filter(|effect| effect.effect.is_of_file()).all(|effect| {
         let was_at = effect.from.as_ref().unwrap_or(&effect.path);
@@ -209,7 +214,7 @@ fn is_as_before(outputs: &Outputs, effects: &[PathEffect]) -> bool {
     })
 }
 
-/// Returns the report of a run of a task, and its directory.
+/// Finds the execution report of a task's run, and returns it with its directory.
 fn report_of(
     outputs: &Outputs,
     (task, run): (&PlainId, RunId),

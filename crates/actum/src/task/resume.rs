@@ -1,4 +1,4 @@
-//! Interrupted tasks: the next process in the workspace writes their reports (EX-13).
+//! Completes interrupted tasks. The next process that works in the workspace writes their missing reports (EX-13).
 
 use std::path::Path;
 
@@ -29,22 +29,22 @@ use crate::engine::Engine;
 use crate::error::Result;
 use crate::records::Records;
 
-/// Interrupted task whose reports were written by another process.
+/// Interrupted task whose reports were now written on its behalf.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FinishedTask {
-    /// Id of the task.
+    /// Id of the interrupted task.
     pub task: PlainId,
-    /// Directory of its reports.
+    /// Report directory of the task.
     pub report: ReportName,
-    /// Final status; `None` if it was not begun.
+    /// Final status of the task. `None` if there is no execution report because the task never started.
     pub status: Option<ReportStatus>,
 }
 
-/// Writes the reports of interrupted tasks in the workspace at `root`, and updates the rollback manifests. Each task
-/// run and each rollback also writes those reports first.
+/// Writes the reports of interrupted tasks in the workspace at `root`, and updates the rollback manifests. Executing a
+/// task or rolling one back also writes these reports first.
 ///
 /// # Errors
-/// As [`Engine::resume`]; `Output`: the task is then left for the next call.
+/// Returns the errors of [`Engine::resume`], or `Output` if reports cannot be written. The next call then tries again.
 pub fn finish(engine: &mut Engine, root: &Path) -> Result<Vec<FinishedTask>> {
     let Turn { lock, finished, reported, .. } = take_turn(engine, root)?;
     let outputs = Outputs::new(root)?;
@@ -54,14 +54,14 @@ pub fn finish(engine: &mut Engine, root: &Path) -> Result<Vec<FinishedTask>> {
     Ok(finished)
 }
 
-/// Removes the views of pipelines and checks that killed processes left among the temporary files.
+/// Removes temporary workspace views of pipelines and checks that killed processes left behind.
 fn remove_left_views() {
-    // A failure has no effect here, and the next view tries again.
+    // Errors are ignored, because the removal is attempted again when the next view is created.
     drop(actum_sandbox::remove_left_scratch());
 }
 
-/// Lists the tasks in the workspace at `root` that were interrupted, or whose rollback was, and whose reports do not
-/// state the outcome. Changes nothing.
+/// Lists the tasks in the workspace at `root` that were interrupted, during execution or rollback, and whose reports do
+/// not state the outcome. Changes nothing.
 ///
 /// # Errors
 /// `Home`, `Output`.
@@ -90,29 +90,29 @@ pub fn cut_off_tasks(marks: &Marks, root: &Path, workspace: WorkspaceId) -> Resu
     Ok(cut_off)
 }
 
-/// Exclusive access to the tasks of a workspace.
+/// Exclusive access to the tasks of a workspace, after interrupted tasks were completed.
 pub(super) struct Turn {
     pub(super) lock: TaskTurn,
     pub(super) workspace: WorkspaceId,
-    /// Interrupted tasks whose reports were written now.
+    /// Interrupted tasks whose reports were written when the lock was taken.
     pub(super) finished: Vec<FinishedTask>,
-    /// Tasks whose reports exist.
+    /// Interrupted tasks whose reports already existed.
     pub(super) reported: Reported,
 }
 
-/// Tasks whose reports exist, but may not be durable yet. The notes on them stay until then, so that the reports can be
-/// written again.
+/// Tasks whose reports exist but may not be durable yet. The notes about these tasks are kept until then, so that the
+/// reports can be written again if they are lost.
 #[derive(Debug, Default)]
-#[must_use = "the reports are there, and not durable"]
+#[must_use = "the reports exist but may not be durable yet"]
 pub(super) struct Reported(Vec<UnderWay>);
 
 impl Reported {
-    /// Removes the notes on the tasks, since the reports are durable.
+    /// Removes the notes about the tasks. The caller must have made the reports durable.
     pub(super) fn end(self) -> std::result::Result<(), OutputError> {
         self.0.into_iter().try_for_each(UnderWay::end).map_err(OutputError::of_home)
     }
 
-    /// Makes the reports durable, and removes the notes on the tasks.
+    /// Makes the reports durable, and then removes the notes about the tasks.
     pub(super) fn sync(self, outputs: &Outputs) -> std::result::Result<(), OutputError> {
         if !self.0.is_empty() {
             outputs.sync()?;
@@ -121,15 +121,15 @@ impl Reported {
     }
 }
 
-/// Takes the task lock, and finishes interrupted tasks. Only one process at a time works on the tasks of a workspace,
-/// from its first check until its reports are written.
+/// Takes the task lock and completes interrupted tasks. A process holds the lock from its first check until its reports
+/// are written, so only one process at a time works on the tasks of a workspace.
 ///
 /// # Errors
-/// `Workspace` with `Busy` if another process has the lock; as [`finish`].
+/// `Workspace` with `Busy` if another process holds the lock, or the errors of [`finish`].
 pub(super) fn take_turn(engine: &mut Engine, root: &Path) -> Result<Turn> {
     let workspace = engine.resume()?;
     let Some(lock) = engine.records.marks().begin_tasks(workspace)? else {
-        let holder = Some("a process that carries out a task".to_owned());
+        let holder = Some("a process that executes a task".to_owned());
         return Err(actum_workspace::Error::from(ErrorKind::Busy { holder }).into());
     };
     let (finished, reported) = engine.records.finish_abandoned_tasks(&lock, root, workspace)?;
@@ -137,10 +137,11 @@ pub(super) fn take_turn(engine: &mut Engine, root: &Path) -> Result<Turn> {
 }
 
 impl Records {
-    /// Writes the reports of interrupted tasks in the workspace at `root`. The end of each run is recorded already.
+    /// Writes the reports of interrupted tasks in the workspace at `root`. The results of their runs must already be
+    /// recorded in the ledger.
     ///
     /// # Errors
-    /// `Home`, `Ledger`; `Output` if the reports cannot be written: the task is then left for the next call.
+    /// `Home`, `Ledger`, or `Output` if reports cannot be written. The next call then tries again.
     pub(super) fn finish_abandoned_tasks(
         &self,
         turn: &TaskTurn,
@@ -152,7 +153,7 @@ impl Records {
         for left in self.marks().abandoned_tasks(turn, workspace)? {
             let left = left?;
             is_any_left = true;
-            // A task without notes had not begun.
+            // A task without notes had not started yet.
             let noted = left.noted()?.map(|notes| Noted::read(&notes)).transpose()?;
             let found = match noted.flatten() {
                 Some(Noted::Task(notes)) => self.finish((root, workspace), *notes)?,
@@ -166,7 +167,7 @@ impl Records {
                     finished.push(*task);
                     left.end()?;
                 }
-                // Another process records the end of its run.
+                // The result of the run is not recorded yet, so a later call completes the task.
                 Left::Unsettled => {}
             }
         }
@@ -191,9 +192,9 @@ impl Records {
         let run = notes.prepared.as_ref().map(|prepared| prepared.run);
         let directory = match outputs.reports_named(name.clone())? {
             Some(directory) => directory,
-            // The directory was about to be created.
+            // The process was interrupted before it created the directory.
             None if notes.is_untold => outputs.report(name.clone())?,
-            // A directory that the user removed is not created again. Leftovers in git are cleaned up nevertheless.
+            // A directory that the user removed is not created again, but leftovers in git are still cleaned up.
             None => {
                 self.committed(root, run)?;
                 return Ok(Left::Nothing);
@@ -234,15 +235,15 @@ impl Records {
         Ok(Left::Finished(Box::new(FinishedTask { task, report: name, status })))
     }
 
-    /// Returns the state of an interrupted task, from its reports and the ledger, and the index of the receipt of its
-    /// run.
+    /// Determines the state of an interrupted task from its reports and the ledger. Also returns the ledger index of the
+    /// run's receipt, if there is one.
     fn state(&self, (run, reports): (Option<RunId>, &Reports)) -> Result<(State, Option<u64>)> {
         let recorded = run.map(|run| self.recorded(run)).transpose()?.flatten();
         let is_open = matches!(reports, Reports::Unsettled(_));
         let receipt = recorded.as_ref().and_then(|run| run.receipt.as_ref());
         let ended = match (&recorded, receipt) {
             (_, Some((receipt, _))) => Some(Event::EndRun(receipt.status())),
-            // The task was reported as open, and its intent never reached the ledger.
+            // The reports say that the run had not ended, but its intent never reached the ledger.
             (None, None) if is_open => Some(Event::EndRun(Status::Rejected)),
             (None | Some(_), None) => None,
         };
@@ -251,14 +252,14 @@ impl Records {
         let events = [Some(Event::Start), started, is_open.then_some(Event::Record), ended];
         let events = events.into_iter().flatten().chain([Event::CutOff]);
         let state = lifecycle::after(events).map_err(|source| OutputError {
-            doing: "find out what became of a task from",
+            doing: "determine the state of a task from",
             path: "the ledger".to_owned(),
             source: std::io::Error::other(source),
         })?;
         Ok((state, receipt.map(|(receipt, _)| receipt.index)))
     }
 
-    /// Returns the commit of a successful run, and notes about git.
+    /// Returns the git commit of a successful run, if there is one, and notes about git for the user.
     fn committed(&self, root: &Path, run: Option<RunId>) -> Result<Found> {
         let Some(run) = run else { return Ok(Found::default()) };
         let receipt = self.recorded(run)?.and_then(|recorded| recorded.receipt);
@@ -269,8 +270,8 @@ impl Records {
     }
 }
 
-/// Writes the reports of a task whose rollback was interrupted before the report: every file is as before, or a commit
-/// reverts it.
+/// Completes the reports of a task whose rollback took effect but was interrupted before the report was written. A
+/// rollback took effect if every file is as it was before the task, or if a commit reverts the task.
 fn finish_rollback(root: &Path, notes: &RollbackNotes) -> Result<Left> {
     let outputs = Outputs::new(root)?;
     let reverted = notes.reverts().map(|commit| resumed_revert(root, commit));
@@ -284,19 +285,20 @@ fn finish_rollback(root: &Path, notes: &RollbackNotes) -> Result<Left> {
     Ok(Left::Finished(Box::new(FinishedTask { task, report: name, status })))
 }
 
-/// State of the reports of a task.
+/// Completeness of the reports of a task.
 enum Reports {
-    /// Complete.
+    /// The reports are complete.
     Whole,
-    /// Complete, but the end of the run is unknown, for this reason.
+    /// The reports are complete, but state that the run had not ended. Contains the reason that they give.
     Unsettled(String),
-    /// Missing or incomplete.
+    /// The reports are missing or incomplete.
     Missing,
 }
 
 impl Reports {
-    /// Reads the reports. None of them is durable before all are: after a stop of the machine any may be missing or
-    /// truncated. Reports of a run without an end state that, and are written again.
+    /// Reads the reports and determines whether they are complete. The reports become durable together, so any of them may
+    /// be missing or truncated after the machine stopped. If the run had not ended, its reports state that and are later
+    /// replaced.
     fn read(directory: &ReportDirectory, had_run: bool) -> Result<Self> {
         let error = directory.read(ERROR_REPORT_FILE)?;
         let error = error.and_then(|bytes| ErrorReport::read(&bytes).ok());
@@ -309,11 +311,11 @@ impl Reports {
         };
         let log = directory.read(CHANGE_LOG_FILE)?;
         let has_log = log.is_some_and(|bytes| ChangeLog::read(&bytes).is_ok());
-        // A run that was in effect and was rolled back since has no error.
+        // A run that took effect and was rolled back later needs no error report.
         let is_undone = report.rollback_performed() && report.facts().more.receipt.is_some();
         let needs_error = ErrorStatus::from_report(report.status()).is_some() && !is_undone;
         let is_whole = has_log && (!needs_error || error.is_some());
-        // The status alone is not enough: a run that ended may have no successful action.
+        // The status alone does not show this, because a run that has ended may also be reported as failed.
         let is_open = had_run
             && report.status() == ReportStatus::Failed
             && error
@@ -329,26 +331,28 @@ impl Reports {
     }
 }
 
-/// Result for an interrupted task.
+/// Result of completing one interrupted task.
 enum Left {
-    /// Nothing to report.
+    /// The task needs no report.
     Nothing,
-    /// Reported before.
+    /// The reports already existed.
     Reported,
-    /// Reported now.
+    /// The reports were written now.
     Finished(Box<FinishedTask>),
-    /// End of the run not recorded yet.
+    /// The result of the run is not recorded yet.
     Unsettled,
 }
 
-const CUT_OFF: &str = "the process of the task ended before the task did";
+const CUT_OFF: &str = "the task's process ended before the task was finished";
 const COMMITTED: &str =
-    "the process of the task ended after the run was committed and before it could report";
-const MAYBE_COMMITTED: &str = "the process of the task ended after the run and before it could report; whether the run was \
-                               committed to a repository is not known";
-const OPEN_BEFORE: &str = "its run was open when the task was reported, and was ended since";
+    "the task's process ended after the run was committed but before it wrote its reports";
+const MAYBE_COMMITTED: &str = "the task's process ended after the run but before it wrote its reports; the run may or may not \
+                               have been committed to git";
+const OPEN_BEFORE: &str =
+    "the run had not ended when the task was first reported, but has ended since";
 
-/// Creates the reports of an interrupted task with this status, and the index of the receipt of its run.
+/// Creates the reports of an interrupted task from its notes. `status` is the final status of the run, and `entry` the
+/// ledger index of its receipt.
 fn report_end(
     mut notes: Notes,
     ((status, entry), found): ((Status, Option<u64>), Found),
@@ -363,7 +367,7 @@ fn report_end(
     }
 }
 
-/// Creates the reports of a task whose run was committed.
+/// Creates the reports of an interrupted task whose run succeeded.
 fn report_committed(
     (Prepared { run, report, log, error }, external): (Prepared, &[NotedPipeline]),
     (entry, (commit, more)): (u64, Found),
@@ -395,7 +399,7 @@ fn report_committed(
     Ok(EndReports { is_as_before: false, report, log: Some(log), error })
 }
 
-/// Creates the reports of a task whose run was not committed.
+/// Creates the reports of an interrupted task whose run did not succeed or never started.
 fn report_interrupted(
     notes: Notes,
     status: Status,

@@ -1,4 +1,4 @@
-//! Rollback of an executed task (EX-16, EX-17).
+//! Rolls back an executed task, either by reverting its git commit or by restoring its checkpoint (EX-16, EX-17).
 
 mod settle;
 
@@ -37,32 +37,33 @@ pub use crate::error::RollbackRefused;
 use crate::records::Records;
 use crate::request::{EntryPoint, Request, Which};
 
-/// Rolled-back task.
+/// Result of rolling back a task.
 #[derive(Debug)]
 pub struct RolledBack {
-    /// Id of the task.
+    /// Id of the task that was rolled back.
     pub task: String,
-    /// Directory of its reports.
+    /// Directory with the task's reports.
     pub directory: ReportName,
-    /// Updated report; `None` if it can no longer be read.
+    /// Execution report with the rollback added, or `None` if the existing report cannot be read.
     pub report: Option<ExecutionReport>,
-    /// Run that undid it; `None` if that was done before, but not reported.
+    /// Receipt of the run that undid the task, or `None` if an earlier run undid it without updating the reports.
     pub receipt: Option<Receipt>,
-    /// Commit that reverts the one of the task, if any.
+    /// Commit that reverts the task's commit, if one was created.
     pub commit: Option<String>,
-    /// Notes for the user.
+    /// Notes to show to the user.
     pub notes: Vec<String>,
-    /// Error in writing the reports, if any; the changes of the task are undone nevertheless.
+    /// Error that occurred while writing the reports, if any. The task's changes are undone even in that case.
     pub unwritten: Option<OutputError>,
-    /// Interrupted tasks whose reports were written now.
+    /// Interrupted tasks whose missing reports were written by this call.
     pub finished: Vec<FinishedTask>,
 }
 
-/// Rolls back a task: the newest of that name with an active rollback manifest, or the one with exactly this report
-/// name. It undoes everything or nothing; later edits block it.
+/// Rolls back the newest task named `task` that has an active rollback manifest. `task` may also be the exact name of a
+/// report directory. Either all changes are undone or none, and edits made after the task block the rollback.
 ///
 /// # Errors
-/// `Rollback`; `Workspace` if something blocks the undo; as [`Engine::run`].
+/// Returns `Rollback` if the task cannot be rolled back, `Workspace` if a later change blocks the undo, and otherwise
+/// the errors of [`Engine::run`].
 pub fn rollback(
     engine: &mut Engine,
     root: &Path,
@@ -70,7 +71,7 @@ pub fn rollback(
 ) -> Result<RolledBack> {
     let Turn { lock, workspace, finished, reported } = take_turn(engine, root)?;
     let outputs = Outputs::new(root)?;
-    // No process may write the earlier reports again once they state the rollback.
+    // Once a report states the rollback, recovery must not overwrite it with an earlier version.
     reported.sync(&outputs)?;
     let now = engine.records.clock.now();
     let (directory, manifest) = found((root, &outputs), task, now)?;
@@ -96,7 +97,8 @@ pub fn rollback(
     Ok(RolledBack { task, directory, report, receipt, commit, notes, unwritten, finished })
 }
 
-/// Undoes the run and writes the reports. Returns the work done, the report, and the error in writing it, if any.
+/// Undoes the run of a task and updates its reports. Returns the completed rollback, the updated report, and the error
+/// that occurred while writing it, if any.
 fn carry_out(
     engine: &mut Engine,
     (root, outputs): (&Path, &Outputs),
@@ -121,7 +123,8 @@ fn carry_out(
             return Err(RollbackRefused::Open { alert, source: Box::new(error) }.into());
         }
         Err(error) => {
-            // Nothing was changed, so no other process has to report anything; the reason is what counts.
+            // Nothing was changed, so recovery has nothing to report. The original error matters more than a failure to
+            // remove the mark.
             mark.end().ok();
             let Error::Rollback(RollbackRefused::Git { report, source, .. }) = error else {
                 return Err(error);
@@ -132,42 +135,43 @@ fn carry_out(
     };
     let (report, unwritten) = match told(outputs, directory, &done) {
         Ok(report) => (report, mark.end().err().map(OutputError::of_home)),
-        // The next process writes them.
+        // The mark stays in place, so the next process writes the reports.
         Err(error) => (None, Some(error)),
     };
     Ok((done, report, unwritten))
 }
 
-/// Returns the note that the manifests of other tasks may be out of date.
+/// Returns the note that the rollback manifests of other tasks may be out of date.
 fn manifests_not_updated(error: &Error) -> String {
     format!("the rollback manifests of other tasks were not updated: {error}")
 }
 
-/// Returns the label of runs that roll back a task.
+/// Returns the label that the log shows for a run that rolls back `task`.
 pub(super) fn rollback_label(task: &str) -> String {
     format!("roll back task {task}")
 }
 
-/// Returns the end of a message, with the index of the alert.
+/// Returns the clause that an error message ends with: the index of the alert, or the reason why it could not be
+/// raised.
 fn told_of(raised: &Result<Option<u64>>) -> String {
     match raised {
         Ok(None) => String::new(),
-        Ok(Some(alert)) => format!("; it waits in `actum queue` as alert {alert}"),
-        Err(error) => format!("; the ledger has no alert of it: {error}"),
+        Ok(Some(alert)) => format!("; see alert {alert} in `actum queue`"),
+        Err(error) => format!("; no alert could be recorded in the ledger: {error}"),
     }
 }
 
-/// Selected task, and its effects.
+/// Task selected for rollback, with the effects of its run.
 struct Meant<'m> {
     run: RunId,
     effects: Vec<PathEffect>,
     directory: &'m ReportDirectory,
     manifest: &'m RollbackManifest,
-    /// Commit of the task, if any.
+    /// Git commit of the task, if it was committed.
     commit: Option<CommitId>,
 }
 
-/// Result of a rollback.
+/// Completed rollback, with the method that was used.
 struct Done {
     method: RollbackMethod,
     receipt: Option<Receipt>,
@@ -175,7 +179,8 @@ struct Done {
     notes: Vec<String>,
 }
 
-/// Undoes a run: a committed one by a commit that reverts it, any other by its checkpoint.
+/// Undoes the run of a task. Reverts the task's git commit if it has one, and otherwise restores the files from the
+/// checkpoint.
 fn taken_back(
     engine: &mut Engine,
     (root, outputs): (&Path, &Outputs),
@@ -184,7 +189,7 @@ fn taken_back(
 ) -> Result<Done> {
     let mut notes = Vec::new();
     if manifest.status() == ManifestStatus::Executed {
-        // The task was redone after its rollback.
+        // The manifest is already executed, so the task must have been redone after an earlier rollback.
         let Some(receipt) = undone(engine, (outputs, run), (directory, manifest), actor)? else {
             let report = directory.name.directory();
             return Err(RollbackRefused::Executed { report }.into());
@@ -195,24 +200,24 @@ fn taken_back(
     if let Some(commit) = commit {
         match Reverting::new(root, outputs, (commit, run, effects)) {
             Ok(reverting) => return reverted(engine, &reverting, &directory.name, actor),
-            // Edits that the checkpoint would lose as well are an error. For any other git problem the checkpoint is
-            // used. If the files are as before already, another process restored them, or a rollback ended before its
-            // commit.
+            // Later edits are an error because restoring the checkpoint would overwrite them as well. Any other git
+            // problem falls back to the checkpoint. If the files already have their original content, another process
+            // restored them, or an earlier rollback was interrupted before its commit.
             Err(_) if is_as_before(outputs, manifest, &mut Seen::default()) => notes.push(format!(
-                "every file is as before the task already; the commit {commit} is not reverted, so commit them"
+                "all files already have their original content; commit {commit} was not reverted, so commit them"
             )),
             Err(problem) if problem.is_about_edits() => {
                 let (report, source) = (directory.name.directory(), Box::new(problem));
                 return Err(RollbackRefused::Git { report, alert: String::new(), source }.into());
             }
-            Err(problem) => notes.push(format!("taken back without a commit: {problem}")),
+            Err(problem) => notes.push(format!("rolled back without a commit: {problem}")),
         }
     }
     let receipt = undone(engine, (outputs, run), (directory, manifest), actor)?;
     Ok(Done { method: RollbackMethod::Checkpoint, receipt, commit: None, notes })
 }
 
-/// Writes the files of a revert, and commits it.
+/// Applies the revert of a git commit to the workspace and commits the result.
 fn reverted(
     engine: &mut Engine,
     reverting: &Reverting,
@@ -229,7 +234,7 @@ fn reverted(
     if reverting.operations.is_empty() {
         let (commit, told) = reverting.done();
         if commit.is_none() {
-            notes.push("later commits took back what the task did".to_owned());
+            notes.push("later commits had already undone the task's changes".to_owned());
         }
         notes.extend(told);
         return Ok(Done { method: RollbackMethod::GitRevert, receipt: None, commit, notes });
@@ -251,7 +256,7 @@ fn reverted(
     Ok(Done { method, receipt: Some(receipt), commit, notes })
 }
 
-/// Undoes the run. Returns `None` if it was undone before without a report.
+/// Undoes the run from its checkpoint. Returns `None` if an earlier run already undid it without updating the reports.
 fn undone(
     engine: &mut Engine,
     (outputs, run): (&Outputs, RunId),
@@ -264,7 +269,8 @@ fn undone(
         Request { door: EntryPoint::TaskPlan, ..request }.labelled(rollback_label(report.task()))
     };
     let done = match engine.run(request(BTreeMap::new())) {
-        // An interrupted script leaves renamed files at neither path, but in the backups.
+        // An interrupted rollback script can leave a renamed file at neither path, so retry with the copies from the
+        // backups.
         Err(Error::Workspace(error))
             if matches!(
                 error.kind,
@@ -281,7 +287,7 @@ fn undone(
     };
     match done {
         Ok(done) => Ok(Some(done.receipt)),
-        // The task was undone by `actum undo`, or by the script.
+        // The run was already undone, by `actum undo` or by the rollback script.
         Err(Error::Workspace(error))
             if matches!(
                 error.kind,
@@ -292,9 +298,9 @@ fn undone(
         }
         Err(Error::NothingToChange) => Ok(None),
         Err(Error::Workspace(error)) if matches!(error.kind, ErrorKind::UnknownRun { .. }) => {
-            Err(only_by_script(report, "the workspace has forgotten its run"))
+            Err(only_by_script(report, "the workspace no longer has the history of its run"))
         }
-        // The backup of such a large file is not read into memory.
+        // The missing file has a backup, but the backup is too large to read into memory.
         Err(Error::Workspace(error))
             if matches!(error.kind, ErrorKind::LostImage { .. })
                 && manifest.checkpoints().iter().any(is_large) =>
@@ -305,25 +311,25 @@ fn undone(
     }
 }
 
-/// Returns true if the backup of a file is too large to be read into memory.
+/// Checks whether the backup of a file is too large to be read into memory.
 fn is_large(checkpoint: &ManifestCheckpoint) -> bool {
     checkpoint.backup_location.is_some()
         && checkpoint.original_size.is_some_and(|size| size > FILE_BYTES_MAX)
 }
 
-/// Returns the error of a rollback that only the script can do.
+/// Returns the error for a rollback that only the rollback script can perform, with the command that runs it.
 fn only_by_script(report: &ReportName, why: &str) -> Error {
     let script = report.file(ROLLBACK_SCRIPT_FILE);
     let word = ShellWord::path(script.as_bytes());
-    let why = format!("{why}; `sh {word}` takes the task back");
+    let why = format!("{why}; run `sh {word}` to roll back the task");
     RollbackRefused::Unusable { report: report.directory(), why }.into()
 }
 
-/// Digests of files that were read already, so that manifests with the same file do not read it again.
+/// Cache of file digests, so that a file listed in several manifests is read only once.
 #[derive(Default)]
 pub(super) struct Seen(BTreeMap<RelPath, Option<Digest>>);
 
-/// Returns true if every file of a manifest is as before the task.
+/// Checks whether every file in a manifest has the content that it had before the task.
 pub(super) fn is_as_before(
     outputs: &Outputs,
     manifest: &RollbackManifest,
@@ -344,17 +350,18 @@ pub(super) fn is_as_before(
 }
 
 impl Records {
-    /// Describes the external pipelines of a run that ran or may have run. For an undo or a redo, they are those of the
-    /// original run.
+    /// Describes the external pipelines that a run started or may have started. For an undo or a redo, these are the
+    /// pipelines of the original run.
     ///
     /// # Errors
-    /// `Ledger`
+    /// Returns `Ledger` if the ledger cannot be read.
     pub fn describe_external(&self, run: RunId) -> Result<Vec<String>> {
         let mut recorded = self.recorded(run)?;
         while let Some((undone, by)) =
             recorded.as_ref().and_then(|it| Some((it.intent.undoes?, it.started)))
         {
-            // Each undo is recorded after its run, so the chain is finite even in a forged ledger.
+            // An undo is always recorded after the run that it undoes. Requiring this makes the loop end even if the
+            // ledger is forged.
             recorded = self.recorded(undone)?.filter(|earlier| earlier.started < by);
         }
         let receipt = recorded.and_then(|recorded| recorded.receipt);
@@ -367,14 +374,14 @@ impl Records {
             };
             let name = run.pipeline.name;
             Some(format!(
-                "the pipeline `{name}` {how} outside of the workspace; no undo takes that back, and no redo does it again"
+                "the pipeline `{name}` {how} outside the workspace; its effects there cannot be undone or redone"
             ))
         };
         Ok(external.into_iter().flatten().filter_map(describe).collect())
     }
 
-    /// Returns the effects of a run from its receipt, if any. Any process can write files in the workspace, so only the
-    /// ledger decides which runs belong to a task.
+    /// Returns the effects of a task's run, taken from its receipt, and the digests of its rollback files. Only the
+    /// ledger is trusted to say which runs belong to a task, because any process can write files in the workspace.
     fn effects_of_task(
         &self,
         run: RunId,
@@ -385,7 +392,7 @@ impl Records {
                 && intent.label == format!("task {}", report.task())
         });
         let Some(recorded) = of_task else {
-            let why = format!("the ledger does not know the run {run} as one of this task");
+            let why = format!("the ledger does not record run {run} as part of this task");
             return Err(RollbackRefused::Unusable { report: report.directory(), why }.into());
         };
         let result = recorded.receipt.map(|(receipt, _)| receipt.statement.predicate);
@@ -393,7 +400,8 @@ impl Records {
     }
 }
 
-/// Rejects a task whose manifest, script or backup does not match the digest in its receipt. A missing one is harmless.
+/// Returns an error if the rollback manifest, the script or a backup does not match the digest in the receipt. A
+/// missing script or backup is accepted.
 fn check_as_written(
     outputs: &Outputs,
     (directory, manifest): (&ReportDirectory, &RollbackManifest),
@@ -424,7 +432,7 @@ fn check_as_written(
     Ok(())
 }
 
-/// Finds the requested reports and their manifest, which is active, or whose run was redone since.
+/// Finds the report directory and the manifest of the requested task. Returns an error if no manifest can be used.
 fn found(
     (root, outputs): (&Path, &Outputs),
     task: &str,
@@ -443,7 +451,7 @@ fn found(
     Err(refused.unwrap_or_else(|| RollbackRefused::Unknown { task: task.to_owned() }).into())
 }
 
-/// Returns the usable manifest of a task. Records the expiry of an expired one.
+/// Returns the manifest of a task if it can be used for a rollback. If the manifest has expired, records that first.
 fn manifest(
     (root, outputs): (&Path, &Outputs),
     directory: &ReportDirectory,
@@ -471,8 +479,8 @@ fn manifest(
     })
 }
 
-/// Returns true if a rolled-back task was redone since, by `actum undo` or `actum redo`. A task with a git commit never
-/// counts as redone.
+/// Checks whether a rolled-back task was redone since, by `actum undo` or `actum redo`. Always returns false for a task
+/// with a git commit.
 fn is_back(
     root: &Path,
     outputs: &Outputs,
@@ -488,8 +496,8 @@ fn is_back(
     Ok(shown.is_ok_and(|shown| shown.undone_by.is_none()))
 }
 
-/// Reports the rollback of a task whose process could not. Returns `None` if it was not rolled back, or if its reports
-/// state it already.
+/// Adds a rollback to the reports of a task if the process that performed it ended before it could. Returns `None` if
+/// the task was not rolled back or if its reports are already up to date.
 pub(super) fn told_late(
     outputs: &Outputs,
     directory: &ReportDirectory,
@@ -501,11 +509,12 @@ pub(super) fn told_late(
         outputs.sync()?;
         return Ok(Some(report));
     }
-    let mut notes =
-        vec!["the process that took the task back ended before it could report".to_owned()];
+    let mut notes = vec![
+        "the process that rolled back the task ended before it could update the reports".to_owned(),
+    ];
     if let (None, Some(reverted)) = (&commit, &report.facts().more.commit) {
         let reverted = reverted.as_str();
-        notes.push(format!("whether a commit reverts the commit {reverted} is not known"));
+        notes.push(format!("it is unknown whether commit {reverted} was reverted"));
     }
     notes.extend(told_by_git);
     let is_reverted = commit.is_some();
@@ -513,15 +522,16 @@ pub(super) fn told_late(
     Ok(told(outputs, directory, &Done { method, receipt: None, commit, notes })?)
 }
 
-/// Returns the report of a rolled-back task, unless all its reports state the rollback. `has_commit` states that a
-/// commit reverts the one of the task; otherwise every file must be as before.
+/// Returns the execution report of a rolled-back task whose reports do not fully state the rollback yet. If
+/// `has_commit` is set, a commit reverts the task; otherwise, every file must have its original content.
 pub(super) fn unreported(
     outputs: &Outputs,
     directory: &ReportDirectory,
     has_commit: bool,
 ) -> Result<Option<ExecutionReport>> {
     let Some(manifest) = directory.manifest()? else { return Ok(None) };
-    // Later commits may have changed its files, which stay.
+    // A reverting commit proves the rollback. Commits after it may have changed the files again, so the files prove
+    // nothing.
     if !has_commit && !is_as_before(outputs, &manifest, &mut Seen::default()) {
         return Ok(None);
     }
@@ -530,14 +540,14 @@ pub(super) fn unreported(
     Ok((!is_told).then_some(report))
 }
 
-/// Returns the commit of a task that its report names.
+/// Returns the git commit named in the execution report of a task, if any.
 fn committed(directory: &ReportDirectory) -> std::result::Result<Option<CommitId>, OutputError> {
     let report = read_report(directory)?;
     let commit = report.as_ref().and_then(|report| report.facts().more.commit.as_ref());
     Ok(commit.and_then(|commit| commit.as_str().parse().ok()))
 }
 
-/// Returns the report of a task, if it can be read.
+/// Reads the execution report of a task. Returns `None` if the report is missing or cannot be parsed.
 pub(super) fn read_report(
     directory: &ReportDirectory,
 ) -> std::result::Result<Option<ExecutionReport>, OutputError> {
@@ -545,7 +555,7 @@ pub(super) fn read_report(
     Ok(bytes.and_then(|bytes| ExecutionReport::read(&bytes).ok()))
 }
 
-/// Records the rollback in the reports.
+/// Adds the rollback to the execution report and marks the rollback manifest as executed.
 fn told(
     outputs: &Outputs,
     directory: &ReportDirectory,
@@ -554,12 +564,12 @@ fn told(
     let Done { method, receipt, commit, notes } = done;
     let note = match receipt {
         Some(receipt) => format!(
-            "taken back by the run {}, entry {} of the ledger",
+            "rolled back by run {}, entry {} of the ledger",
             receipt.statement.predicate.run, receipt.index
         ),
-        None => "taken back before, by a run that the ledger tells of".to_owned(),
+        None => "the changes of the task had already been undone".to_owned(),
     };
-    let commit = commit.as_ref().map(|commit| format!("reverted by the commit {commit}"));
+    let commit = commit.as_ref().map(|commit| format!("reverted by commit {commit}"));
     let report = read_report(directory)?.map(|report| {
         let report = report.rolled_back(*method, clean(&note));
         let more = notes.iter().chain(&commit);

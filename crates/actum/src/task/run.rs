@@ -1,5 +1,5 @@
-//! Task execution, from the documents to the reports. [`run`] is the sequence; all changes become visible in one run of
-//! the engine, or not at all.
+//! Executes a task, from reading its documents to writing its reports. [`run`] controls the sequence. The changes of a
+//! task become visible together in one engine run, or not at all.
 
 mod end;
 mod external;
@@ -45,59 +45,60 @@ use crate::recorded::Receipt;
 use crate::request::{EntryPoint, Request, TaskDocuments};
 use crate::sql_host::SqlHost;
 
-/// File with a signed approval, beside plan and config.
+/// Name of the file with a signed approval, stored next to the plan and its configuration.
 pub const APPROVAL_FILE: &str = "task_approval.json";
 
-/// Result of a task.
+/// Result of handling a task.
 pub struct TaskEnd {
     /// Id of the task.
     pub task: PlainId,
-    /// Directory of its reports; `None` if nothing could be written.
+    /// Directory with the reports, or `None` if nothing could be written.
     pub directory: Option<ReportName>,
-    /// Outcome.
+    /// Whether the task was executed or rejected, with its reports.
     pub outcome: Outcome,
-    /// Receipt of the run that made its change, if any.
+    /// Receipt of the run that applied the change, if there was one.
     pub receipt: Option<Receipt>,
-    /// Error of the engine that caused the outcome, if any.
+    /// Engine error that caused the outcome, if any.
     pub cause: Option<Error>,
-    /// Index of the alert in the ledger, if one was required, or the error in raising it.
+    /// Index of the alert in the ledger if one was needed, or the error that occurred while raising it.
     pub alert: Result<Option<u64>>,
-    /// True if the task was executed before, so that this is the stored result and nothing was done now (D-8).
+    /// Whether this is the stored result of an earlier execution of the same task, so that nothing was done now (D-8).
     pub is_repeated: bool,
-    /// Error in writing the reports, if any.
+    /// Error that occurred while writing the reports, if any.
     pub unwritten: Option<OutputError>,
-    /// Interrupted tasks whose reports were written now.
+    /// Interrupted tasks whose missing reports were written by this call.
     pub finished: Vec<FinishedTask>,
 }
 
-/// Outcome of a task.
+/// Outcome of a task, with the reports that describe it.
 #[derive(Debug)]
 pub enum Outcome {
-    /// Executed, successfully or not.
+    /// The task was executed, successfully or not.
     Executed {
-        /// Execution report.
+        /// Execution report of the task.
         report: Box<ExecutionReport>,
-        /// Changes of its actions.
+        /// Log of the changes that the actions made.
         log: Box<ChangeLog>,
-        /// Error report, if any.
+        /// Error report, if the task failed.
         error: Option<Box<ErrorReport>>,
     },
-    /// Rejected before it began.
+    /// The task was rejected before any action was executed.
     Rejected(Box<ErrorReport>),
 }
 
-/// Executes a task: all of its plan or nothing, as its constraints require; and writes the reports.
+/// Executes a task and writes its reports. Unless the constraints of the plan allow partial success, either all actions
+/// take effect or none.
 ///
 /// # Errors
-/// `Workspace` if it cannot be opened or is in use, `Policy`, `Home`, `Ledger`: nothing was begun, and no report is
-/// written. The reports state all other errors.
+/// Returns `Workspace` if the workspace cannot be opened or is in use, `Policy`, `Home` or `Ledger`. In these cases
+/// nothing was started, and no report is written. All other errors are stated in the reports.
 pub fn run(
     engine: &mut Engine,
     root: &Path,
     (input, actor): (std::result::Result<TaskInput, Unread>, Actor),
     progress: &mut dyn ProgressObserver,
 ) -> Result<TaskEnd> {
-    // The documents are read while the ledger is being opened, for which the task lock waits.
+    // Read the documents first, because the task lock has to wait until the ledger is open anyway.
     let read = input.and_then(Task::read);
     let Turn { lock: _lock, workspace, finished, reported } = take_turn(engine, root)?;
     let records = engine.records.clone();
@@ -122,7 +123,7 @@ pub fn run(
         archived_to: None,
     };
     let ended = desk.handle(engine, (root, workspace), (read, actor))?;
-    // The next process reports what could not be reported, and makes all of it durable.
+    // If reports are missing or not yet durable, keep the mark so that the next process completes them.
     Ok(match ended.unwritten.is_none() && !desk.is_noted {
         true => TaskEnd { unwritten: desk.mark.end().err().map(OutputError::of_home), ..ended },
         false => ended,
@@ -133,7 +134,7 @@ pub(super) fn options(script: Script<'_>, task: &PlainId) -> RunOptions {
     RunOptions { limits: limits(script), label: label(task), wait: true }
 }
 
-/// Builds the request of a task with these documents, and the operations of its actions.
+/// Builds the engine request of a task from its documents, and from the operations and results of its actions.
 pub fn request(
     (script, task): (Script<'_>, &PlainId),
     documents: TaskDocuments,
@@ -157,36 +158,36 @@ pub fn request(
     .within(limits(script))
 }
 
-/// Execution of a task: its workspace, reports and approval.
+/// Task being executed, with its workspace, report directory and approval.
 struct Place<'t> {
     task: &'t Task,
     directory: ReportDirectory,
     root: &'t Path,
     actor: Actor,
-    /// Number of the attempt at the task, counted from 1.
+    /// Number of this attempt at the task, starting at 1.
     attempt: u32,
-    /// Approved change.
+    /// Change that was approved for this task, if an approval is required.
     consent: Consent,
 }
 
-/// Result of the actions.
+/// Results of rehearsing the actions of a task.
 pub(super) struct TaskActions {
     actions: Vec<Rehearsed>,
     operations: Vec<Operation>,
     pub(super) effects: Arc<[PathEffect]>,
     pub(super) problems: Vec<TaskProblem>,
-    /// Modification times of the targets before the task.
+    /// Modification times that the targets had before the task.
     modified: BTreeMap<RelPath, Timestamp>,
     verdict: Verdict,
 }
 
 impl TaskActions {
-    /// Returns true if there is a change to publish, or an empty one to confirm.
+    /// Checks whether there is a change to publish, an empty change to confirm, or an external pipeline to run.
     fn has_work(&self) -> bool {
         !self.operations.is_empty() || !self.effects.is_empty() || self.deferred().next().is_some()
     }
 
-    /// Adds the results of the external pipelines.
+    /// Replaces the deferred actions with the results of their external pipelines and collects their problems.
     fn take_external(&mut self, ended: Vec<Rehearsed>) {
         for action in ended {
             let problem = match &action.end {
@@ -205,7 +206,7 @@ impl TaskActions {
         }
     }
 
-    /// Returns the external pipelines that are to run.
+    /// Returns the external pipelines that have to run after the change is published.
     fn deferred(&self) -> impl Iterator<Item = &ExternalPipeline> {
         self.actions.iter().filter_map(|it| match &it.end {
             ActionEnd::Deferred(pipeline) => Some(pipeline),
@@ -222,22 +223,23 @@ struct TaskContext<'o> {
     started: Timestamp,
     report_id: PlainId,
     finished: Vec<FinishedTask>,
-    /// Earlier tasks whose reports exist, but may not be durable.
+    /// Earlier tasks whose reports exist but may not be durable yet.
     reported: Reported,
-    /// Mark with the notes on the task, for the process that finds it after a kill.
+    /// Mark that stores the notes on this task, so that another process can finish its reports if this one is killed.
     mark: UnderWay,
-    /// Directory of its reports, if it exists and could not be filled.
+    /// Report directory that was created but could not be filled.
     unfilled: Option<ReportDirectory>,
-    /// True if the notes on the task contain as much as its reports, or more; the notes stay then.
+    /// Whether the notes contain everything that the reports contain. If so, the notes are kept until the reports are
+    /// durable.
     is_noted: bool,
-    /// Id of the rollback manifest, once it is written.
+    /// Id of the rollback manifest, once the manifest is written.
     manifest: Option<PlainId>,
-    /// Archive directory of the previous plan in force, once it was archived.
+    /// Directory that the previous active plan was archived to, once that happened.
     archived_to: Option<String>,
 }
 
 impl TaskContext<'_> {
-    /// Handles the task from its documents to its end: first all checks that can reject it, then the execution.
+    /// Handles a task from start to end: first performs every check that can reject it, then executes it.
     fn handle(
         &mut self,
         engine: &mut Engine,
@@ -299,7 +301,7 @@ impl TaskContext<'_> {
         Ok(match self.prepare(&task, (root, actor), (attempt, consent)) {
             Err(error) => {
                 let problem = TaskProblem::of_error(&error);
-                // A failure to write the reports rejects the task like any other.
+                // If the reports cannot be written, the task is rejected as for any other error.
                 let cause = (!matches!(error, Error::Output(_))).then_some(error);
                 self.reject(Some(&task), task.refusal(vec![problem]), cause)
             }
@@ -307,7 +309,7 @@ impl TaskContext<'_> {
         })
     }
 
-    /// Creates the directory of the reports, which is noted first. The plan in force stays unchanged.
+    /// Creates the report directory, after recording it in the notes. Does not replace the active plan.
     fn prepare<'t>(
         &mut self,
         task: &'t Task,
@@ -327,12 +329,13 @@ impl TaskContext<'_> {
         Ok((Place { task, directory, root, actor, attempt, consent }, notes))
     }
 
-    /// Archives the previous plan in force and replaces it by this one, which no gate has rejected (EX-6).
+    /// Archives the previous active plan and activates this one, which has passed all gates (EX-6).
     fn activate(&mut self, task: &Task) -> std::result::Result<(), Box<TaskProblem>> {
         self.status.phase(Phase::Archiving);
         let activated = self.outputs.archive(self.started).and_then(|archived_to| {
             if let Some(to) = &archived_to {
-                self.status.note(Phase::Archiving, &format!("The plan before went to `{to}`"));
+                self.status
+                    .note(Phase::Archiving, &format!("The previous plan was archived to `{to}`"));
             }
             self.archived_to = archived_to;
             self.outputs.activate(&task.inputs())
@@ -368,13 +371,13 @@ impl TaskContext<'_> {
                 None
             }
         };
-        // A visible change has its manifest already. A run without effects has an empty one.
+        // A published change already has its manifest. Without a published change, write an empty manifest.
         if matches!(made, None | Some(Made::Nothing)) {
             let kept = self.keep_checkpoint(&place, &rehearsed.effects, None);
             match (kept.and_then(|_digests| self.activate(task)), rehearsed.verdict) {
                 (Ok(()), _) => {}
                 (Err(problem), Verdict::Keep) => made = Some(Made::Not(*problem, None)),
-                // Nothing became visible, so the manifest is not needed.
+                // Nothing became visible, so the missing manifest does not change the outcome.
                 (Err(problem), Verdict::TakeBack | Verdict::Cancel) => {
                     rehearsed.problems.push(*problem);
                 }
@@ -383,7 +386,7 @@ impl TaskContext<'_> {
         self.ended(place, rehearsed, made)
     }
 
-    /// Runs the actions where no other process sees the changes.
+    /// Runs the actions on a private copy of the workspace, where no other process can see their changes.
     fn rehearse(
         &mut self,
         transaction: &mut Transaction<'_, LinuxDisk>,
@@ -414,8 +417,9 @@ impl TaskContext<'_> {
         acted
     }
 
-    /// Attributes each late error to the last action that wrote its path. If no action did, or the system named no
-    /// path, it is attributed to the last action. So the counts of the report add up.
+    /// Attributes each late problem to the last completed action that wrote the affected path. If there is no such
+    /// action, or the problem has no path, attributes it to the last completed action. This keeps the counts in the
+    /// report consistent.
     fn attribute(&mut self, plan: &TaskPlan, acted: &mut TaskActions) {
         let TaskActions { actions, problems, .. } = acted;
         let is_done = |it: &&Rehearsed| matches!(it.end, ActionEnd::Completed { .. });
@@ -433,7 +437,7 @@ impl TaskContext<'_> {
 }
 
 impl Task {
-    /// Returns the documents of the task, with the names under which they are kept.
+    /// Returns the documents of the task together with the file names that they are stored under.
     fn inputs(&self) -> Vec<(&'static str, &[u8])> {
         let TaskInput { plan, config, approval, .. } = &self.input;
         let mut files: Vec<(_, &[u8])> = vec![(PLAN_FILE, plan), (CONFIG_FILE, config)];
@@ -441,19 +445,19 @@ impl Task {
         files
     }
 
-    /// Returns true if its envelope names a signed approval, which is verified before anything is done.
+    /// Checks whether the task comes with a signed approval. Its signature is verified before anything is executed.
     fn is_signed(&self) -> bool {
         self.input.approval.is_some()
     }
 
-    /// Creates the rejection of the task for these reasons.
+    /// Builds the rejection of the task for the given problems.
     fn refusal(&self, problems: Vec<TaskProblem>) -> Unread {
         let plan_id = Some(self.plan_id.clone());
         Unread { plan_id, problems, ..Unread::new(Some(self.id.clone())) }
     }
 }
 
-/// Writes the documents of the task into the directory of its reports.
+/// Writes the documents of the task and its summary into the report directory.
 fn fill(directory: &ReportDirectory, task: &Task) -> std::result::Result<(), OutputError> {
     for (name, bytes) in task.inputs() {
         directory.write_private(name, bytes)?;
@@ -462,7 +466,8 @@ fn fill(directory: &ReportDirectory, task: &Task) -> std::result::Result<(), Out
     directory.write(PROMPT_FILE, executor_prompt(|file| directory.name.file(file)).as_bytes())
 }
 
-/// Returns the limits of the change: the targets of the plan and the outputs of its pipelines (7.1, FILE_WHITELIST).
+/// Returns the limits of the change, which allow only the targets of the plan and the outputs of its pipelines (7.1,
+/// FILE_WHITELIST).
 pub fn limits(script: Script<'_>) -> Limits {
     let Script { plan, pipelines, .. } = script;
     let written = plan.actions.iter().flat_map(Action::written).cloned();
@@ -473,26 +478,26 @@ pub fn limits(script: Script<'_>) -> Limits {
     Limits { scope: Scope { allow: Some(allow), deny: Vec::new() }, ..Limits::default() }
 }
 
-/// Returns the label of a task in the log.
+/// Returns the label that the log shows for the run of a task.
 pub fn label(task: &PlainId) -> String {
     format!("task {task}")
 }
 
 pub(super) fn random() -> Result<u64> {
     LinuxDisk.random().map_err(|source| {
-        let kind = ErrorKind::Io { action: "name a task".to_owned(), source };
+        let kind = ErrorKind::Io { action: "generate the id of a task".to_owned(), source };
         actum_workspace::Error::from(kind).into()
     })
 }
 
 impl TaskProblem {
-    /// Creates the problem of a run that is neither published nor rolled back, as far as known: the operator must
-    /// inspect it.
+    /// Creates the problem for a run that may be neither published nor rolled back, so that the operator must inspect
+    /// it.
     pub(super) fn of_open_run(error: &Error) -> Self {
         Self { code: ErrorCode::RollbackFailed, ..Self::of_error(error) }
     }
 
-    /// Creates the problem of an engine error.
+    /// Converts an engine error to a problem for the error report.
     pub(super) fn of_error(error: &Error) -> Self {
         if let Error::Workspace(error) = error {
             let problem = ActionProblem::from_kind(&error.kind);
@@ -501,8 +506,8 @@ impl TaskProblem {
         if let Error::Queued { plan, tier, gates, .. } = error {
             let why: Vec<_> = gates.iter().map(|gate| gate.ground.to_string()).collect();
             let message = format!(
-                "approval required ({tier}), and there is no approval of exactly this change that was not \
-                 used; it waits as plan {plan}, and `actum plan approve` asks for an approval: {}",
+                "approval required ({tier}), but no unused approval covers exactly this change; it is \
+                 pending as plan {plan}, run `actum plan approve` to approve it: {}",
                 why.join("; ")
             );
             let reason = Some(reason::of_engine(error).name());

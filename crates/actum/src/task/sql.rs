@@ -1,5 +1,5 @@
-//! SQL steps of a task (EX-9, EX-11): the statements run on a private copy, and their result is the new content of the
-//! database.
+//! Executes the SQL steps of a task (EX-9, EX-11). The statements run on a private copy of the database, and the result
+//! becomes the new content of the database file.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -30,25 +30,25 @@ use super::rehearsal::ActionChange;
 use super::staging::{Staged, check_writable};
 use crate::sql_host::{SqlRunner, library_hint};
 
-/// Maximum size of a query, in bytes.
+/// Maximum size of a query file, in bytes.
 const QUERY_BYTES_MAX: u64 = 10 << 20;
-/// Name of the file with the rows of the last statement, beside the copy of the database.
+/// Name of the file for the rows of the last statement, in the same directory as the copy of the database.
 const RESULT: &str = "actum-result.parquet";
 
 type Result<T> = std::result::Result<T, ActionProblem>;
 
-/// Facts about an SQL step.
+/// Facts about an executed SQL step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SqlRan {
-    /// Report of the worker.
+    /// Report of the worker process that ran the statements.
     pub done: Done,
-    /// Resources that the worker used, and its confinement.
+    /// Resources used by the worker process, and how it was confined.
     measured: Measured,
-    /// True if a kept result was reused.
+    /// Whether a stored result of an earlier execution was reused.
     was_kept: bool,
-    /// Database.
+    /// Path of the database in the workspace.
     target: RelPath,
-    /// SHA-256 of the database before and after.
+    /// SHA-256 digests of the database, before and after the step.
     database: [Digest; 2],
     library: Digest,
     query: Digest,
@@ -56,7 +56,7 @@ pub struct SqlRan {
 }
 
 impl SqlRan {
-    /// Returns details for the report.
+    /// Returns the details of the step for the execution report.
     pub(super) fn details(&self) -> ActionDetails {
         let Self { done, measured, was_kept, database: [before, after], .. } = self;
         let statements = done.statements.iter();
@@ -84,7 +84,7 @@ impl SqlRan {
         }))
     }
 
-    /// Returns the record for the receipt.
+    /// Returns the record of the step for the receipt.
     pub(super) fn record(&self, action: &Action) -> QueryRecord {
         QueryRecord {
             action: action.id.to_string(),
@@ -96,26 +96,27 @@ impl SqlRan {
     }
 }
 
-/// Prepared SQL step, whose copy of the database is staged.
+/// SQL step that is ready to run, with its copy of the database staged.
 pub(super) struct PreparedSql<D: Disk> {
     staged: StagedDirectory<D>,
     before: FileState,
-    /// Write-ahead log beside the database, which the copy includes.
+    /// Write-ahead log next to the database. The staged copy includes it.
     log: Option<RelPath>,
     call: SqlCall,
 }
 
-/// Statements, and the copy on which they run without the transaction.
+/// Statements to run and the database copy to run them on. Needs no access to the transaction.
 pub(super) struct SqlCall {
     directory: PathBuf,
-    /// Name of the database, as DuckDB names its catalog.
+    /// File name of the database, from which DuckDB derives the name of its catalog.
     name: String,
     target: RelPath,
     text: String,
     parameters: BTreeMap<String, Parameter>,
     saves_rows: bool,
     key: ResultKey,
-    /// Result of an earlier execution, which was shown and replaces this one.
+    /// Stored result of an earlier execution. It was shown to the approver, so it is used instead of running the
+    /// statements again.
     kept: Option<KeptSql>,
 }
 
@@ -126,7 +127,7 @@ impl<D: Disk> PreparedSql<D> {
 }
 
 impl SqlRunner {
-    /// Copies the database of an action to the directory in which the statements run.
+    /// Copies the database of an action to the directory in which the statements will run.
     pub(super) fn prepare<D: Disk>(
         &self,
         transaction: &mut Transaction<'_, D>,
@@ -174,7 +175,8 @@ impl SqlRunner {
         let files = (copy.as_path(), saves_rows.then_some(rows.as_path()));
         let kept = KeptSql::find(&self.results, &key, files);
         if kept.is_none() {
-            // An empty file is an empty database, which DuckDB creates if the file is missing.
+            // An empty file stands for an empty database. DuckDB cannot open it, but creates a database if the file is
+            // missing.
             if before.size > 0 {
                 transaction.copy_into(&staged, &name, target)?;
             }
@@ -187,7 +189,7 @@ impl SqlRunner {
         Ok(PreparedSql { staged, before, log, call })
     }
 
-    /// Runs the statements on the copy, within this time.
+    /// Runs the statements on the copy of the database, for at most the given time.
     pub(super) fn execute(&self, call: &SqlCall, time: Duration) -> Result<(Done, Measured)> {
         if let Some(kept) = &call.kept {
             return Ok((kept.done.clone(), kept.measured.clone()));
@@ -218,14 +220,14 @@ impl SqlRunner {
             let files = (copy.as_path(), rows.as_deref());
             let kept = KeptSql::keep(&self.results, &call.key, files, (&done, &measured));
             kept.map_err(|error| {
-                let message = format!("the result cannot be kept for approval: {error}");
+                let message = format!("failed to store the result for approval: {error}");
                 ActionProblem::new(ErrorCode::InputOutput, message)
             })?;
         }
         Ok((done, measured))
     }
 
-    /// Adds a hint to the problem of a library that is not the expected one.
+    /// Extends an error about an unavailable library with a hint if the library is not the expected one.
     fn explain_library(&self, problem: ActionProblem) -> ActionProblem {
         if problem.code != ErrorCode::NotAvailable {
             return problem;
@@ -235,7 +237,7 @@ impl SqlRunner {
         ActionProblem { message: format!("{error}; {hint}"), ..problem }
     }
 
-    /// Stages the copy as the new content of the database. The caller rolls everything back if this fails.
+    /// Stages the copy as the new content of the database. If this fails, the caller must roll back the transaction.
     pub(super) fn take<D: Disk>(
         &self,
         transaction: &mut Transaction<'_, D>,
@@ -246,7 +248,8 @@ impl SqlRunner {
         let SqlCall { name, target, text, key, kept, .. } = call;
         let rows = done.statements.last().map_or(0, |last| last.rows);
         if query.expect_results && rows == 0 {
-            let message = "the last statement gave no row, and `expect_results` wants one";
+            let message =
+                "the last statement returned no rows, but `expect_results` requires at least one";
             return Err(ActionProblem::new(ErrorCode::SqlNoRows, message));
         }
         let after = transaction.take_from(&staged, &name, &target)?;
@@ -302,20 +305,20 @@ impl SqlRunner {
         }
     }
 
-    /// Compares a file of a kept result with its digest. A damaged result is removed.
+    /// Checks a file of a stored result against its expected digest. Removes the stored result if it is damaged.
     fn check_kept(&self, key: &ResultKey, expected: Option<Digest>, is: &FileState) -> Result<()> {
         if expected.is_none_or(|expected| expected == is.sha256) {
             return Ok(());
         }
         let removed = match self.results.remove(key) {
-            Ok(()) => "it was removed; preview or approve the plan again".to_owned(),
-            Err(error) => format!("and cannot be removed: {error}"),
+            Ok(()) => "and was removed; preview or approve the plan again".to_owned(),
+            Err(error) => format!("and could not be removed: {error}"),
         };
-        let message = format!("the kept result of the query is damaged, {removed}");
+        let message = format!("the stored result of the query is damaged {removed}");
         Err(ActionProblem::new(ErrorCode::HashMismatch, message))
     }
 
-    /// Reads a query.
+    /// Reads a query file. Returns an error if the file is missing, too large, or not UTF-8.
     fn query<D: Disk>(
         &self,
         transaction: &mut Transaction<'_, D>,
@@ -331,12 +334,12 @@ impl SqlRunner {
         };
         if size > QUERY_BYTES_MAX {
             let message =
-                format!("the query `{path}` has {size} bytes, and {QUERY_BYTES_MAX} are allowed");
+                format!("the query `{path}` has {size} bytes, but the limit is {QUERY_BYTES_MAX}");
             return Err(ActionProblem::new(ErrorCode::FileTooLarge, message));
         }
         String::from_utf8(transaction.read(path)?).map_err(|error| {
             let at = error.utf8_error().valid_up_to();
-            let message = format!("the query `{path}` is not UTF-8 at byte {at}");
+            let message = format!("the query `{path}` is not valid UTF-8 (at byte offset {at})");
             ActionProblem::new(ErrorCode::SqlSyntax, message)
         })
     }
@@ -344,7 +347,7 @@ impl SqlRunner {
     /// Checks that no process holds a lock on the database.
     fn check_unused(&self, target: &RelPath) -> Result<()> {
         let path = self.root.join(OsStr::from_bytes(target.as_bytes()));
-        // No process has a database open that is not on the disk yet.
+        // If the file is not on disk yet, no other process can have it open.
         let Ok(Some(process)) = lock_holder(&path) else { return Ok(()) };
         let who = if process > 0 { format!("process {process}") } else { "a process".to_owned() };
         let message = format!("{who} has the database `{target}` open");
@@ -354,7 +357,7 @@ impl SqlRunner {
 
 fn too_large(target: &RelPath, size: u64, max: u64) -> ActionProblem {
     let message = format!(
-        "`{target}` has {size} bytes, and a database may have {max} (`[sql] max_bytes` in the operator's policy)"
+        "`{target}` has {size} bytes, but the limit is {max} (`[sql] max_bytes` in the operator's policy)"
     );
     ActionProblem::new(ErrorCode::FileTooLarge, message)
 }
@@ -367,7 +370,7 @@ fn is_file<D: Disk>(transaction: &mut Transaction<'_, D>, path: &RelPath) -> Res
     }
 }
 
-/// Reads the values of the parameters.
+/// Parses the query parameters from their JSON object.
 fn parameters(query: &SqlQuery) -> Result<BTreeMap<String, Parameter>> {
     let wrong = |message: String| ActionProblem::new(ErrorCode::SqlParameter, message);
     let Some(text) = &query.parameters else { return Ok(BTreeMap::new()) };
@@ -381,7 +384,7 @@ fn parameters(query: &SqlQuery) -> Result<BTreeMap<String, Parameter>> {
     members.collect()
 }
 
-/// Returns the change of a database or its log, without a diff, since they are not text.
+/// Describes the change of a database or its log. It has no diff, because these files are not text.
 fn change(
     word: ChangeWord,
     path: &RelPath,
@@ -415,7 +418,8 @@ fn output(target: &RelPath, done: &Done) -> String {
     format!("SQL on '{target}' with DuckDB {}: {counted}", done.version)
 }
 
-/// Returns the problem of a statement that failed. Its message names the database, and not the copy.
+/// Converts the failure of a statement to an action problem. Its message names the database instead of the private
+/// copy.
 fn of_failure(failure: Failure, (copy, target): (&Path, &RelPath)) -> ActionProblem {
     let Failure { problem, statement, message } = failure;
     let message = message.replace(&*copy.to_string_lossy(), &target.to_string());
@@ -437,11 +441,11 @@ fn of_failure(failure: Failure, (copy, target): (&Path, &RelPath)) -> ActionProb
     ActionProblem::new(code, format!("{place}{message}"))
 }
 
-/// Returns the problem of a step without a report.
+/// Converts the error of a step whose worker returned no report to an action problem.
 fn of_error(error: &SqlError, time: Duration) -> ActionProblem {
     let (code, message) = match error {
         SqlError::Limit { resource: Resource::Wall | Resource::Cpu } => {
-            let message = format!("it took longer than the {} s that it may", time.as_secs());
+            let message = format!("the SQL step exceeded its time limit of {} s", time.as_secs());
             (ErrorCode::ActionTimeout, message)
         }
         SqlError::Limit { .. } => (ErrorCode::SqlResources, error.to_string()),

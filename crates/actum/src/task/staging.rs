@@ -1,4 +1,4 @@
-//! Staging: one action on a transaction, with its conditions (EX-3, EX-12, EX-20).
+//! Stages a single action in a transaction and checks its conditions (EX-3, EX-12, EX-20).
 
 use actum_core::{FileMode, FileState, RelPath};
 use actum_edit::Operation;
@@ -16,36 +16,37 @@ use super::rehearsal::ActionChange;
 use super::sql::SqlRan;
 use super::{content, operation};
 
-/// Maximum size of a file in which a text is searched, in bytes.
+/// Maximum size of a file that a condition searches for text, in bytes.
 const CONTENT_BYTES_MAX: u64 = actum_task::limits::FILE_BYTES_MAX;
 
-/// Maximum size of a pipeline's file of which lines are shown, in bytes.
+/// Maximum size of a pipeline output whose lines are shown in the change log, in bytes.
 const SHOWN_BYTES_MAX: u64 = 4 << 20;
 
-/// Write permission of owner, group and others.
+/// Mode bits that grant write permission to the owner, the group or others.
 const WRITE_BITS: u32 = 0o222;
 
-/// Staged action.
+/// Action that was staged in the transaction, with its results.
 pub(super) struct Staged {
     pub(super) operations: Vec<Operation>,
     pub(super) output: String,
     pub(super) did: Vec<ActionChange>,
-    /// Result of an SQL step.
+    /// Result of the SQL step, if the action is one.
     pub(super) sql: Option<Box<SqlRan>>,
-    /// Pipeline whose effects are the operations.
+    /// Result of the pipeline whose effects became the operations, if the action runs one.
     pub(super) pipeline: Option<Box<PipelineRan>>,
-    /// Broken postcondition that does not roll the action back (EX-12).
+    /// Postcondition that is not met, although the action is not rolled back because of it (EX-12).
     pub(super) broken: Option<ActionProblem>,
 }
 
 impl Staged {
-    /// Creates the result of an action whose postconditions are not checked yet.
+    /// Creates the result of an action whose postconditions have not been checked yet.
     pub(super) fn new(operations: Vec<Operation>, output: String, did: Vec<ActionChange>) -> Self {
         Self { operations, output, did, sql: None, pipeline: None, broken: None }
     }
 }
 
-/// Stages one action, and checks its conditions and the content rules. It stops between two phases if its time is over.
+/// Stages an action and checks its conditions and the content rules. Between phases, stops with an error if the
+/// action's time limit has passed.
 pub(super) fn stage<D: Disk>(
     transaction: &mut Transaction<'_, D>,
     action: &Action,
@@ -116,7 +117,7 @@ pub(super) fn stage<D: Disk>(
     Ok(Staged { broken, ..staged })
 }
 
-/// Checks the preconditions of an action.
+/// Checks all preconditions of an action. Returns an error that describes the first one that is not met.
 pub(super) fn check_preconditions<D: Disk>(
     transaction: &mut Transaction<'_, D>,
     action: &Action,
@@ -129,7 +130,7 @@ pub(super) fn check_preconditions<D: Disk>(
     }
 }
 
-/// Describes the first condition that does not hold.
+/// Describes the first condition that is not met, if any.
 fn first_broken<D: Disk>(
     transaction: &mut Transaction<'_, D>,
     conditions: &[Condition],
@@ -143,7 +144,7 @@ fn first_broken<D: Disk>(
     Ok(None)
 }
 
-/// Finds a postcondition that does not hold. It is an error if the action is rolled back for it.
+/// Finds a postcondition that is not met. Returns it as an error if the action has to be rolled back because of it.
 pub(super) fn broken_postcondition<D: Disk>(
     transaction: &mut Transaction<'_, D>,
     action: &Action,
@@ -156,11 +157,11 @@ pub(super) fn broken_postcondition<D: Disk>(
     let problem = |what| ActionProblem::new(ErrorCode::PostconditionFailed, what);
     match action.reversible && constraints.rollback_on_failure {
         true => Err(problem(what)),
-        false => Ok(Some(problem(format!("{what}; what the action did stays")))),
+        false => Ok(Some(problem(format!("{what}; the changes of the action are kept")))),
     }
 }
 
-/// Returns true if an action replaces the content of an existing file.
+/// Checks whether an action replaces the content of an existing file.
 fn replaces(work: &Work) -> bool {
     match work {
         Work::Modify(_) | Work::UpdateSchema(_) => true,
@@ -172,8 +173,8 @@ fn replaces(work: &Work) -> bool {
     }
 }
 
-/// Refuses to edit a file without any write permission (8.3). The mode alone would not prevent it, since a file is
-/// replaced as a whole.
+/// Returns an error if a file has no write permission at all (8.3). The file mode itself would not stop the edit,
+/// because edits replace the file instead of writing to it.
 pub(super) fn check_writable(
     path: &RelPath,
     state: &FileState,
@@ -185,8 +186,8 @@ pub(super) fn check_writable(
     Err(ActionProblem::new(ErrorCode::PermissionDenied, message))
 }
 
-/// Returns true if the change log may show lines of a file. The log is readable for all users that the umask allows.
-/// Files in a usual place of credentials, and files with fewer readers than the log, are not shown (EX-20).
+/// Checks whether the change log may quote lines of a file. Users that the umask permits can all read the log, so
+/// it leaves out files with fewer readers and files in well-known locations for credentials (EX-20).
 fn may_be_reported<'s>(
     path: &RelPath,
     umask: u32,
@@ -197,15 +198,15 @@ fn may_be_reported<'s>(
         && states.all(|state| readers & !state.mode.bits() == 0)
 }
 
-/// File before the commands of an action ran.
+/// State of a file before the commands of an action ran.
 pub(super) struct FileBefore {
     state: Option<FileState>,
-    /// Content; `None` if the file is not shown.
+    /// Content of the file, or `None` if the file is missing or too large to show.
     content: Option<Vec<u8>>,
 }
 
 impl FileBefore {
-    /// Reads the file at a path.
+    /// Reads the state of the file at `path`, and its content unless it is too large.
     pub(super) fn of<D: Disk>(
         transaction: &mut Transaction<'_, D>,
         path: &RelPath,
@@ -216,7 +217,7 @@ impl FileBefore {
         Ok(Self { state, content })
     }
 
-    /// Compares it with the current file.
+    /// Compares the earlier state with the current state of the file.
     pub(super) fn change<D: Disk>(
         self,
         transaction: &mut Transaction<'_, D>,
@@ -243,14 +244,15 @@ impl FileBefore {
     }
 }
 
-/// File during a rehearsal.
+/// State and content of a file during a rehearsal.
 struct File {
     state: FileState,
     content: Vec<u8>,
 }
 
 impl File {
-    /// Reads the file at a path, if any. The action reports a path that is not a file.
+    /// Reads the file at `path`. Returns `None` if it is missing or not a regular file; the action itself reports that
+    /// error.
     fn at<D: Disk>(
         transaction: &mut Transaction<'_, D>,
         path: &RelPath,
@@ -260,14 +262,15 @@ impl File {
         let found = allowance.file_state(transaction, path)?;
         let Some(state) = state_at(found)? else { return Ok(None) };
         if state.size > bytes_max {
-            let message = format!("`{path}` has {} bytes, and {bytes_max} are allowed", state.size);
+            let message =
+                format!("`{path}` has {} bytes, but the limit is {bytes_max}", state.size);
             return Err(ActionProblem::new(ErrorCode::FileTooLarge, message));
         }
         Ok(Some(Self { state, content: transaction.read(path)? }))
     }
 }
 
-/// Returns the state of a path, if it is a file.
+/// Returns the state of a file, or `None` if the path does not lead to a regular file.
 fn state_at(
     found: actum_workspace::Result<FileState>,
 ) -> std::result::Result<Option<FileState>, ActionProblem> {
@@ -283,19 +286,19 @@ fn state_at(
     }
 }
 
-/// Returns the kind of change that an action makes, as in the change log (EX-15).
+/// Returns the kind of change that the change log lists for an action (EX-15).
 fn word(work: &Work) -> ChangeWord {
     match work {
         Work::Create { .. } => ChangeWord::Create,
         Work::Modify(_) | Work::UpdateSchema(_) => ChangeWord::Modify,
         Work::Delete => ChangeWord::Delete,
         Work::Rename { .. } => ChangeWord::Rename,
-        // These run in separate processes.
+        // SQL steps and pipelines run in separate processes, which report their own changes.
         Work::ExecuteSql(_) | Work::RunPipeline(_) => ChangeWord::Modify,
     }
 }
 
-/// Checks that a text occurs exactly as often as the plan states (EX-10).
+/// Checks that the pattern of a text replacement occurs exactly as often as the plan states (EX-10).
 fn check_match_count<D: Disk>(
     transaction: &mut Transaction<'_, D>,
     action: &Action,
@@ -304,7 +307,7 @@ fn check_match_count<D: Disk>(
         return Ok(());
     };
     if *count == 1 {
-        // The edit itself checks this, and reports the positions.
+        // For a single occurrence, the edit itself performs this check and reports the positions.
         return Ok(());
     }
     let content = transaction.read(&action.target)?;
@@ -316,17 +319,17 @@ fn check_match_count<D: Disk>(
             let code =
                 if found == 0 { ErrorCode::PatternNotFound } else { ErrorCode::PatternCount };
             let message = format!(
-                "the pattern is {found} times in `{target}`, and {count} times were expected"
+                "the pattern occurs {found} times in `{target}`, but {count} were expected"
             );
             Err(ActionProblem::new(code, message))
         }
     }
 }
 
-/// Describes a condition that does not hold, or cannot be checked.
+/// Describes why a condition is not met or cannot be checked. Returns `None` if it is met.
 ///
 /// # Errors
-/// As [`Allowance::check`].
+/// Same as [`Allowance::check`].
 pub(super) fn broken<D: Disk>(
     transaction: &mut Transaction<'_, D>,
     condition: &Condition,
@@ -342,7 +345,7 @@ fn check_condition<D: Disk>(
     found: actum_workspace::Result<FileState>,
 ) -> std::result::Result<(), String> {
     let Condition { path, check } = condition;
-    let unknown = |why: String| format!("whether {condition} is not known: {why}");
+    let unknown = |why: String| format!("cannot check whether {condition}: {why}");
     let state = match found {
         Ok(state) => Some(state),
         Err(error) if matches!(error.kind, ErrorKind::Missing { .. }) => None,
@@ -350,7 +353,7 @@ fn check_condition<D: Disk>(
     };
     let mut has = |text: &String, size: u64| {
         if size > CONTENT_BYTES_MAX {
-            return Err(unknown(format!("`{path}` has {size} bytes, and that is too much")));
+            return Err(unknown(format!("`{path}` is too large to search ({size} bytes)")));
         }
         let content = transaction.read(path).map_err(|error| unknown(error.kind.to_string()))?;
         Ok(memchr::memmem::find(&content, text.as_bytes()).is_some())
@@ -365,11 +368,11 @@ fn check_condition<D: Disk>(
     };
     match holds {
         true => Ok(()),
-        false => Err(format!("it does not hold that {condition}")),
+        false => Err(format!("the condition is not met: {condition}")),
     }
 }
 
-/// Returns the output of an action for the report.
+/// Returns the output text of an action for the execution report.
 fn output(action: &Action) -> String {
     use actum_task::{SchemaChange, StructureEdit};
     let target = &action.target;

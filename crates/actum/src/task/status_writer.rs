@@ -1,4 +1,4 @@
-//! Status updates to the protocol layer while a task runs (EX-24).
+//! Reports the status of a running task to the protocol layer (EX-24).
 
 use actum_core::Timestamp;
 use actum_core::plain_id::PlainId;
@@ -15,25 +15,25 @@ use super::problem::TaskProblem;
 use super::rehearsal::{ActionEnd, RehearsalObserver, Rehearsed};
 use crate::records::Clock;
 
-/// Progress observer of a task.
+/// Receives the progress of a running task, and can cancel it.
 pub trait ProgressObserver {
-    /// Called with each status update; the last one is the final envelope.
+    /// Called for each status update. The last update is the final envelope.
     fn report(&mut self, status: &TaskStatus);
 
-    /// Returns true to cancel the task. It is rolled back, unless it is published already (EX-22).
+    /// Returns true to cancel the task. The task is then rolled back, unless its change is already published (EX-22).
     fn is_cancelled(&self) -> bool {
         false
     }
 }
 
-/// Writer of the status updates of one task, numbered in their order.
+/// Sends numbered status updates about one task to its progress observer.
 pub(super) struct StatusWriter<'o> {
     pub(super) progress: &'o mut dyn ProgressObserver,
     clock: Clock,
     sequence: u32,
     task: PlainId,
     plan: Option<PlainId>,
-    /// Ids of the actions.
+    /// Ids of the task's actions, in plan order.
     actions: Vec<CleanText>,
     done: u32,
 }
@@ -43,14 +43,14 @@ impl<'o> StatusWriter<'o> {
         Self { progress, clock, sequence: 0, task, plan: None, actions: Vec::new(), done: 0 }
     }
 
-    /// Sets the task that later updates report.
+    /// Sets the task that all later updates refer to.
     pub(super) fn set_task(&mut self, task: &Task) {
         self.task = task.id.clone();
         self.plan = Some(task.plan_id.clone());
         self.actions = task.plan.actions.iter().map(|action| clean(action.id.as_str())).collect();
     }
 
-    /// Returns the ids of its actions, in order.
+    /// Returns the ids of the task's actions, in plan order.
     pub(super) fn actions(&self) -> &[CleanText] {
         &self.actions
     }
@@ -63,7 +63,7 @@ impl<'o> StatusWriter<'o> {
         self.update(phase, None, Some(message));
     }
 
-    /// Reports that a completed action turned out to have failed.
+    /// Reports that an action, already reported as completed, has failed after all.
     pub(super) fn failed_late(&mut self, action: usize, problem: &TaskProblem) {
         let action = (action, ActionStatus::Failed, Some(problem.code));
         self.update(Phase::Executing, Some(action), Some(&problem.message));
@@ -94,7 +94,7 @@ impl<'o> StatusWriter<'o> {
         self.progress.report(&TaskStatus::Update(update));
     }
 
-    /// Writes the final envelope.
+    /// Sends the final envelope, which ends the status updates.
     pub(super) fn end(&mut self, how: EndLine<'_>, report: Option<&ReportName>) {
         let line = LineFacts {
             sequence: self.sequence,
@@ -112,7 +112,7 @@ impl<'o> StatusWriter<'o> {
     }
 }
 
-/// End of a task.
+/// Outcome of a task, as needed for its final envelope.
 pub(super) enum EndLine<'r> {
     Executed(&'r ExecutionReport, Option<&'r ErrorReport>),
     Rejected(&'r ErrorReport),

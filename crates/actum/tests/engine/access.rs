@@ -50,7 +50,7 @@ fn a_change_that_no_policy_permits_is_denied() {
     let request = || Request::apply(vec![patch("a", "one", "ONE")]);
     let gates = refused(run(&disk, grounds.records(), &policy(&[("bob.cedar", bob)]), request()));
     assert_eq!((gates.len(), gates[0].gate), (1, GateName::Access));
-    assert_eq!(gates[0].ground.to_string(), "no policy permits it");
+    assert_eq!(gates[0].ground.to_string(), "no access policy permits the request");
     assert_eq!(disk.get("a").unwrap(), b"one\ntwo\n");
     assert_eq!(grounds.store.count(EntryKind::PlanRefused), 1);
     // For bob and his agent the change is permitted.
@@ -71,8 +71,8 @@ fn a_change_that_access_policies_want_a_person_for_is_queued() {
     assert_eq!(error.workspace(), State::Unchanged);
     let Error::Queued { plan, gates, waited: false, .. } = error else { panic!("{error}") };
     assert_eq!((gates.len(), gates[0].gate), (1, GateName::Access));
-    let ground = "no policy permits it; once 1 person agreed, permitted by `a-person-looks` of \
-                  `ask.cedar`";
+    let ground = "no access policy permits the request; permitted by `a-person-looks` in `ask.cedar` after 1 \
+                  approval";
     assert_eq!(gates[0].ground.to_string(), ground);
     assert_eq!(disk.get("a").unwrap(), b"one\ntwo\n");
     // After an approval the change is made, and the receipt has both verdicts.
@@ -113,7 +113,7 @@ fn a_decision_under_access_policies_is_confirmed_by_cedar_alone() {
     let gate = result.decision.gates.iter().find(|gate| gate.gate == "access").unwrap();
     assert_eq!(
         (&*gate.verdict, &*sentence(gate)),
-        ("allow", "permitted by policy 1 of `all.cedar`")
+        ("allow", "permitted by policy 1 in `all.cedar`")
     );
     let bundle = grounds.store.blob(&result.decision.bundle).unwrap().unwrap();
     let policy = grounds.store.blob(&result.policy).unwrap().unwrap();
@@ -291,7 +291,7 @@ fn only_regular_files_are_read_and_nothing_hangs() {
     );
     fs::remove_file(&link).unwrap();
     fs::create_dir(&link).unwrap();
-    let no_file = "cannot use the operator's policy `/config/access/b.cedar`: it is no regular file; \
+    let no_file = "cannot use the operator's policy `/config/access/b.cedar`: it is not a regular file; \
                    nothing was changed";
     assert_eq!(place.refusal(), no_file);
     fs::remove_dir(&link).unwrap();
@@ -308,7 +308,7 @@ fn only_regular_files_are_read_and_nothing_hangs() {
     });
     fs::remove_dir_all(place.access()).unwrap();
     fs::write(place.access(), "").unwrap();
-    assert!(place.refusal().contains("it is no directory"));
+    assert!(place.refusal().contains("it is not a directory"));
 }
 
 /// AEC-6: each limit, on both its sides; and only names that are unambiguous in messages.
@@ -319,22 +319,24 @@ fn files_of_access_policies_have_limits() {
     place.write(&long(100), ALL);
     place.read().unwrap();
     place.write(&long(101), ALL);
-    assert!(place.refusal().contains("the name of the file `xxx"));
+    assert!(place.refusal().contains("the file name `xxx"));
     fs::remove_file(place.access().join(long(101))).unwrap();
     place.write("a b.cedar", ALL);
     assert!(
-        place.refusal().starts_with("cannot use the operator's policy `/config/access`: the name")
+        place
+            .refusal()
+            .starts_with("cannot use the operator's policy `/config/access`: the file name")
     );
     fs::remove_file(place.access().join("a b.cedar")).unwrap();
     place.write("big.cedar", &format!("// {}", "x".repeat(1 << 20)));
     assert!(place.refusal().contains("big.cedar`: the access policies have "));
     fs::write(place.access().join("big.cedar"), b"// \xff").unwrap();
-    assert!(place.refusal().ends_with("big.cedar`: it is no UTF-8 text; nothing was changed"));
+    assert!(place.refusal().ends_with("big.cedar`: it is not UTF-8 text; nothing was changed"));
     fs::remove_file(place.access().join("big.cedar")).unwrap();
     (0..999).for_each(|number| place.write(&format!("{number}.cedar"), ""));
     assert_eq!(place.read().unwrap().access.len(), 1000);
     place.write("1000.cedar", "");
-    assert!(place.refusal().contains("it has more than 1000 files of access policies"));
+    assert!(place.refusal().contains("it has more than 1000 access policy files"));
 }
 
 /// FO-9, AEC-10, issue 22 (claims): of the machine's and the operator's policy, the longer retention and the smaller

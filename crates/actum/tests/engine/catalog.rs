@@ -382,7 +382,7 @@ fn a_snapshot_that_cannot_be_read_puts_no_catalog_in_force() {
         ("{}", "missing field"),
         (r#"{"actions":[],"format":"actum.catalog-snapshot/2"}"#, "has the format"),
         (r#"{"actions":[],"format":"actum.catalog-snapshot/1","more":1}"#, "unknown field"),
-        (r#"{"actions":[],"format":"actum.catalog-snapshot/1"}"#, "does not have the action"),
+        (r#"{"actions":[],"format":"actum.catalog-snapshot/1"}"#, "does not contain the action"),
     ] {
         let grounds = Grounds::new();
         let digest = Digest::of(text.as_bytes());

@@ -81,7 +81,7 @@ fn feedback_that_cannot_be_written_is_told_so() {
     grounds.store.fail_at(0, Fault::Full);
     let error = grounds.records().append_feedback(&ended(&grounds, "undo_run", Status::Failed));
     let error = error.unwrap_err().to_string();
-    assert!(error.starts_with("cannot record how the action ended: "), "{error}");
+    assert!(error.starts_with("cannot record the outcome of the action: "), "{error}");
     assert!(!error.contains("nothing was changed"), "{error}");
     assert_eq!(grounds.store.count(EntryKind::ActionEnded), 0);
 }

@@ -160,7 +160,7 @@ fn an_undo_under_a_lease_is_judged_by_the_lease() {
     run(&grounds, &disk, undo()).unwrap();
     let redo = under(&grounds, &lease.token, Request::redo(Which::Newest));
     let said = denied_by(run(&grounds, &disk, redo));
-    assert!(said.ends_with("allows 2 runs, which were all started"), "{said}");
+    assert!(said.ends_with("allows 2 runs, which have all been started"), "{said}");
     // Without a lease the user can still undo the run.
     let own = Request::redo(Which::Newest).asked_by(agent("planner/copier"));
     run(&grounds, &disk, own).unwrap();
@@ -211,7 +211,8 @@ fn two_workspaces_cannot_both_take_the_last_use() {
     assert_eq!(first.snapshot_without(".actum"), before);
     assert_eq!(grounds.store.count(EntryKind::EffectStarted), 1);
     assert!(
-        denied_by(run(&grounds, &first, request())).ends_with("allows one run, which was started")
+        denied_by(run(&grounds, &first, request()))
+            .ends_with("allows one run, which has already been started")
     );
 }
 
@@ -260,7 +261,7 @@ fn a_lease_that_nobody_recorded_allows_nothing() {
     let token = signer.with_secret(|secret| actum_lease::grant(secret, &terms())).unwrap().unwrap();
     let request = under(&grounds, &token, Request::apply(vec![create("n")]));
     let said = denied_by(run(&grounds, &disk, request));
-    assert!(said.ends_with("was not granted according to this ledger"), "{said}");
+    assert!(said.ends_with("has no record of its grant in this ledger"), "{said}");
 }
 
 /// FE-17: only a lease key grants leases.

@@ -408,7 +408,7 @@ fn a_request_that_was_changed_or_lost_is_not_carried_out() {
     let queued_plan = grounds.records().plan(plan).unwrap();
     let text = String::from_utf8(kept).unwrap().replace("ONE", "EVIL");
     inputs.keep(plan, text.as_bytes()).unwrap();
-    for what in ["was changed since", "is missing"] {
+    for what in ["has changed since it was queued", "is missing"] {
         let error = queued_plan.request(inputs).unwrap_err();
         assert!(error.to_string().contains(what), "{error}");
         inputs.forget(plan).unwrap();

@@ -69,7 +69,7 @@ test('the limits in the page are those of the driver and the engine', () => {
   });
   const [oldest] = /(?<=NODE_MAJOR_LEAST: u32 = )\d+/.exec(source('node.rs'));
   assert.ok(driver.includes(`< ${oldest}) process.reallyExit(1)`));
-  const rows = ['1 MiB of JSON, 100 levels deep', '| 8 MiB |', '| 64; a name has 1 to 200 characters, a message up to 2,000',
+  const rows = ['1 MiB of JSON with 100 levels', '| 8 MiB |', '| 64; a name has 1 to 200 characters, a message up to 2,000',
     '| 512 MiB |', '2,000 files, 32 MiB, 32 directories deep'];
   for (const row of rows) assert.ok(PAGE.includes(row), row);
   const words = `${driver}${source('answer.rs')}`;

@@ -18,13 +18,13 @@ use crate::output::Document;
 use crate::session::Session;
 use crate::{actor, records, root};
 
-/// Minimum length of a prefix of a plan, in characters.
+/// Minimum length of a plan prefix, in characters.
 const PLAN_CHARS_MIN: usize = 8;
 
 /// Answer the confirmation prompt of a goal
 ///
-/// The whole answer has to be the word for yes or no in the named language; "okay" and "fine" are ambiguous. The
-/// approval key signs the answer, since the dispatching process cannot confirm its own goal.
+/// The answer must consist only of the word for yes or no in the given language; "okay" and "fine" are ambiguous. The
+/// answer is signed with the approval key, because the process that dispatches a goal must not confirm it.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Name of the goal
@@ -38,7 +38,7 @@ pub(crate) struct Arguments {
     /// Language of the answer, as a BCP 47 tag such as `de` or `pt-BR`
     #[arg(long, value_name = "TAG")]
     language: String,
-    /// Plan that the prompt names, or its beginning; the prompt of another plan is not answered
+    /// Plan that the prompt names, or a prefix of it; a prompt for any other plan is not answered
     #[arg(long, value_name = "PLAN")]
     plan: Option<String>,
     /// Read the passphrase of the approval key from FILE; `-` is standard input
@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     if arguments.plan.as_ref().is_some_and(|plan| !is_prefix(plan, newest)) {
         return Err(AgentFailure::OtherPlan { newest }.into());
     }
-    // Another dispatch may replace the prompt while the passphrase is typed.
+    // Answer this plan only, because another dispatch may replace the prompt while the user types the passphrase.
     let reply = Reply {
         correlation: arguments.correlation.clone(),
         thread: arguments.thread.clone(),
@@ -86,7 +86,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(if is_confirmed { Exit::Success } else { Exit::Refused })
 }
 
-/// Returns true if a text is a prefix of a plan fingerprint.
+/// Returns whether `text` is a prefix of the plan fingerprint, with at least the minimum length.
 fn is_prefix(text: &str, plan: Digest) -> bool {
     text.len() >= PLAN_CHARS_MIN && plan.to_string().starts_with(text)
 }
@@ -105,10 +105,12 @@ impl Document for AgentConfirmed {
             Some(reason) => {
                 writeln!(out, "{reason}; a second ambiguous answer to the prompt is final")
             }
-            None if outcome == "CONFIRMED" => writeln!(out, "dispatch the same goal again"),
+            None if outcome == "CONFIRMED" => {
+                writeln!(out, "to continue, dispatch the same goal again")
+            }
             None => writeln!(
                 out,
-                "this plan will not be dispatched any more; to try again, make a new goal"
+                "this plan can no longer be dispatched; to try again, create a new goal"
             ),
         }
     }

@@ -1,4 +1,4 @@
-//! `actum agent dispatch`: one cycle for a goal.
+//! `actum agent dispatch`: runs one cycle for a goal.
 
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -20,10 +20,12 @@ use crate::{actor, input, records, root};
 
 /// Run one cycle for a goal, and print its outcome
 ///
-/// The goal (`schemas/agent-goal.schema.json`) has one packet of a Finder. The core decides, and dispatches an allowed
-/// simulation as an action. An impactful simulation has to be confirmed first: `actum agent confirm`. Each decision is
-/// recorded; repeating a goal has no second effect. The exit code: 0 done, 1 refused, 3 rolled back, 4 needs attention,
-/// 6 waits for an answer or an approval.
+/// The goal (`schemas/agent-goal.schema.json`) contains one packet of a Finder. The core decides on the packet, and
+/// dispatches an allowed simulation as an action. An impactful simulation must be confirmed first, with `actum agent
+/// confirm`. Each decision is recorded, and dispatching the same goal again has no second effect.
+///
+/// The exit code is 0 if the goal is done, 1 if it was refused, and 3 if it was rolled back. It is 4 if the goal needs
+/// attention, and 6 if it waits for an answer or an approval.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// File with the goal; `-` is standard input
@@ -31,20 +33,20 @@ pub(crate) struct Arguments {
     /// Record NAME as the agent that makes the request
     #[arg(long, value_name = "NAME", value_parser = label)]
     agent: Option<String>,
-    /// Let simulations write below this directory alone; can be repeated
+    /// Allow simulations to write only below this directory; can be repeated
     #[arg(long = "allow-dir", value_name = "DIR")]
     allowed_dirs: Vec<String>,
-    /// Check the changes of a simulation with this command; can be repeated
+    /// Verify the changes of a simulation with this command; can be repeated
     #[arg(long = "check", value_name = "COMMAND")]
     checks: Vec<String>,
-    /// Dispatch as a host, under the host key: the goal may be of another user, and may have an answer
+    /// Dispatch as a host, with the host key: the goal may belong to another user and may include an answer
     /// (`confirm_state`)
     #[arg(long)]
     host_key: bool,
-    /// With `--host-key`: read the passphrase of the host key from FILE; `-` is standard input
+    /// Read the passphrase of the host key from FILE; `-` is standard input
     #[arg(long, value_name = "FILE", requires = "host_key")]
     passphrase_file: Option<PathBuf>,
-    /// Wait if another process is at work in the workspace
+    /// Wait if another process is using the workspace
     #[arg(long)]
     wait: bool,
 }
@@ -86,7 +88,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     )
 }
 
-/// Prints the outcome: one line for programs, indented on a terminal.
+/// Prints the outcome, indented on a terminal and otherwise on one line for programs.
 fn print_outcome(session: &Session, dispatched: &Dispatched) -> Result<(), Failure> {
     let outcome = &dispatched.outcome;
     let written = match io::stdout().is_terminal() {
@@ -104,21 +106,23 @@ fn print_outcome(session: &Session, dispatched: &Dispatched) -> Result<(), Failu
         }
         if dispatched.verdict == AgentVerdict::NoDispatch {
             session.screen.note(format_args!(
-                "nothing was dispatched; `actum explain {reason}` says what to do"
+                "nothing was dispatched; run `actum explain {reason}` to see what to do"
             ));
         }
     }
     if let Some((_, prompt)) = &dispatched.prompt {
         prompt.text.lines().for_each(|line| session.screen.note(line));
         session.screen.note(format_args!(
-            "`actum agent confirm {} --thread {} --plan {} --language TAG ANSWER` answers the prompt",
+            "to answer, run `actum agent confirm {} --thread {} --plan {} --language TAG ANSWER`",
             prompt.correlation,
             prompt.thread,
             prompt.plan_prefix()
         ));
     }
     if let Some(plan) = dispatched.queued {
-        session.screen.note(format_args!("`actum queue {plan}` shows what waits for it"));
+        session
+            .screen
+            .note(format_args!("run `actum queue {plan}` to see the change that needs approval"));
     }
     Ok(())
 }

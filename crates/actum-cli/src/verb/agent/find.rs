@@ -1,4 +1,4 @@
-//! `actum agent find`: makes the goal of an utterance, with one packet of the built-in Finder.
+//! `actum agent find`: creates a goal from an utterance, with one packet of the built-in Finder.
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -21,37 +21,37 @@ use crate::output_file::{Existing, OutputFile};
 use crate::session::Session;
 use crate::{actor, clock, records};
 
-/// Make the goal of an utterance, with one packet of the built-in Finder
+/// Create a goal from an utterance, with one packet of the built-in Finder
 ///
-/// The Finder ranks the active simulations of the catalog by declared phrases, without a model, and makes exactly one
-/// packet: a match, a question, a refusal, or a missing simulation. Nothing is dispatched: `actum agent dispatch -`
-/// reads the goal.
+/// The Finder ranks the active simulations of the catalog by their declared phrases, without a model. It makes exactly
+/// one packet: a match, a question, a refusal, or a missing simulation. Nothing is dispatched; to do that, pass the
+/// printed goal to `actum agent dispatch -`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Words of the user
     utterance: String,
-    /// Language of the utterance, as a BCP 47 tag; without it all languages are searched
+    /// Language of the utterance, as a BCP 47 tag; by default, all languages are searched
     #[arg(long, value_name = "TAG", value_parser = language)]
     language: Option<LanguageTag>,
-    /// Intent, normalised; without it the utterance
+    /// Normalised intent; by default, the utterance
     #[arg(long, value_name = "TEXT")]
     intent: Option<String>,
-    /// Name of the goal; without it a new one
+    /// Name of the goal; by default, a new name is generated
     #[arg(long, value_name = "ID", value_parser = correlation)]
     correlation: Option<CorrelationId>,
-    /// Conversation; without it one of this goal
+    /// Conversation to which the goal belongs; by default, a new one for this goal
     #[arg(long, value_name = "ID")]
     thread: Option<ThreadId>,
-    /// User, if a host asserts another one than this account
+    /// User of the goal, if a host acts for a user other than this account
     #[arg(long, value_name = "ID")]
     user: Option<UserId>,
-    /// Number of the attempt, after a question
+    /// Number of the attempt, counted from 0; increase it after a question was answered
     #[arg(long, value_name = "N", default_value_t = 0)]
     attempt: u32,
-    /// Signed learning table, as `actum agent learn --output` writes it; without it no bonus is added
+    /// Add the bonuses of this signed learning table, which `actum agent learn --output` writes
     #[arg(long, value_name = "FILE")]
     learning: Option<PathBuf>,
-    /// Write the evidence of the search to FILE, which is new; its digest is `finder_proof_ref` of the packet
+    /// Write the evidence of the search to the new file FILE; its digest is `finder_proof_ref` in the packet
     #[arg(long, value_name = "FILE")]
     evidence: Option<PathBuf>,
 }
@@ -116,14 +116,16 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         session.screen.note(format_args!("wrote the evidence to {name}"));
     }
     session.screen.hand_over(&bytes)?;
-    session.screen.note(format_args!("the Finder made a {}", found.packet.packet_type()));
+    session
+        .screen
+        .note(format_args!("the Finder made a packet of type {}", found.packet.packet_type()));
     if let FinderPacket::Clarify(packet) = &found.packet {
         session.screen.note(&packet.question);
     }
     Ok(Exit::Success)
 }
 
-/// Returns the name of a new goal, made of the time, this process and the utterance.
+/// Generates the name of a new goal from the time, the process id and the utterance.
 fn new_name(utterance: &str) -> String {
     let time = clock::now().micros().to_le_bytes();
     let process = std::process::id().to_le_bytes();

@@ -1,4 +1,4 @@
-//! `actum agent intake`: Dev Intake, the goals that wait for a simulation (AEC-12).
+//! `actum agent intake`: Dev Intake, the list of goals that wait for a simulation to be written (AEC-12).
 
 mod list;
 mod resolve;
@@ -14,7 +14,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::session::Session;
 
-/// Limit of a capability in a list, in bytes.
+/// Maximum length of a requested capability in the list, in bytes.
 const WISH_BYTES_MAX: usize = 200;
 
 /// List, show and resolve the goals that wait for a simulation

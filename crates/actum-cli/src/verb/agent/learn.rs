@@ -1,4 +1,4 @@
-//! `actum agent learn`: computes the learning table of the Finder, and signs it.
+//! `actum agent learn`: computes and signs the learning table of the Finder.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -25,17 +25,19 @@ use crate::output_file::{Existing, OutputFile};
 use crate::session::Session;
 use crate::{clock, input, records};
 
-/// Limit of a signed table that is read, in bytes: a table in base64, and its signatures.
+/// Maximum size of a signed learning table, in bytes. This is enough for a table of the maximum size in base64 with its
+/// signatures.
 const SIGNED_BYTES_MAX: usize = 2 * LEARNING_BYTES_MAX;
 
 /// Compute the learning table of the Finder, and sign it
 ///
-/// It counts the succeeded steps in this ledger for each simulation. The simulation with the most gets the bonus 50,
-/// the others their share of it. The Finder adds the bonus if two core actions match equally well, and never to a score
-/// that decides by itself. A table is used only with `actum agent find --learning FILE`.
+/// The table counts, for each simulation, the steps in this ledger that succeeded. The simulation with the most
+/// successes gets a bonus of 50, and the others get a proportional bonus. The Finder adds the bonus only if two core
+/// actions match equally well, and never to a score that is decisive by itself. To use a table, pass it to `actum agent
+/// find --learning FILE`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Sign the table with the approval key, and write it to FILE, which is new
+    /// Sign the table with the approval key, and write it to the new file FILE
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Read the passphrase of the approval key from FILE; `-` is standard input
@@ -83,7 +85,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(Exit::Success)
 }
 
-/// Reads a signed table: a valid approval key signed it, for the tenant of these records.
+/// Reads a signed learning table, and verifies that a valid approval key signed it and that it is for the tenant of
+/// `records`.
 pub(super) fn read_signed(
     file: &Path,
     records: &Records,
@@ -108,25 +111,25 @@ pub(super) fn read_signed(
     Ok(read().map_err(refused)?)
 }
 
-/// Failure to use a learning table.
+/// Failure to use or to compute a learning table.
 #[derive(Debug, thiserror::Error)]
 enum LearningFailure {
     #[error("cannot use the learning table in {input}: {why}; nothing was searched")]
     Refused { input: String, why: Box<LearningRefused> },
-    #[error("cannot make a learning table of this ledger: {source}; nothing was signed")]
+    #[error("cannot compute a learning table from this ledger: {source}; nothing was signed")]
     Computed { source: LearningError },
 }
 
-/// Reason for which a learning table in a file is refused.
+/// Reason why a learning table in a file is rejected.
 #[derive(Debug, thiserror::Error)]
 enum LearningRefused {
-    #[error("it has more than {SIGNED_BYTES_MAX} bytes")]
+    #[error("it is larger than {SIGNED_BYTES_MAX} bytes")]
     TooLarge,
     #[error(transparent)]
     Signature(#[from] LearningProblem),
     #[error(transparent)]
     Table(#[from] LearningError),
-    #[error("it is of the tenant `{found}`, and the goal is of `{tenant}`")]
+    #[error("it belongs to the tenant `{found}`, but the goal belongs to `{tenant}`")]
     Tenant { found: TenantId, tenant: TenantId },
 }
 

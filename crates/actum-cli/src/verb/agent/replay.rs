@@ -15,11 +15,11 @@ use crate::output::Document;
 use crate::session::Session;
 use crate::{actor, records};
 
-/// Repeat the decisions on a goal, from the data in the ledger
+/// Repeat the decisions on a goal, using only the data in the ledger
 ///
-/// Compares documents with their digests, looks up the entries and the history that a decision rests on, evaluates
-/// access policies and parses answers again. Then the core decides again. Any different decision is a failure (exit
-/// code 4): it is recorded, and no later effect of the goal starts.
+/// The replay compares documents with their digests, and looks up the entries and the history on which each decision is
+/// based. It also evaluates access policies and parses answers again. Then the core decides again. If any decision
+/// differs, the command fails with exit code 4 and records the difference, and no further effect of the goal can start.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Name of the goal
@@ -72,7 +72,11 @@ impl Document for AgentReplay {
         let count = self.decisions.len();
         match self.same {
             true => writeln!(out, "{count} decisions on `{}` are the same", self.correlation),
-            false => writeln!(out, "the goal `{}` cannot be replayed", self.correlation),
+            false => writeln!(
+                out,
+                "the replay of the goal `{}` differs from its record",
+                self.correlation
+            ),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `actum agent schema`: the published JSON Schemas of the core.
+//! `actum agent schema`: prints the published JSON Schemas of the core.
 
 use actum_agent::schemas;
 
@@ -9,7 +9,7 @@ use crate::session::Session;
 /// Print the JSON Schema of a goal, of a packet of a Finder, or of an outcome
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Name of the document
+    /// Document whose schema to print
     #[arg(value_enum)]
     document: SchemaOf,
 }

@@ -1,4 +1,4 @@
-//! `actum agent show`: the events of a goal.
+//! `actum agent show`: shows the events of a goal.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -15,9 +15,9 @@ use crate::output::{Document, Kind};
 use crate::records;
 use crate::session::Session;
 
-/// Show the events of a goal, from the ledger
+/// Show the events of a goal from the ledger
 ///
-/// Each event names the entries that it rests on: access decision, answer, action and rollback plan.
+/// Each event names the entries on which it is based: access decision, answer, action and rollback plan.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Name of the goal

@@ -1,4 +1,4 @@
-//! `actum agent slo`: the service level of dispatches, and the gate of releases.
+//! `actum agent slo`: shows the service level of dispatches, and serves as a release gate.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -15,11 +15,11 @@ use crate::{clock, records};
 
 /// Show the service level of dispatches
 ///
-/// Targets: at most 5 % of the dispatches take more than 1,200 ms, at most 1 % more than 2,500 ms, and at most 0.5 %
-/// fail. No idempotency key has a second effect. Time in commands of a simulation does not count.
+/// At most 5 % of the dispatches may take longer than 1,200 ms, at most 1 % longer than 2,500 ms, and at most 0.5 % may
+/// fail. No idempotency key may have a second effect. Time spent in the commands of a simulation is not included.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Count dispatches of this period until now
+    /// Evaluate the dispatches of this period until now
     #[arg(long, value_name = "TIME", default_value = "24h", value_parser = window)]
     window: u64,
     /// Fail with exit code 1 if a target is missed and no waiver is in force
@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
 }
 
 pub(super) fn window(text: &str) -> Result<u64, String> {
-    let message = "give a whole number with `ms`, `s`, `m`, `h` or `d`";
+    let message = "expected a whole number with `ms`, `s`, `m`, `h` or `d`";
     crate::duration::milliseconds(text).ok_or_else(|| message.to_owned())
 }
 

@@ -1,4 +1,4 @@
-//! `actum agent waive`: lets releases pass the SLO gate for a while.
+//! `actum agent waive`: lets releases pass the SLO gate for a limited time.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -18,9 +18,10 @@ use crate::run_arguments::one_line;
 use crate::session::Session;
 use crate::{clock, records};
 
-/// Let releases pass the SLO gate for a while
+/// Let releases pass the SLO gate for a limited time
 ///
-/// The approval key signs the waiver, which ends after at most 30 days. `actum agent slo` still shows missed targets.
+/// The waiver is signed with the approval key and ends after at most 30 days. `actum agent slo` still shows missed
+/// targets.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Set the duration of the waiver

@@ -1,4 +1,4 @@
-//! `actum catalog activate` and `actum catalog retire`: the operator decides which actions can be used.
+//! `actum catalog activate` and `actum catalog retire`: let the operator decide which actions can be used.
 
 use std::path::{Path, PathBuf};
 
@@ -18,14 +18,14 @@ use crate::verb::plugin::{PluginFailure, phrases};
 
 /// Activate an action
 ///
-/// Activates a retired core action, or a package that is a draft or was retired. The resulting catalog is recorded as a
-/// whole, signed by the approval key (`actum key make approval`). The passphrase of the key is read at the terminal or
-/// from a file.
+/// Activates a retired core action, or a package that is a draft or was retired. The complete resulting catalog is
+/// recorded, signed with the approval key (`actum key make approval`). The passphrase of the key is read from the
+/// terminal or from a file.
 #[derive(clap::Args)]
 pub(super) struct ActivateArguments {
     /// Name of the action, such as `run_command`
     name: ActionName,
-    /// Register the package in this directory as the action: exactly its files as they are now
+    /// Register the package in this directory as the action, with exactly the files that it has now
     #[arg(long, value_name = "DIR")]
     package: Option<PathBuf>,
     /// Record TEXT as the reason
@@ -38,8 +38,8 @@ pub(super) struct ActivateArguments {
 
 /// Retire an action
 ///
-/// Later requests for it are refused; its earlier runs stay unchanged. It is recorded and signed as by `actum catalog
-/// activate`.
+/// Later requests for the action are refused, and its earlier runs are not affected. The change is recorded and signed
+/// like that of `actum catalog activate`.
 #[derive(clap::Args)]
 pub(super) struct RetireArguments {
     /// Name of the action, such as `run_command`
@@ -52,7 +52,7 @@ pub(super) struct RetireArguments {
     passphrase_file: Option<PathBuf>,
 }
 
-/// Decision that the operator is asked to sign.
+/// Change of the catalog that the operator is asked to sign.
 struct Asked<'a> {
     name: &'a ActionName,
     step: Step,
@@ -71,7 +71,8 @@ pub(super) fn activate(arguments: &ActivateArguments, session: &Session) -> Resu
     change(&Asked { name, step, verb, reason, passphrase_file }, session)
 }
 
-/// Returns the step that makes exactly this package the action. A registered package is not registered again.
+/// Returns the step that activates exactly this package as the action. The package is registered only if it is not
+/// registered yet.
 fn of_package(name: &ActionName, directory: &Path, session: &Session) -> Result<Step, Failure> {
     let package = Package::read(directory).map_err(|problem| {
         let directory = directory.to_owned();
@@ -98,7 +99,7 @@ pub(super) fn retire(arguments: &RetireArguments, session: &Session) -> Result<E
 
 fn change(asked: &Asked<'_>, session: &Session) -> Result<Exit, Failure> {
     let Asked { name, step, verb, reason, passphrase_file } = asked;
-    // An impossible change is rejected before the operator is asked, and before anything is made.
+    // Reject an impossible change before the operator is asked for the passphrase and before anything is created.
     let standing = super::standing(session)?;
     let after = match &standing {
         Some(standing) => standing.after(name, step),
@@ -108,7 +109,7 @@ fn change(asked: &Asked<'_>, session: &Session) -> Result<Exit, Failure> {
     if let Some(Standing { unproven: Some(problem), .. }) = &standing {
         let problem = problem.to_string();
         session.screen.note(format_args!(
-            "{}. With your signature the catalog is in force again as it was before that",
+            "{}. Your signature puts the catalog from before that change in force again",
             Harmless(problem.as_bytes())
         ));
         session.screen.tell_text(&listed::all(&after)?)?;
@@ -120,7 +121,7 @@ fn change(asked: &Asked<'_>, session: &Session) -> Result<Exit, Failure> {
     let registered =
         records.change_catalog((name, step), &after, reason.cloned(), &key.approver())?;
     let Standing { catalog, .. } = records.catalog()?;
-    // All of it was shown before the question.
+    // One line is enough here, because the complete action was shown before the question.
     session.screen.show(&listed::line(&catalog, &registered)?)?;
     Ok(Exit::Success)
 }

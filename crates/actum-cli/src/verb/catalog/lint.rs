@@ -1,4 +1,4 @@
-//! `actum catalog lint`: finds faults of actions.
+//! `actum catalog lint`: checks actions for problems.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -21,11 +21,11 @@ use crate::verb::plugin::phrases;
 
 /// Check the actions of the catalog, or a package that may become one
 ///
-/// Checks that valid JSON Schemas describe input and output, and that a package that may write demands verification and
-/// rollback. Exits with 4 if there is a problem.
+/// Checks that input and output are described by valid JSON Schemas, and that a package with write access requires
+/// verification and rollback. The exit code is 4 if there is a problem.
 #[derive(clap::Args)]
 pub(super) struct Arguments {
-    /// Directory of a package, with its `action.json`; without it the catalog in force
+    /// Directory of a package, with its `action.json`; by default, the catalog in force is checked
     #[arg(value_name = "PACKAGE")]
     package: Option<PathBuf>,
 }
@@ -46,7 +46,7 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(if linted.sound { Exit::Success } else { Exit::NeedsAttention })
 }
 
-/// Returns the faults of a package, found in its `action.json`.
+/// Returns the problems of a package that can be found in its `action.json`.
 fn package_lints(file: &std::path::Path, session: &Session) -> Result<Vec<Lint>, Failure> {
     let (name, bytes) = input::document(file, &session.start, MANIFEST_BYTES_MAX)?;
     match Manifest::read(&bytes) {

@@ -1,4 +1,4 @@
-//! Actions, a line each or whole.
+//! Text and JSON views of actions in the catalog.
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
@@ -15,13 +15,13 @@ use crate::failure::Failure;
 use crate::output::{Document, Kind};
 use crate::style::{self, Painted};
 
-/// Lists all actions.
+/// Returns a document with all actions, for a list.
 pub(super) fn all(catalog: &Catalog) -> Result<catalog::Catalog, Failure> {
     let actions = catalog.actions().map(action).collect();
     Ok(catalog::Catalog { digest: digest(catalog)?, actions })
 }
 
-/// Lists one action, in a line.
+/// Returns a document with one action that is shown in a single line.
 pub(super) fn line(
     catalog: &Catalog,
     registered: &Registered,
@@ -29,7 +29,7 @@ pub(super) fn line(
     Ok(catalog::Catalog { digest: digest(catalog)?, actions: vec![action(registered)] })
 }
 
-/// Shows one action with its schemas.
+/// Returns a document with one action and its schemas, which is shown in full.
 pub(super) fn one(catalog: &Catalog, registered: &Registered) -> Result<catalog::Catalog, Failure> {
     let whole = CatalogAction {
         input_schema: Some((*registered.input_schema).clone()),
@@ -86,7 +86,7 @@ fn write(action: &CatalogAction, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "{state}  {name:16}  {tier}  {origin:7}  {}", Harmless(about.as_bytes()))
 }
 
-/// Writes an action with its schemas.
+/// Writes an action with its phrases and schemas.
 fn write_whole(
     action: &CatalogAction,
     (input, output): (&Map<String, Value>, &Map<String, Value>),
@@ -94,7 +94,7 @@ fn write_whole(
 ) -> io::Result<()> {
     let CatalogAction { name, version, state, origin, package, description, tier, .. } = action;
     let origin = origin.as_str();
-    let version = version.as_deref().unwrap_or("none is told");
+    let version = version.as_deref().unwrap_or("not specified");
     writeln!(out, "action    {name}")?;
     writeln!(out, "state     {}", Painted(of_state(*state), state.as_str()))?;
     if let Some(description) = description {
@@ -105,9 +105,9 @@ fn write_whole(
         Some(digest) => writeln!(out, "from      a {origin} with the digest {digest}")?,
         None => writeln!(out, "from      {origin}, built in")?,
     }
-    writeln!(out, "tier      {tier} at least")?;
+    writeln!(out, "tier      at least {tier}")?;
     writeln!(out, "is        {}", words(action))?;
-    writeln!(out, "access    policies see what it changes as `change_files`")?;
+    writeln!(out, "access    policies treat its changes as `change_files`")?;
     writeln!(out, "rollback  {}", of_rollback(action.rollback))?;
     if !action.phrases.is_empty() {
         writeln!(out, "\nphrases")?;
@@ -143,16 +143,14 @@ fn words(action: &CatalogAction) -> String {
         (action.writes, "writing files"),
     ];
     let words: Vec<&str> = all.into_iter().filter(|(is, _)| *is).map(|(_, word)| word).collect();
-    if words.is_empty() { "looking only".to_owned() } else { words.join(", ") }
+    if words.is_empty() { "read-only".to_owned() } else { words.join(", ") }
 }
 
 fn of_rollback(kind: ActionRollback) -> &'static str {
     match kind {
-        ActionRollback::None => "there is nothing to take back",
-        ActionRollback::Undo => "`actum undo` takes its run back",
-        ActionRollback::Package => {
-            "the package brings one along, and `actum undo` takes its run back"
-        }
+        ActionRollback::None => "there is nothing to undo",
+        ActionRollback::Undo => "`actum undo` undoes its run",
+        ActionRollback::Package => "the package includes one, and `actum undo` undoes its run",
     }
 }
 

@@ -1,4 +1,4 @@
-//! The list of verbs in the help, grouped by what a user wants to do.
+//! List of verbs in the help, grouped by the purpose of the verbs.
 
 use clap::Command;
 
@@ -16,9 +16,9 @@ const GROUPS: [(&str, &[&str]); 10] = [
     ("Help", &["explain", "completions", "man"]),
 ];
 
-/// Columns of the list.
+/// Maximum width of the list, in columns.
 const COLUMNS: usize = 80;
-/// Columns of the names, with the space before and after them.
+/// Width of the column with the names, including the space around them.
 const NAME_COLUMNS: usize = 15;
 
 const TEMPLATE: &str = "\
@@ -28,7 +28,7 @@ const TEMPLATE: &str = "\
 {before-help}Options:
 {options}{after-help}";
 
-/// Sets the help of the command line, which lists the verbs in groups.
+/// Sets the help of the command line to a template that lists the verbs in groups.
 pub(super) fn grouped(command: Command) -> Command {
     let list = list(&command);
     command.before_help(list).help_template(TEMPLATE)
@@ -48,7 +48,7 @@ fn list(command: &Command) -> String {
     list + "`actum help COMMAND` describes a command."
 }
 
-/// Writes a name and what it does, wrapped at [`COLUMNS`].
+/// Formats a verb and its description, wrapped at [`COLUMNS`].
 fn entry(name: &str, about: &str) -> String {
     let mut lines = vec![String::new()];
     for word in about.split_whitespace() {

@@ -1,5 +1,5 @@
-//! Project of the demo: its files before and after, and their comparison.
-#![expect(clippy::disallowed_methods, reason = "the demo also plays the user, who writes files")]
+//! Project of the demo: its files before and after the change, and their comparison.
+#![expect(clippy::disallowed_methods, reason = "the demo also acts as the user, who writes files")]
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
@@ -14,7 +14,7 @@ use crate::home::Tenant;
 use crate::new_home;
 use crate::output_file::OutputFile;
 
-/// Beginning of the name of the directory.
+/// Prefix of the name of the demo directory.
 const NAME: &str = "actum-demo-";
 const README: &str = "# Greeter\n\nIt greets whoever runs it.\n";
 const GREET: &str = "#!/bin/sh\necho \"hello\"\n";
@@ -22,7 +22,8 @@ const NOTES: &str = "logo: ask Ada\nship: on Friday";
 const IDEA: &str = "greet in Latin\ngreet in Greek\n";
 const LOGO: &[u8] = b"\x89LOGO\r\n\x1a\n\0\0\0\x0d\xff\xfe\0";
 
-/// Change that edits three files, creates one and removes one with their directories, and renames a binary.
+/// Change that edits three files, creates one and removes one together with their directories, and renames a binary
+/// file.
 pub(super) const CHANGE: &str = r#"diff --git a/README.md b/README.md
 --- a/README.md
 +++ b/README.md
@@ -67,7 +68,7 @@ new file mode 100644
 +salve
 "#;
 
-/// Change whose first patch fits; the second expects a missing line.
+/// Change whose first patch applies, but whose second patch expects a line that does not exist.
 pub(super) const HALF_FITTING: &str = r#"diff --git a/README.md b/README.md
 --- a/README.md
 +++ b/README.md
@@ -82,15 +83,15 @@ diff --git a/notes.txt b/notes.txt
 +logo: done
 "#;
 
-/// Project in a directory of its own, which is removed with this value.
+/// Project in a temporary directory, which is removed when this value is dropped.
 pub(super) struct Project {
     directory: TempDir,
-    /// Root of the project, below the directory.
+    /// Root of the project, inside the temporary directory.
     root: PathBuf,
     fresh: Fresh,
 }
 
-/// Permissions that this process gives to new files.
+/// Permissions of new files and directories under the umask of this process.
 #[derive(Debug, Clone, Copy)]
 struct Fresh {
     file: u32,
@@ -98,15 +99,16 @@ struct Fresh {
 }
 
 impl Project {
-    /// Makes the directory and its files, at a path where a home of ledgers and keys and result files are allowed.
+    /// Creates the directory and its files, at a path where a home of ledgers and keys is allowed, and result files as
+    /// well.
     pub(super) fn make(tenant: &Tenant) -> Result<Self, Failure> {
-        // The caller chooses `TMPDIR`.
+        // The path has to be checked, because the caller of the program chooses `TMPDIR`.
         let place = actum::real_path(&std::env::temp_dir());
         new_home::check(&place.join(NAME))?;
         OutputFile::check(&place.join(NAME), tenant)?;
         let directory = tempfile::Builder::new().prefix(NAME).tempdir_in(place);
         let directory = directory.map_err(failed("make a directory"))?;
-        // A workspace is opened through no link, and the temporary directory may be one.
+        // Resolve links, because the temporary directory may be one, and a workspace cannot be opened through a link.
         let root = actum::real_path(directory.path()).join("project");
         fs::create_dir(&root).map_err(failed("make a directory"))?;
         let fresh = Fresh::find(&root).map_err(failed("make a file"))?;
@@ -120,12 +122,12 @@ impl Project {
         &self.root
     }
 
-    /// Returns the home of its ledger and its keys.
+    /// Returns the home of the project's ledger and keys.
     pub(super) fn records(&self) -> PathBuf {
         self.directory.path().join("records")
     }
 
-    /// Returns the tree after [`CHANGE`].
+    /// Returns the expected tree after [`CHANGE`] is applied.
     pub(super) fn changed(&self) -> Tree {
         let Fresh { file, directory } = self.fresh;
         let readme = format!("{README}\nThe words are in `words/latin.txt`.\n");
@@ -143,7 +145,7 @@ impl Project {
         )
     }
 
-    /// Keeps the directory.
+    /// Keeps the temporary directory after this value is dropped.
     pub(super) fn keep(self) {
         drop(self.directory.keep());
     }
@@ -165,14 +167,14 @@ fn mode(path: &Path) -> io::Result<u32> {
     Ok(path.symlink_metadata()?.permissions().mode() & 0o7777)
 }
 
-/// Content of a directory, except `.actum`.
+/// Files and directories of a project, except `.actum`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Tree(BTreeMap<PathBuf, Node>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Node {
     mode: u32,
-    /// `None` for a directory.
+    /// Content of a file, or `None` for a directory.
     content: Option<Vec<u8>>,
 }
 
@@ -183,7 +185,6 @@ impl Tree {
         Ok(Self(nodes))
     }
 
-    /// Returns the number of files.
     pub(super) fn files(&self) -> usize {
         self.0.values().filter(|node| node.content.is_some()).count()
     }
@@ -214,7 +215,7 @@ fn at_the_start() -> Tree {
     )
 }
 
-/// Writes a node. A directory comes before its content, since paths are ordered.
+/// Creates a file or directory. The order of the paths ensures that a directory is created before its content.
 fn write(path: &Path, Node { mode, content }: &Node) -> io::Result<()> {
     match content {
         None => fs::create_dir(path)?,

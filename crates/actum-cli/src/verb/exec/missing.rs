@@ -1,19 +1,19 @@
-//! A network or a program that is missing in the sandbox, found in the messages of a failed command.
+//! Detects commands that failed because the sandbox has no network or does not contain a program.
 
 use actum_sandbox::{Ended, Net, Outcome, SandboxPolicy};
 
-/// Missing part of the host.
+/// Network or program that is missing in the sandbox and probably made a command fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Missing {
     Network,
     Program,
 }
 
-/// Exit code of a shell for a program that it did not find (POSIX, Shell Command Language, 2.8.2).
+/// Exit code of a shell that could not find a program (POSIX, Shell Command Language, 2.8.2).
 const NOT_FOUND: i32 = 127;
-/// Bytes at the end of the output that are searched.
+/// Number of bytes at the end of each output stream that are searched for error messages.
 const TAIL_BYTES: usize = 64 << 10;
-/// Messages of resolvers and connections without a network: libc, curl, Go, Node.js, Rust, pip and uv.
+/// Error messages that libc, curl, Go, Node.js, Rust, pip and uv print if there is no network.
 const NO_NETWORK: [&[u8]; 10] = [
     b"Could not resolve host",
     b"Temporary failure in name resolution",
@@ -28,7 +28,8 @@ const NO_NETWORK: [&[u8]; 10] = [
 ];
 
 impl Missing {
-    /// Finds the missing part in the output or exit code of a failed command; `None` if they show none.
+    /// Looks for the cause of a failed command in its output and exit code. Returns `None` if they do not point to a missing
+    /// network or program.
     pub(super) fn find(outcome: &Outcome, policy: &SandboxPolicy) -> Option<Self> {
         let tail = |bytes: &[u8]| {
             let end = bytes.split_at(bytes.len().saturating_sub(TAIL_BYTES)).1;
@@ -40,16 +41,16 @@ impl Missing {
         (outcome.ended == Some(Ended::Code(NOT_FOUND))).then_some(Self::Program)
     }
 
-    /// Returns a one-line note with a fix.
+    /// Returns a one-line note that explains the problem and how to fix it.
     pub(super) fn note(self) -> &'static str {
         match self {
             Self::Network => {
-                "no network in this sandbox: download the dependencies first, and list their directory in `[sandbox] read` of the \
-                 operator's policy"
+                "the sandbox has no network: download the dependencies first, and list their directory under `[sandbox] read` in \
+                 the operator's policy"
             }
             Self::Program => {
-                "a program is not in this sandbox: `actum sandbox detect` prints the lines of the operator's policy for toolchains in \
-                 your home directory"
+                "a program was not found in the sandbox: if it is in your home directory, `actum sandbox detect` prints the policy \
+                 lines that make toolchains there available"
             }
         }
     }

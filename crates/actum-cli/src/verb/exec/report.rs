@@ -1,4 +1,4 @@
-//! Result of a command and of its changes, for users and for programs.
+//! Reports how the command of `actum exec` ended and what happened to its changes.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -17,34 +17,34 @@ use crate::output::{Document, Form, Screen};
 use crate::run_end::RunEnd;
 use crate::verb::sandbox::report::Report;
 
-/// Command that ran.
+/// Result of a command that ran in the sandbox, including the outcome of its changes.
 pub(super) struct Executed {
-    /// Outcome as a frozen status (D-1).
+    /// Outcome of the request as one of the frozen statuses (D-1).
     status: Status,
     report: Report,
     ended: CommandEnd,
-    /// True if its exit code counts as a failure.
+    /// Whether the command failed. Exit codes that the user passed as `--accept` are not failures.
     has_failed: bool,
-    /// Caches in which its changes are permanent.
+    /// Caches that the command was allowed to write to. Changes in them are permanent, whatever the outcome.
     passed: Vec<String>,
-    /// Missing network or program, if the command failed.
+    /// Missing network or program that probably made the command fail.
     missing: Option<Missing>,
     outcome: Outcome,
 }
 
-/// Outcome of the changes.
+/// Outcome of the changes that a command made.
 pub(super) enum Outcome {
     /// The command changed nothing.
     Nothing,
-    /// All changes are left out, as requested.
+    /// The request excluded every path that the command changed, so no change was kept.
     LeftOut,
-    /// The command failed, and its changes were dropped.
+    /// The command failed, so its changes were dropped.
     Dropped { dropped_changes: u64 },
-    /// This run was made of the changes or, in a dry run, would be.
+    /// The changes were applied as a run or, in a dry run, would have been.
     Changed { change: Box<RunEnd> },
-    /// The change waits for an approval.
+    /// The changes were queued as a plan, which waits for an approval.
     Queued { error: Box<Failure> },
-    /// None of the changes is kept.
+    /// The changes were rejected, so none of them was kept.
     Refused { error: Box<Failure> },
 }
 
@@ -67,7 +67,7 @@ impl Executed {
         }
     }
 
-    /// Reports the result; returns the exit code.
+    /// Prints the result, and returns the exit code of `actum exec`.
     pub(super) fn tell(&self, screen: &Screen) -> Result<Exit, Failure> {
         match screen.form {
             Form::Json(_) => screen.show(self)?,
@@ -85,14 +85,14 @@ impl Executed {
         })
     }
 
-    /// Reports on standard error, since standard output is the command's.
+    /// Prints the result to standard error, because standard output belongs to the command.
     fn tell_text(&self, screen: &Screen) -> Result<(), Failure> {
         self.report.note_violations(screen);
         match (&self.outcome, &self.ended) {
             (Outcome::Dropped { dropped_changes }, ended) => {
                 let left = self.left(*dropped_changes);
                 match ended {
-                    // The reason was reported already.
+                    // `note_violations` has already reported why the command was stopped.
                     CommandEnd::Stopped(_) => screen.note(left),
                     CommandEnd::Code(_) | CommandEnd::Signal(_) => {
                         screen.note(format_args!("the command failed: {ended}; {left}"));
@@ -105,15 +105,13 @@ impl Executed {
             }
             (_, CommandEnd::Code(1..)) if self.has_failed => {
                 screen.note(format_args!(
-                    "the command failed: {}; its change goes to the gates all the same (`--keep=always`)",
+                    "the command failed: {}; its changes are judged anyway because of `--keep=always`",
                     self.ended
                 ));
             }
             (_, CommandEnd::Code(1..)) => {
-                screen.note(format_args!(
-                    "the exit code counts as success (`--accept`): {}",
-                    self.ended
-                ));
+                screen
+                    .note(format_args!("treated as success because of `--accept`: {}", self.ended));
             }
             (_, CommandEnd::Code(_) | CommandEnd::Signal(_) | CommandEnd::Stopped(_)) => {}
         }
@@ -121,26 +119,27 @@ impl Executed {
             Outcome::Nothing | Outcome::Dropped { .. } => {
                 screen.note(format_args!("the command changed nothing{}", self.elsewhere()));
             }
-            Outcome::LeftOut => screen
-                .note("nothing is kept: every path that the command changed is left out, as asked"),
+            Outcome::LeftOut => screen.note(
+                "no changes were kept: the options excluded every path that the command changed",
+            ),
             Outcome::Changed { change } => change.tell(screen)?,
             Outcome::Queued { error } | Outcome::Refused { error } => drop(screen.failure(error)),
         }
         Ok(())
     }
 
-    /// Returns the state that a failed command leaves.
+    /// Describes the state of the workspace after a failed command, of which `dropped` changes were discarded.
     fn left(&self, dropped: u64) -> String {
         let elsewhere = self.elsewhere();
-        let as_before = format!("dropped, and the workspace is as before{elsewhere}");
+        let as_before = format!("dropped, and the workspace is unchanged{elsewhere}");
         match dropped {
             0 => format!("nothing was changed{elsewhere}"),
-            1 => format!("1 change that it made is {as_before}"),
-            more => format!("{} that it made are {as_before}", count(more, "change")),
+            1 => format!("its 1 change was {as_before}"),
+            more => format!("its {} were {as_before}", count(more, "change")),
         }
     }
 
-    /// Returns the clause that limits a statement about the workspace to files outside the caches.
+    /// Returns a clause that excludes the caches from a statement about the workspace. It is empty if the command had none.
     fn elsewhere(&self) -> String {
         match self.passed.is_empty() {
             true => String::new(),
@@ -150,7 +149,7 @@ impl Executed {
 }
 
 impl Outcome {
-    /// Adds to a message that nothing was changed the changes that caches keep.
+    /// Extends the error of a queued or rejected change with the caches, because changes in them were kept nevertheless.
     fn beside(self, passed: &[String]) -> Self {
         let with_caches = |error: Box<Failure>| match passed {
             [] => error,
@@ -215,7 +214,7 @@ impl Document for Executed {
         BriefParts { status: Some(self.status), ..parts }
     }
 
-    /// Writes no text, since it is reported on standard error.
+    /// Writes nothing to standard output, because the result is printed to standard error.
     fn write_text(&self, _: &mut dyn Write) -> io::Result<()> {
         Ok(())
     }

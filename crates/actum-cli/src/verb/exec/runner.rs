@@ -1,4 +1,4 @@
-//! Runner for commands whose effects are captured.
+//! Creates the runner that executes commands in the sandbox and captures their changes.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -11,7 +11,8 @@ use crate::failure::Failure;
 use crate::output::Screen;
 use crate::verb::sandbox::{Confinement, SandboxFailure, known_host, policy};
 
-/// Returns a runner for commands that start in `start`, in the workspace at `root`.
+/// Creates a runner for the workspace at `root`, whose commands start in the directory `start`. Prints a note for each hidden
+/// directory that resembles an actum home.
 pub(crate) fn of(
     confinement: &Confinement,
     in_force: &PolicyInForce,
@@ -26,7 +27,7 @@ pub(crate) fn of(
     for note in policy::notes_of_look_alikes(&sandbox, root) {
         screen.note(note);
     }
-    // A cache in a hidden directory would be both visible and hidden.
+    // A cache inside a hidden directory is ignored, because commands cannot see it anyway.
     let hidden: Vec<PathBuf> = policy::hidden_look_alikes(&sandbox, root).cloned().collect();
     let mut allowance = in_force.sandbox.clone();
     allowance.caches.retain(|cache| {

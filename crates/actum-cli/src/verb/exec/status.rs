@@ -1,4 +1,4 @@
-//! `actum exec --status`: the running commands of a workspace.
+//! `actum exec --status`: lists the commands that are running in a workspace.
 
 use std::borrow::Borrow;
 use std::ffi::OsString;
@@ -17,7 +17,7 @@ use crate::output::Document;
 use crate::verb::Session;
 use crate::{clock, records, timestamp};
 
-/// Note of a capture about its command.
+/// Note that is stored with a capture and describes the command whose changes it holds.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Note {
     command: Vec<String>,
@@ -26,7 +26,7 @@ pub(super) struct Note {
 }
 
 impl Note {
-    /// Makes the note about a command that starts now.
+    /// Creates the note for a command that this process starts now.
     pub(super) fn new(command: &[OsString]) -> Self {
         let command = command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         Self { command, process: std::process::id(), started: clock::now() }
@@ -37,12 +37,12 @@ impl Note {
     }
 }
 
-/// Prints the running commands, and the number of their changes so far.
+/// Prints the running commands, with the number and total size of their changes so far.
 pub(super) fn run(session: &Session) -> Result<Exit, Failure> {
     let workspace = records::own_root(session.root(), &session.tenant)?.open_existing()?;
     let running = workspace.running_captures()?;
     let commands = running.into_iter().filter_map(|RunningCapture { note, paths, bytes }| {
-        // The note is written before the command starts.
+        // Captures with an unreadable note are skipped.
         let Note { command, process, started } = serde_json::from_slice(&note).ok()?;
         Some(RunningCommand { command, process, started, paths, bytes })
     });
@@ -59,7 +59,7 @@ impl Document for ExecStatus {
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         if self.commands.is_empty() {
-            return writeln!(out, "no command runs here");
+            return writeln!(out, "no command is running in this workspace");
         }
         for RunningCommand { command, process, started, paths, bytes } in &self.commands {
             let line = command.join(" ");

@@ -1,12 +1,12 @@
-//! Words of messages and documents, as the glossary explains them.
+//! Looks up terms in `docs/glossary.md`, which is compiled into the program.
 
 use actum_api::reason::Reason;
 
 const GLOSSARY: &str = include_str!("../../../../../docs/glossary.md");
-/// Names of risk tiers, which the glossary explains together.
+/// Names of the risk tiers. The glossary explains all of them in its entry on risk tiers.
 const TIERS: [&str; 5] = ["R0", "R1", "R2", "R3", "R4"];
 
-/// Finds the entry of a word. Case does not matter.
+/// Finds the glossary entry for a term, ignoring case.
 pub(super) fn entry(word: &str) -> Option<Reason> {
     let is_tier = TIERS.iter().any(|tier| tier.eq_ignore_ascii_case(word));
     let word = if is_tier { "risk tier" } else { word };
@@ -18,7 +18,7 @@ pub(super) fn entry(word: &str) -> Option<Reason> {
     })
 }
 
-/// Rows of the tables, without their headings.
+/// Returns the rows of all tables in the glossary, without the header rows.
 fn rows() -> impl Iterator<Item = &'static str> {
     GLOSSARY.lines().filter(|line| line.starts_with("| **"))
 }
@@ -28,7 +28,7 @@ fn cells(row: &str) -> Option<[&str; 3]> {
     Some([cells.next()?, cells.next()?, cells.next()?])
 }
 
-/// Words that a row explains: they are bold.
+/// Returns the terms that a row explains, which are set in bold in its first cell.
 fn names(row: &str) -> impl Iterator<Item = &str> {
     let first = cells(row).map(|[first, ..]| first).unwrap_or_default();
     first.split("**").skip(1).step_by(2).map(|name| name.trim_matches('`'))

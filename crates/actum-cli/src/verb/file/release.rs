@@ -1,4 +1,4 @@
-//! `actum file release`: releases a deleted file, which can then no longer be restored.
+//! `actum file release`: gives up the saved content of a deleted file, which can then no longer be restored.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -16,12 +16,13 @@ use crate::session::Session;
 use crate::verb::gc;
 use crate::{actor, clock, policy, records, recovery_note};
 
-/// Release a file that FILE_DELETE removed: it can no longer be restored, and its space is freed
+/// Release a file that FILE_DELETE removed, so that its space is freed and it can no longer be restored
 ///
-/// `actum gc` keeps a deleted file until it is released. A release needs the approval key, and the ledger records it.
+/// `actum gc` keeps the content of a deleted file until the file is released. Releasing a file requires the approval
+/// key, and is recorded in the ledger.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Recovery reference
+    /// Recovery reference from the result of the deletion
     reference: String,
     /// Read the passphrase of the approval key from FILE; `-` is standard input
     #[arg(long, value_name = "FILE")]
@@ -55,7 +56,7 @@ fn release(
     };
     let task = task.as_str();
     let question = format!(
-        "Release `{source}`, which the task {task} deleted, so that it cannot be restored?"
+        "Release `{source}`, which task {task} deleted, so that it can no longer be restored?"
     );
     let key = OperatorKey::approval(session, &question, arguments.passphrase_file.as_deref())?;
     let approver = key.approver();

@@ -12,11 +12,11 @@ use crate::session::Session;
 
 /// Restore a file that FILE_DELETE removed
 ///
-/// REFERENCE is `undo_metadata.recovery` of the result of the deletion. The restoration is a run of its own, which
-/// `actum undo` can undo. If the path has a file again, that is a conflict, and nothing is changed.
+/// REFERENCE is the value of `undo_metadata.recovery` in the result of the deletion. The file is restored in a new run,
+/// which `actum undo` can undo. If a file exists at the path again, the command reports a conflict and changes nothing.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Recovery reference
+    /// Recovery reference from the result of the deletion
     reference: String,
     #[command(flatten)]
     run_arguments: RunArguments,

@@ -1,4 +1,4 @@
-//! `actum file run`: carries out one task manifest, and prints its signed result.
+//! `actum file run`: carries out a task manifest and prints its signed result.
 
 use std::path::PathBuf;
 
@@ -16,10 +16,11 @@ use crate::{actor, input, policy, records, signals};
 
 /// Carry out a task manifest under a lease, and print its signed result
 ///
-/// The result on standard output is a signed envelope (DSSE), also if the task failed; `actum file verify` verifies it.
-/// Repeating a task prints the stored result, and has no second effect. Files lie below the base directories that the
-/// operator's policy lists under `[file]`. The exit code is that of the result: 0 success, 1 failed and nothing was
-/// changed, 3 failed and restored, 4 needs attention.
+/// The result is printed to standard output as a signed envelope (DSSE), even if the task failed. `actum file verify`
+/// verifies it. If the task was carried out before, its stored result is printed and nothing is changed. All files must
+/// be below the base directories that the operator's policy lists under `[file]`. The exit code is 0 if the task
+/// succeeded, and 1 if it failed without changing anything. It is 3 if the changes were rolled back, and 4 if the files
+/// need attention.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// File with the task manifest; `-` is standard input
@@ -38,10 +39,10 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let held = signals::hold();
     let waiting = signals::waiting().ok();
     let stop = waiting.as_ref().and_then(|waiting| waiting.stop().ok());
-    // The worker starts while the ledger is opened.
+    // Create the worker first, so that its process starts up while the ledger is being opened.
     let mut worker = Sandboxed::new(Helper::this_program(), stop);
     let records = records::open(&session.tenant)?;
-    // An invalid lease gets a signed result as well; one that cannot be read is an error of the command.
+    // An invalid lease produces a signed result as well. Only a lease file that cannot be read makes the command fail.
     let presented = arguments.lease.present_unjudged(session, &records)?;
     let agent = arguments.agent.clone();
     let actor = actor::under(agent, presented.as_ref().ok().and_then(Option::as_ref));
@@ -64,7 +65,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     envelope.push(b'\n');
     let shown = session.screen.hand_over(&envelope);
     if let Some(waiting) = &waiting {
-        waiting.take(); // the result reports it
+        waiting.take(); // the result already reports the interruption
     }
     drop(held);
     if let (Some(code), Some(detail)) = (ended.result.error_code, &ended.result.detail) {
@@ -86,11 +87,13 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     })
 }
 
-/// Returns the state of the files after a failure, in words.
+/// Describes the state of the files after a task failed, as a clause for a message.
 fn state(workspace: WorkspaceState) -> &'static str {
     match workspace {
         WorkspaceState::Unchanged => "nothing was changed",
-        WorkspaceState::Restored => "the files are as before",
-        WorkspaceState::NeedsAttention => "look at the files: `actum status` says more",
+        WorkspaceState::Restored => "the files were restored",
+        WorkspaceState::NeedsAttention => {
+            "the files need attention: run `actum status` for details"
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! `actum file verify`: verifies an execution result, by public keys alone.
+//! `actum file verify`: verifies a signed execution result, using only public keys.
 
 use std::path::PathBuf;
 
@@ -13,21 +13,21 @@ use crate::input;
 use crate::session::Session;
 use crate::trusted::Trusted;
 
-/// Limit of a result that is read, in bytes.
+/// Maximum size of an execution result, in bytes.
 const RESULT_BYTES_MAX: usize = 1 << 20;
 
 /// Verify a signed execution result, and print it
 ///
-/// Accepts the output of `actum file run`. No base directory, ledger or network is used. Exits with 0 only if a result
-/// key of the keyring signed exactly this, for this task.
+/// Accepts the output of `actum file run`, and needs no base directory, ledger or network. The exit code is 0 only if a
+/// result key of the keyring signed exactly this result and, with `--task`, the result belongs to that task.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// File with the result; `-` is standard input
     result: PathBuf,
-    /// Require the result of this task
+    /// Require that the result belongs to this task
     #[arg(long, value_name = "TASK")]
     task: Option<TaskName>,
-    /// Trust the public keys in FILE, as `actum key export` writes them; without it your own
+    /// Trust the public keys in FILE, as written by `actum key export`, instead of your own
     #[arg(long, value_name = "FILE")]
     keyring: Option<PathBuf>,
 }

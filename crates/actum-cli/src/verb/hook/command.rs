@@ -1,4 +1,4 @@
-//! Commands of a client's shell: effects that are certain from their text are judged before they run.
+//! Judges the shell commands of a client before they run, as far as their effects are certain from their text.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -17,19 +17,19 @@ use super::{client_settings, words, workspace_of_session};
 use crate::failure::Failure;
 use crate::{home, policy, private_place};
 
-/// Limit of the paths of one text that are judged.
+/// Maximum number of paths that are judged for one command text.
 const PATHS_MAX: usize = 1_000;
-/// Limit of the entries of a directory that are judged.
+/// Maximum number of entries that are judged if a command changes everything in a directory.
 const CHILDREN_MAX: usize = 200;
 
-/// Verbs of actum that a client's shell may run under a strict hook. They make runs, or only show data.
+/// Commands of actum that a strict hook allows in the client's shell. They make runs or only show data.
 const STRICT_VERBS: [&str; 11] =
     ["apply", "diff", "exec", "explain", "help", "log", "queue", "redo", "show", "status", "undo"];
-/// Verbs by which an operator decides about an agent, or turns the hook off.
+/// Commands of actum that are reserved for the user, who approves an agent's changes or disables its hook with them.
 const PERSONS_VERBS: [&str; 3] = ["approve", "hook", "protect"];
 
-/// Refuses a command that would certainly make a change that the gates refuse, or that a rule of the operator refuses.
-/// A strict hook refuses each command that is not one of actum. Outside of a workspace nothing is judged.
+/// Refuses a shell command if a command rule refuses it, or if it is certain to make a change that the gates refuse. A strict
+/// hook also refuses every command that is not a command of actum. Outside of a workspace, all commands are allowed.
 pub(super) fn answer(
     session: &Session,
     event: &Event,
@@ -38,8 +38,9 @@ pub(super) fn answer(
     let Some(root) = workspace_of_session(&event.directory) else { return Ok(Answer::Nothing) };
     if strict && !is_own_command(text) {
         return Ok(Answer::Refuse(format!(
-            "actum: the hook is strict here, so a command of the shell runs only as a run of actum; nothing was run. Call it as \
-             `actum exec --agent {} -- sh -c 'COMMAND'` in quotes, with nothing before or after, or with the tool `exec` of `actum mcp`",
+            "actum: the hook is strict here, so shell commands may only run through actum; nothing was run. Use \
+             `actum exec --agent {} -- sh -c 'COMMAND'` with quotes and with nothing before or after it, or the `exec` tool of \
+             `actum mcp`",
             client.name()
         )));
     }
@@ -50,7 +51,7 @@ pub(super) fn answer(
     for command in found.iter().chain(&confined) {
         if let Some(verb) = verb_of_person(command) {
             return Ok(Answer::Refuse(format!(
-                "actum: the command would run `actum {verb}`, which is for the person; nothing was run. Ask the person"
+                "actum: the command would run `actum {verb}`, which only the user may run; nothing was run. Ask the user to run it"
             )));
         }
         let Some(line) = command.known_words().and_then(|words| CommandLine::new(words).ok())
@@ -71,7 +72,7 @@ pub(super) fn answer(
     Ok(Answer::Nothing)
 }
 
-/// Returns true if a text is one command of actum that makes runs of this workspace or shows data, and nothing else.
+/// Whether the text consists of a single actum command that makes runs in this workspace or shows data.
 fn is_own_command(text: &str) -> bool {
     let words = plain_words(text).unwrap_or_default();
     let Some((program, arguments)) = words.split_first() else { return false };
@@ -79,7 +80,7 @@ fn is_own_command(text: &str) -> bool {
         return false;
     }
     let options = arguments.iter().map(String::as_str).take_while(|word| *word != "--");
-    // With these options it is about another workspace or ledger.
+    // These options select a different workspace or ledger.
     let leads_elsewhere = |word: &str| word.starts_with("-C") || word.starts_with("--tenant");
     match arguments.first().map(String::as_str) {
         Some("--help" | "--version") => arguments.len() == 1,
@@ -88,9 +89,12 @@ fn is_own_command(text: &str) -> bool {
     }
 }
 
-/// Returns true if a program that is called in this way is this one. A directory of `PATH` in the workspace could hold
-/// another `actum`.
-#[expect(clippy::disallowed_methods, reason = "the search path says which program a shell starts")]
+/// Whether a shell that is given this program name would start this executable. A `PATH` directory inside the workspace might
+/// contain a different program named `actum`.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the search path decides which program a shell starts"
+)]
 fn leads_to_this_program(program: &str) -> bool {
     let found = match program.starts_with('/') {
         true => Some(PathBuf::from(program)),
@@ -108,7 +112,7 @@ fn leads_to_this_program(program: &str) -> bool {
     })
 }
 
-/// Returns the verb of a command of actum that is reserved for the operator.
+/// Returns the verb of an actum command that is reserved for the user, or `None` for any other command.
 fn verb_of_person(command: &ShellCommand) -> Option<&str> {
     let (program, arguments) = command.program_and_arguments().split_first()?;
     let is_actum = Path::new(program.as_deref()?).file_name()? == "actum";
@@ -132,15 +136,15 @@ fn verb_of_person(command: &ShellCommand) -> Option<&str> {
     Some(verb).filter(|_| is_for_person && !has(&only_shows))
 }
 
-/// Returns true if a file outside of the workspace holds keys, credentials, a policy, or settings of a client. A
-/// removed directory counts if it holds such a file.
+/// Whether a change outside of the workspace affects keys, credentials, a policy or settings of a client. Removing a directory
+/// that contains such a file also affects it.
 fn is_closed_to_commands(changed: &ChangedPath, real: &Path, home: Option<&Path>) -> bool {
     let settings = home.into_iter().flat_map(client_settings);
     let mut closed = private_place::closed_to_changes().into_iter().chain(settings);
     closed.any(|place| real.starts_with(&place) || changed.is_removed && place.starts_with(real))
 }
 
-/// Returns the reason for which a rule about commands refuses this one.
+/// Returns the message if a command rule of the policy denies a command or requires approval for it.
 fn judge_line(in_force: &PolicyInForce, line: &CommandLine) -> Option<String> {
     let judgement = in_force.policy.restrain_command(line)?;
     let verdict = judgement.verdict;
@@ -149,14 +153,15 @@ fn judge_line(in_force: &PolicyInForce, line: &CommandLine) -> Option<String> {
     match verdict {
         Verdict::Allow => None,
         Verdict::NeedsApproval => Some(format!(
-            "actum: the command needs a person: {}; nothing was run. `actum exec -- COMMAND` lets it wait for one",
+            "actum: the command needs the user's approval: {}; nothing was run. If you use `actum exec -- COMMAND`, its changes \
+             are queued for approval",
             gate.ground
         )),
         Verdict::Deny => Some(refusal(vec![gate])),
     }
 }
 
-/// Returns the reason for which a command must not change a path.
+/// Returns the message if a shell command must not change a path, or `None` if it may.
 fn judge_path(
     in_force: &PolicyInForce,
     changed: &ChangedPath,
@@ -167,30 +172,31 @@ fn judge_path(
         (false, Some(parent), Some(name)) => resolve_links(parent).map(|parent| parent.join(name)),
         (true, ..) | (false, None, _) | (false, _, None) => resolve_links(&changed.path),
     };
-    // A link that leads in a circle is no file.
+    // A symbolic link that is part of a loop does not lead to any file.
     let Some(real) = real else { return Ok(None) };
     let shown = Quoted(real.as_os_str().as_bytes());
     if changed.is_removed && root.starts_with(&real) {
         return Ok(Some(format!(
-            "actum: the command would remove `{shown}` with the workspace in it, and with all that undo needs; nothing was run"
+            "actum: the command would remove `{shown}`, which contains the workspace and the data that undo needs; nothing was run"
         )));
     }
     let Ok(below) = real.strip_prefix(root) else {
         return Ok(is_closed_to_commands(changed, &real, home).then(|| {
             format!(
-                "actum: the command would change `{shown}`, in a place of keys, credentials, a policy or settings of clients; nothing was \
-                 run. Leave it as it is, or ask the person"
+                "actum: the command would change `{shown}`, which contains keys, credentials, a policy or client settings; \
+                 nothing was run. Leave it unchanged, or ask the user"
             )
         }));
     };
     if below.starts_with(STATE_DIRECTORY) {
         return Ok(Some(
-            "actum: the command would change `.actum`, where all is kept that undo needs; nothing was run"
+            "actum: the command would change `.actum`, which contains the data that undo needs; nothing was run"
                 .to_owned(),
         ));
     }
     if below.as_os_str().is_empty() {
-        return Ok(None); // what is put into the root has a name of its own there
+        // The root itself can be changed. Entries that the command creates in it are judged under their own names.
+        return Ok(None);
     }
     if changed.with_all_below {
         for child in children(&real) {
@@ -202,11 +208,11 @@ fn judge_path(
     }
     let path = match RelPath::new(below.as_os_str().as_bytes()) {
         Ok(path) => path,
-        // Lock files that git left are removed by hand.
+        // A lock file that git left behind in `.git` may be removed.
         Err(_) if below.extension().is_some_and(|name| name == "lock") => return Ok(None),
         Err(error) => {
             return Ok(Some(format!(
-                "actum: the command would change what no run may: {error}; nothing was run"
+                "actum: the command would change a path that no run may change: {error}; nothing was run"
             )));
         }
     };
@@ -218,26 +224,26 @@ fn judge_path(
         Verdict::Allow => None,
         Verdict::Deny => Some(refusal(against)),
         Verdict::NeedsApproval => {
-            // The gate of approval would add what this sentence states.
+            // The message already states that approval is needed, so leave out the ground of the approval gate.
             let why = against.iter().filter(|gate| gate.gate != GateName::Approval);
             let why: Vec<_> = why.map(|gate| gate.ground.to_string()).collect();
             let path = InBackticks(path.as_bytes());
             Some(format!(
-                "actum: the command would change `{path}`, and that needs a person ({}); nothing was run. Make the change with the edit tool, \
-                 and it waits for the person",
+                "actum: the command would change `{path}`, which needs the user's approval ({}); nothing was run. Make the \
+                 change with the edit tool, which queues it for approval",
                 why.join("; ")
             ))
         }
     })
 }
 
-/// Returns the entries of a directory, as far as they can be listed.
+/// Returns up to [`CHILDREN_MAX`] entries of a directory, skipping entries that cannot be read.
 fn children(directory: &Path) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(directory).into_iter().flatten();
     entries.filter_map(|entry| Some(entry.ok()?.path())).take(CHILDREN_MAX).collect()
 }
 
-/// Returns the message of a refusal by these gates.
+/// Formats the message for a command that was denied by the given gates.
 fn refusal(gates: Vec<GateDecision>) -> String {
     words(&Failure::from(actum::Error::Denied { gates }), Moment::Before)
 }

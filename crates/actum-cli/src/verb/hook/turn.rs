@@ -1,4 +1,4 @@
-//! Beginning and end of a turn: undeclared changes of the agent's client are reported in one line.
+//! Handles the start and end of a turn, and reports the turn's runs and the files that changed outside of runs.
 
 use std::path::Path;
 
@@ -16,12 +16,13 @@ use crate::failure::Failure;
 use crate::records;
 use crate::session_runs::{Selection, runs_in_effect};
 
-/// Hint for the user.
-const ADOPT: &str = "`actum adopt` keeps this as a run, `actum adopt --restore` puts it back";
-/// Limit of the paths that the line names.
+/// Hint for the user about changes outside of runs.
+const ADOPT: &str = "`actum adopt` records this as a run, and `actum adopt --restore` reverts it";
+/// Maximum number of paths that the report names.
 const NAMED_MAX: usize = 3;
 
-/// Returns the answer at the beginning or the end of a turn. Outside of a workspace there is nothing to report.
+/// Handles an event at the start or end of a turn. At the start, takes a baseline of the workspace. At the end, returns a report
+/// for the user, unless nothing happened. Outside of a workspace, does nothing.
 pub(super) fn answer(client: Client, session: &Session, event: &Event) -> Result<Answer, Failure> {
     let Some(root) = workspace_of_session(&event.directory) else { return Ok(Answer::Nothing) };
     let mut workspace = open(session, &root)?;
@@ -44,13 +45,13 @@ pub(super) fn answer(client: Client, session: &Session, event: &Event) -> Result
     let mut lines = Vec::new();
     match describe_runs(session, &root, event, name) {
         Ok(line) => lines.extend(line),
-        // Changes outside of runs are reported all the same, since they count as reported from now on.
+        // Do not fail here. The changes outside of runs must still be reported, because the next turn will not report them again.
         Err(failure) => {
             let message = failure.message();
             lines.push(format!("the runs of this turn cannot be listed: {message}"));
         }
     }
-    // Directories are created and removed with the files in them; new permissions of one are named.
+    // New and deleted directories are left out, as the files in them are reported. New permissions of a directory are included.
     let is_named = |change: &&Undeclared| {
         change.kind != Kind::Directory || change.change == UndeclaredChange::Modified
     };
@@ -64,7 +65,7 @@ pub(super) fn answer(client: Client, session: &Session, event: &Event) -> Result
     })
 }
 
-/// Describes the runs of the turn and how to undo them; `None` without runs.
+/// Describes how many runs the turn made and how to undo them. Returns `None` if none of its runs is in effect.
 fn describe_runs(
     session: &Session,
     root: &Path,
@@ -84,10 +85,10 @@ fn describe_runs(
         true => String::new(),
         false => format!(" --session {}", ShellWord::new(event.session.as_bytes())),
     };
-    Ok(Some(format!("{runs} in this turn; `actum undo --turn{of_session}` takes {these} back")))
+    Ok(Some(format!("{runs} in this turn; `actum undo --turn{of_session}` undoes {these}")))
 }
 
-/// Describes the changes without a run.
+/// Describes the files that changed outside of runs, and how to adopt or revert the changes.
 fn undeclared(changes: &[&Undeclared]) -> String {
     let named: Vec<_> = changes.iter().take(NAMED_MAX).map(|change| name(change)).collect();
     let more = match changes.len().saturating_sub(NAMED_MAX) {
@@ -97,8 +98,8 @@ fn undeclared(changes: &[&Undeclared]) -> String {
     let lost = changes.iter().filter(|change| !change.is_adoptable()).count();
     let then = match lost {
         0 => format!(". {ADOPT}"),
-        lost if lost == changes.len() => "; no copy from before was kept".to_owned(),
-        lost => format!("; of {lost} no copy from before was kept. {ADOPT}"),
+        lost if lost == changes.len() => "; the old content was not saved".to_owned(),
+        lost => format!("; the old content of {lost} of them was not saved. {ADOPT}"),
     };
     let noun = if changes.iter().any(|it| it.kind == Kind::Directory) { "path" } else { "file" };
     format!(
@@ -108,7 +109,7 @@ fn undeclared(changes: &[&Undeclared]) -> String {
     )
 }
 
-/// Names a path and its change.
+/// Formats a changed path, marking it if it is new or deleted.
 fn name(change: &Undeclared) -> String {
     let path = InBackticks(change.path.as_bytes());
     match change.change {
@@ -118,7 +119,6 @@ fn name(change: &Undeclared) -> String {
     }
 }
 
-/// Opens the workspace.
 fn open(session: &Session, root: &Path) -> Result<Workspace, Failure> {
     Ok(records::own_root(root, &session.tenant)?.open_existing()?)
 }

@@ -1,4 +1,4 @@
-//! `actum key deny`: rejects a pending approval key.
+//! `actum key deny`: rejects a new key before it becomes valid.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -13,12 +13,13 @@ use crate::output::Document;
 use crate::verb::Session;
 use crate::{clock, signals};
 
-/// Reject a new key that waits to be admitted
+/// Reject a pending key, so that it never becomes valid
 ///
-/// The key is never admitted, and the earlier one stays in force. The ledger keeps an alert about it.
+/// The previous key of the role, if there is one, stays in force. An alert about the rejected key is recorded in the
+/// ledger.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Role of the key
+    /// Role of the pending key
     role: Role,
 }
 
@@ -45,6 +46,6 @@ impl Document for KeyDenied {
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let Key { id, role, .. } = &self.denied;
-        writeln!(out, "the {role} key {id} is denied; it never counts")
+        writeln!(out, "denied the {role} key {id}; it never becomes valid")
     }
 }

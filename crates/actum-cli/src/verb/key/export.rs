@@ -1,4 +1,4 @@
-//! `actum key export`: the public keys, for verifiers.
+//! `actum key export`: writes the public keys for verifiers.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -20,18 +20,18 @@ use crate::output_file;
 use crate::output_file::Target;
 use crate::verb::Session;
 
-/// Write the public keys, for verifiers of receipts
+/// Export the public keys, so that others can verify receipts
 ///
-/// The keyring (`actum.keyring/1`) has all keys, past ones too, with their roles and times, for `actum verify --keyring
-/// FILE`. No private key is ever exported.
+/// Writes a keyring (`actum.keyring/1`) for `actum verify --keyring FILE`. It lists all current and past keys with
+/// their roles and periods of validity. Private keys are never exported.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
     target: Target,
-    /// Write only the current key of ROLE, in PEM, for other programs
+    /// Write only the current key of ROLE in PEM format, for other programs
     #[arg(long, value_name = "ROLE")]
     pem: Option<Role>,
-    /// Write only the current checkpoint key as a verifier key of signed notes (C2SP), for other programs
+    /// Write only the current checkpoint key as a verifier key for signed notes (C2SP), for other programs
     #[arg(long, conflicts_with = "pem")]
     vkey: bool,
 }

@@ -1,4 +1,4 @@
-//! `actum key list`: the keys, and whether they can sign.
+//! `actum key list`: lists the keys and reports whether they can sign.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -19,11 +19,11 @@ use crate::style::{self, Painted};
 use crate::verb::Session;
 use crate::{clock, home, shown_path, timestamp};
 
-/// List the keys: their roles, their times, and whether they can sign
+/// List the keys with their roles and periods of validity, and show whether they can sign
 ///
-/// Private keys are in files that only you can read, below `keys` in the directory that `ACTUM_HOME` names; they are
-/// never shown. The list also shows whether a passphrase protects each key. A key is valid from an hour before it was
-/// made, so that its signatures stay valid if the clock is set back a little.
+/// The list also shows whether each key is protected by a passphrase. Private keys are never shown. They are stored in
+/// files that only you can read, below `keys` in the directory that `ACTUM_HOME` names. A key becomes valid one hour
+/// before its creation, so that its signatures stay valid if the clock is set back slightly.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {}
 
@@ -44,7 +44,7 @@ pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Returns the keys of each role, the newest first.
+/// Returns the keys grouped by role, with the newest key of each role first.
 fn listings(keys: &Keys, now: Timestamp) -> Vec<ListedKey> {
     let ring = keys.keyring();
     let of_role = |role: KeyRole| {
@@ -72,7 +72,7 @@ impl Document for Listed {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let home = &self.shown_home;
         if self.document.keys.is_empty() {
-            return writeln!(out, "there are no keys in {home} yet; the first run makes them");
+            return writeln!(out, "there are no keys in {home} yet; the first run creates them");
         }
         writeln!(out, "keys in {home}")?;
         for ListedKey { key, current, waits, protection, problem } in &self.document.keys {
@@ -81,9 +81,9 @@ impl Document for Listed {
             let until = match (revoked, not_after) {
                 (Some(since), _) => format!("revoked {}", timestamp::second(*since)),
                 (None, Some(until)) => {
-                    format!("counts from {from} until {}", timestamp::second(*until))
+                    format!("valid from {from} until {}", timestamp::second(*until))
                 }
-                (None, None) => format!("counts from {from}"),
+                (None, None) => format!("valid from {from}"),
             };
             let (word, painted) = match (current, problem) {
                 (true, None) => ("signs", style::ADDED),

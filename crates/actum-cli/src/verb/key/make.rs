@@ -1,4 +1,4 @@
-//! `actum key make`: the first key of a role.
+//! `actum key make`: creates the first key of a role.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -18,21 +18,23 @@ use crate::output::Document;
 use crate::verb::Session;
 use crate::{clock, new_home, passphrase, signals, timestamp};
 
-/// Make the first key of a role, such as the one for approvals
+/// Create the first key of a role, such as the approval key
 ///
-/// The first run makes the keys of receipts and checkpoints. The keys of approvals, leases and hosts are yours: each is
-/// protected by a passphrase, which cannot be recovered. Verifiers need the new keyring: `actum key export`.
+/// The keys for receipts and checkpoints are created by the first run. The approval, lease and host keys are yours.
+/// Each of them is protected by a passphrase, which cannot be recovered if you lose it. Give verifiers the new keyring,
+/// which `actum key export` writes.
 ///
-/// Make them before an agent works here: they are valid at once while nothing is recorded yet. Later a lease key is
-/// valid at once with the passphrase of the approval key, and so is a host key if there is an approval key. Any other
-/// key waits for a day. Meanwhile every command shows it, and `actum key deny ROLE` rejects it.
+/// Create your keys before an agent works on this machine. As long as nothing is recorded, they are valid immediately.
+/// Later, a lease key or a host key is valid immediately only if you enter the passphrase of the approval key. Any
+/// other new key becomes valid after 24 hours. Until then, every command reports it, and `actum key deny ROLE` rejects
+/// it.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Role of the key
     role: Role,
     #[command(flatten)]
     protect: Protect,
-    /// For a lease key or a host key: read the passphrase of the approval key from FILE; `-` is standard input
+    /// Read the passphrase of the approval key, which admits a lease or host key, from FILE; `-` is standard input
     #[arg(long, value_name = "FILE")]
     approval_passphrase_file: Option<PathBuf>,
 }
@@ -42,7 +44,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let home = new_home::open()?;
     let mut keys = Keys::open(&home, clock::now()).map_err(actum::Error::from)?;
     if let Some(KeyEntry { id, .. }) = keys.keyring().current(role, clock::now()) {
-        // Do not ask for a passphrase that is not needed.
+        // Fail before asking for a passphrase that would not be used.
         return Err(actum::Error::from(KeyError::Exists { role, id: id.clone() }).into());
     }
     let passphrase = arguments.protect.passphrase(arguments.role, session)?;
@@ -65,8 +67,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 }
 
 impl Arguments {
-    /// Decides whether the key is valid at once. The approval key, once unlocked, vouches for a lease key or a host
-    /// key.
+    /// Decides whether the new key is valid immediately. For a lease key or a host key, this may ask for the passphrase of the
+    /// approval key, which vouches for the new key.
     fn admission(
         &self,
         home: &LedgerHome,
@@ -80,14 +82,15 @@ impl Arguments {
                 if has_approval_key && (file.is_some() || passphrase::can_ask()) =>
             {
                 let role = KeyRole::from(self.role);
-                OperatorKey::approval(session, &format!("Make a {role} key?"), file)?;
+                OperatorKey::approval(session, &format!("Create a {role} key?"), file)?;
                 Ok(Admission::AtOnce)
             }
-            // A holder of the host key confirms in the name of any user.
+            // With a host key, a program can confirm goals on behalf of any user. Therefore the key must wait unless the approval
+            // key vouches for it.
             (Role::Host, _) if has_approval_key => Ok(Admission::AfterWait),
             (Role::Lease | Role::Host, admission) => Ok(admission),
             (_, _) if file.is_some() => Err(Failure::Usage {
-                message: "`--approval-passphrase-file` is for a lease key or a host key alone"
+                message: "`--approval-passphrase-file` is only valid for a lease key or a host key"
                     .to_owned(),
             }),
             (Role::Approval | Role::Result | Role::Checkpoint, admission) => Ok(admission),
@@ -107,14 +110,14 @@ impl Document for KeyMade {
         let by = words(self.protection);
         if *unproven {
             let from = timestamp::second(*not_before);
-            writeln!(out, "the {role} key {id} waits, protected by {by}: it signs from {from} on")?;
+            writeln!(out, "created the {role} key {id}, protected by {by}")?;
             writeln!(
                 out,
-                "something was recorded here before it was made, and nothing vouches for it"
+                "it becomes valid at {from}, because no passphrase of an earlier key vouched for it"
             )?;
-            return writeln!(out, "`actum key deny {role}` rejects it until then");
+            return writeln!(out, "until then, `actum key deny {role}` rejects it");
         }
-        writeln!(out, "the {role} key {id} signs from now on, protected by {by}")?;
-        writeln!(out, "give the new keyring to whoever verifies: `actum key export`")
+        writeln!(out, "created the {role} key {id}, valid from now on and protected by {by}")?;
+        writeln!(out, "run `actum key export` and give the new keyring to all verifiers")
     }
 }

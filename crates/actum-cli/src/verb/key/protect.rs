@@ -1,4 +1,4 @@
-//! Protection of the private half of a new key.
+//! Passphrase option for new keys, and the description of a key's protection.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use crate::passphrase;
 use crate::verb::Session;
 
-/// Passphrase of a new approval, lease or host key; without an option the terminal asks for it.
+/// Option for the passphrase of a new approval, lease or host key. Without it, the user is prompted on the terminal.
 #[derive(clap::Args)]
 pub(super) struct Protect {
     /// Read the passphrase of the new approval, lease or host key from FILE; `-` is standard input
@@ -19,7 +19,8 @@ pub(super) struct Protect {
 }
 
 impl Protect {
-    /// Reads the passphrase of a new key, for a role that needs one.
+    /// Reads the passphrase for a new key of the given role. Returns `None` for result and checkpoint keys, which have none, and
+    /// an error if a passphrase file was passed for one of them.
     pub(super) fn passphrase(
         &self,
         role: Role,
@@ -36,13 +37,13 @@ impl Protect {
         }
     }
 
-    /// Returns true if it reads standard input.
+    /// Whether the passphrase is read from standard input.
     pub(super) fn takes_standard_input(&self) -> bool {
         self.passphrase_file.as_deref() == Some(Path::new("-"))
     }
 }
 
-/// Converts a protection for documents.
+/// Converts the protection of a key to its type in documents.
 pub(super) fn shown(protection: actum_ledger::Protection) -> Protection {
     match protection {
         actum_ledger::Protection::Passphrase => Protection::Passphrase,
@@ -50,7 +51,7 @@ pub(super) fn shown(protection: actum_ledger::Protection) -> Protection {
     }
 }
 
-/// Names a protection in text.
+/// Returns the protection of a key as a phrase that follows "protected by".
 pub(super) fn words(protection: Protection) -> &'static str {
     match protection {
         Protection::Passphrase => "a passphrase",

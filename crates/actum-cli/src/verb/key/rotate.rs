@@ -1,4 +1,4 @@
-//! `actum key rotate`: a new key replaces an old one, and the ledgers record it.
+//! `actum key rotate`: replaces the current key of a role and records this in the ledgers.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -20,13 +20,13 @@ use crate::verb::Session;
 use crate::{clock, operator_key, signals, timestamp};
 use actum::reason::Reason;
 
-/// Make a new key, which signs from now on
+/// Replace the current key of a role with a new one
 ///
-/// Signatures of the old key stay valid, and it can still sign for one hour, for runs in progress. Every ledger records
-/// the change. Verifiers need the new keyring: `actum key export`.
+/// Signatures of the old key stay valid. The old key can sign for one more hour, so that runs in progress can finish.
+/// Every ledger records the rotation. Give verifiers the new keyring, which `actum key export` writes.
 ///
-/// A new approval, lease or host key is valid at once only with the passphrase of the old one. Otherwise it waits for a
-/// day. Meanwhile every command shows it, and `actum key deny ROLE` rejects it.
+/// A new approval, lease or host key is valid immediately only if you enter the passphrase of the old key. Otherwise it
+/// becomes valid after 24 hours. Until then, every command reports it, and `actum key deny ROLE` rejects it.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Role of the key
@@ -36,7 +36,7 @@ pub(crate) struct Arguments {
     /// Read the passphrase of the old key from FILE; `-` is standard input
     #[arg(long, value_name = "FILE", conflicts_with = "old_passphrase_lost")]
     old_passphrase_file: Option<PathBuf>,
-    /// Continue without the passphrase of the old key: the new one waits for a day
+    /// Continue without the passphrase of the old key; the new key becomes valid after 24 hours
     #[arg(long)]
     old_passphrase_lost: bool,
 }
@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         waits::announce()?;
     }
     let report = {
-        // A signal must not leave a key that was made and is not recorded.
+        // A signal must not interrupt the rotation between the creation of the key and its recording.
         let _held = signals::hold();
         rotate(&home, arguments.role.into(), passphrases, &clock::clock_function())
     };
@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     {
         operator_key::raise_passphrase_alert(
             arguments.role.into(),
-            &format!("Another {} key?", KeyRole::from(arguments.role)),
+            &format!("Replace the {} key?", KeyRole::from(arguments.role)),
             session,
         )?;
     }
@@ -80,7 +80,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let changed = document(report);
     for Unrecorded { tenant, message, .. } in &changed.unrecorded {
         session.screen.note(format_args!(
-            "the ledger of the tenant `{tenant}` does not record it: {message}; see `actum explain {}`",
+            "the rotation was not recorded in the ledger of the tenant `{tenant}`: {message}; see `actum explain {}`",
             Reason::RotationNotRecorded.name()
         ));
     }
@@ -89,7 +89,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 }
 
 impl Arguments {
-    /// Reads the passphrase of the old key, if that is needed to unlock it.
+    /// Reads the passphrase of the old key. Returns `None` if the key needs no passphrase or the user passed
+    /// `--old-passphrase-lost`.
     fn old_passphrase(
         &self,
         keys: &Keys,
@@ -102,7 +103,7 @@ impl Arguments {
             return Err(Failure::Usage { message: message.to_owned() });
         }
         let is_locked = || {
-            // If its file is missing or damaged, there is nothing to unlock.
+            // A key whose file is missing or damaged cannot be unlocked, so no passphrase is needed.
             keys.protection(self.role.into(), clock::now())
                 .is_ok_and(|by| by == Protection::Passphrase)
         };
@@ -112,7 +113,7 @@ impl Arguments {
         if file.is_none() && !passphrase::can_ask() {
             return Err(PassphraseFailure::NoTerminalForOld.into());
         }
-        passphrase::read(session, "Passphrase of the key that goes: ", file).map(Some)
+        passphrase::read(session, "Passphrase of the old key: ", file).map(Some)
     }
 }
 
@@ -136,13 +137,13 @@ impl Document for Rotation {
         let Key { id, role, not_before, .. } = &self.new;
         if *not_before > clock::now() {
             let from = timestamp::second(*not_before);
-            writeln!(out, "the {role} key {id} waits, and replaces {} from {from} on", self.old)?;
-            return writeln!(out, "`actum key deny {role}` rejects it until then");
+            writeln!(out, "created the {role} key {id}, which replaces {} at {from}", self.old)?;
+            return writeln!(out, "until then, `actum key deny {role}` rejects it");
         }
-        writeln!(out, "the {role} key {id} signs from now on, in the place of {}", self.old)?;
+        writeln!(out, "created the {role} key {id}, which replaces {} from now on", self.old)?;
         for tenant in &self.recorded {
             writeln!(out, "recorded in the ledger of the tenant `{tenant}`")?;
         }
-        writeln!(out, "give the new keyring to whoever verifies: `actum key export`")
+        writeln!(out, "run `actum key export` and give the new keyring to all verifiers")
     }
 }

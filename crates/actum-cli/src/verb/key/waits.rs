@@ -1,4 +1,4 @@
-//! Pending approval keys: conditions for waiting, and the alert about it.
+//! Pending keys of the operator: decides whether a new key must wait, and raises alerts about it.
 
 use actum::NewAlert;
 use actum::reason::Reason;
@@ -11,8 +11,8 @@ use crate::failure::Failure;
 use crate::verb::Session;
 use crate::{actor, clock, new_home, records};
 
-/// Decides whether the first approval key is valid at once: only in an installation whose ledgers record nothing but
-/// their beginning.
+/// Decides whether the first key of a role is valid immediately. This requires that no ledger of this installation contains
+/// more than its initial entry, because otherwise an agent might have created the key.
 pub(super) fn admission(home: &LedgerHome) -> Result<Admission, Failure> {
     for tenant in home.tenants().map_err(actum::Error::from)? {
         let view = LedgerView::open(home, &tenant).map_err(actum::Error::from)?;
@@ -24,29 +24,29 @@ pub(super) fn admission(home: &LedgerHome) -> Result<Admission, Failure> {
     Ok(Admission::AtOnce)
 }
 
-/// Makes every command look for a pending key, before there is one: otherwise a command that is killed could leave a
-/// key that no command shows.
+/// Makes every command check for a pending key. This must be called before the key is created. Otherwise, a process that is
+/// killed in between would leave a pending key that no command reports.
 pub(super) fn announce() -> Result<(), Failure> {
     note(Timestamp::from_micros(clock::now().micros().saturating_add(WAIT_MICROS)))
 }
 
-/// Raises the alert about a pending key.
+/// Raises an alert about a new key that becomes valid later, and returns the exit code for the command.
 pub(super) fn raise(key: &KeyEntry, session: &Session) -> Result<Exit, Failure> {
     let KeyEntry { id, role, not_before, .. } = key;
     let message = format!(
-        "a new {role} key `{id}` was made without proof of the operator and counts from {not_before} on; \
+        "a new {role} key `{id}` was created without the passphrase of an earlier key and becomes valid at {not_before}; \
          `actum key deny {role}` rejects it"
     );
     alert(message, session)
 }
 
-/// Raises the alert about a key that was denied.
+/// Raises an alert about a pending key that was denied, and returns the exit code for the command.
 pub(super) fn raise_denied(key: &KeyEntry, session: &Session) -> Result<Exit, Failure> {
     let KeyEntry { id, role, .. } = key;
-    alert(format!("the {role} key `{id}` that waited was denied; it never counted"), session)
+    alert(format!("the pending {role} key `{id}` was denied and never becomes valid"), session)
 }
 
-/// Makes every command show that a decision is pending.
+/// Makes every command report pending decisions until the given time.
 fn note(until: Timestamp) -> Result<(), Failure> {
     let home = new_home::open()?;
     Ok(home.note_waiting(until).map_err(actum::Error::from)?)

@@ -1,4 +1,4 @@
-//! `actum lease attenuate`: a lease that allows less than another one.
+//! `actum lease attenuate`: derives a lease that allows less than an existing one.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -14,18 +14,18 @@ use crate::lease_failure::LeaseFailure;
 use crate::verb::Session;
 use crate::{clock, lease};
 
-/// Make a lease that allows less, for a sub-agent
+/// Narrow a lease, for example for a sub-agent
 ///
-/// It needs no key and no ledger: any holder of a lease can narrow it. The new lease has all terms of the old one and
-/// those given here, so it never allows more. The old one stays unchanged.
+/// Any holder of a lease can narrow it, without a key or a ledger. The new lease combines the terms of the old one
+/// with the terms given here, so it never allows more than the old one, which stays unchanged.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// File of the lease; `-` is standard input
+    /// File with the lease; `-` is standard input
     #[arg(value_name = "FILE")]
     lease: PathBuf,
     #[command(flatten)]
     terms: TermArguments,
-    /// Prevent further narrowing of the new lease
+    /// Seal the new lease, so that it cannot be narrowed further
     #[arg(long)]
     seal: bool,
     #[command(flatten)]
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(Exit::Success)
 }
 
-/// Returns the reason for which the new terms allow nothing beside those of the blocks before, if that is so.
+/// Returns the reason why no request can meet both the new terms and those of the earlier blocks, or `None` if one may.
 fn find_nothing(token: &Token, terms: &LeaseTerms) -> Option<&'static str> {
     let before = || token.blocks().iter().map(|block| &block.terms);
     let expiry = before().filter_map(|terms| terms.expires).chain(terms.expires).min();
@@ -67,10 +67,10 @@ fn find_nothing(token: &Token, terms: &LeaseTerms) -> Option<&'static str> {
         before().all(|terms| terms.base_directories.as_ref().is_none_or(is_near_any))
     };
     if terms.capabilities.as_ref().is_some_and(|all| !all.iter().any(has)) {
-        return Some("the lease before has none of its capabilities");
+        return Some("the original lease has none of its capabilities");
     }
     if terms.base_directories.as_ref().is_some_and(|all| !all.iter().any(overlaps)) {
-        return Some("its base directories lie outside of those of the lease before");
+        return Some("its base directories are outside of those of the original lease");
     }
     let ends_first = expiry.zip(starts).is_some_and(|(expiry, start)| expiry <= start);
     ends_first.then_some("it expires before it starts")

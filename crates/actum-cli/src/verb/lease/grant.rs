@@ -1,4 +1,4 @@
-//! `actum lease grant`: a new lease, signed by the lease key and recorded.
+//! `actum lease grant`: creates a lease, signs it with the lease key and records it in the ledger.
 
 use std::path::PathBuf;
 
@@ -15,9 +15,9 @@ use crate::{clock, records, signals};
 
 /// Grant a lease
 ///
-/// It needs at least one `--capability` and one `--base`. It starts now unless `--not-before` is given, and ends after
-/// an hour unless `--expires` is. The lease key signs it (`actum key make lease`), and the ledger records its terms,
-/// but not the lease itself: only the file has it. The terms are shown before the passphrase is read.
+/// A lease needs at least one `--capability` and one `--base`. By default, it starts immediately and expires after one
+/// hour. It is signed with the lease key, which `actum key make lease` creates. The ledger records only the terms of
+/// the lease, so its file is the only copy. The terms are shown before the passphrase is read.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let granted = granted?;
     destination.write(&granted.token, session).inspect_err(|_| {
         session.screen.note(format_args!(
-            "the ledger records that the lease {} was granted, and nobody has it",
+            "the lease {} could not be written, although the ledger records that it was granted",
             granted.lease
         ));
     })?;

@@ -1,4 +1,4 @@
-//! `actum lease list`: the leases that the operator granted.
+//! `actum lease list`: lists the leases that the operator granted.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -18,20 +18,20 @@ use crate::style::Painted;
 use crate::verb::Session;
 use crate::{clock, records, timestamp};
 
-/// Length of an id in a line, in characters.
+/// Number of characters of a lease id that the list shows.
 const SHORT: usize = 12;
 
-/// List the leases of this ledger, the newest first
+/// List the leases of this ledger, newest first
 ///
-/// Each line has the state, the beginning of the id, the expiry, the number of runs started under it, its agent, its
-/// capabilities and its base directories. Leases that a holder narrowed are not listed: no ledger knows them before
-/// they are used.
+/// Each line shows the state of a lease, the beginning of its id, its expiry and the number of runs that were started
+/// under it. The agent, the capabilities and the base directories follow. Narrowed leases are not listed, because the
+/// ledger does not know them before they are used.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// List at most N leases
     #[arg(short = 'n', long = "count", value_name = "N", default_value_t = 20)]
     count: u64,
-    /// List all
+    /// List all leases
     #[arg(long, conflicts_with = "count")]
     all: bool,
 }
@@ -41,7 +41,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let count = if arguments.all { u64::MAX - 1 } else { arguments.count };
     let (view, keyring) = records::ledger_and_keys(&session.tenant)?;
     let found = view.map_or(Ok(Vec::new()), |view| {
-        // One more row shows whether there are more.
+        // Request one more lease than is shown, to find out whether there are more.
         GrantedLease::newest(&view, &keyring, None, count.saturating_add(1))
     });
     let found = found.map_err(actum::Error::from)?;
@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let leases = found.into_iter().take(shown).map(|lease| listed(lease, now)).collect();
     session.screen.show(&Leases { tenant, leases, more })?;
     if more {
-        session.screen.note("there are older ones; `actum lease list --all` lists all");
+        session.screen.note("older leases are not shown; pass `--all` to list them");
     }
     Ok(Exit::Success)
 }
@@ -71,7 +71,7 @@ fn listed(lease: GrantedLease, now: Timestamp) -> ListedLease {
     }
 }
 
-/// Converts a state for documents.
+/// Converts the state of a lease to its type in documents.
 pub(super) fn state(state: State) -> LeaseState {
     match state {
         State::InForce => LeaseState::InForce,
@@ -91,7 +91,10 @@ impl Document for Leases {
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         if self.leases.is_empty() {
-            return writeln!(out, "no lease was granted; `actum lease grant` grants one");
+            return writeln!(
+                out,
+                "no leases have been granted; run `actum lease grant` to grant one"
+            );
         }
         self.leases.iter().try_for_each(|lease| write_line(lease, out))
     }

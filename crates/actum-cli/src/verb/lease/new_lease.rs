@@ -1,4 +1,4 @@
-//! New lease: its file, and the result of the command that made it.
+//! Writes a new lease to its destination and reports it.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -20,21 +20,22 @@ use crate::verb::Session;
 /// Destination of a new lease.
 #[derive(clap::Args)]
 pub(super) struct Destination {
-    /// Write the lease to FILE, which is new and which only you can read; `-` prints it to standard output instead
+    /// Write the lease to FILE, a new file that only you can read; `-` prints the lease to standard output
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
 }
 
-/// Destination that is ready: a lease is made only if it can be written.
+/// Destination that is open for writing. It is opened before the lease is created, so that a lease is not granted if it cannot
+/// be written.
 pub(super) enum ReadyDestination {
     /// Standard output.
     Screen,
-    /// New file, with the name that the command got.
+    /// New file. `name` is its path as given on the command line.
     File { file: OutputFile, path: PathBuf, name: PathBuf },
 }
 
 impl Destination {
-    /// Checks that a file can be written there; creates nothing.
+    /// Checks that a file can be created at the destination, without creating it.
     pub(super) fn check(&self, session: &Session) -> Result<(), Failure> {
         if self.is_screen() {
             return Ok(());
@@ -42,7 +43,7 @@ impl Destination {
         OutputFile::check_file(&session.start.join(&self.output), &session.tenant)
     }
 
-    /// Creates the file, empty.
+    /// Creates an empty file at the destination, unless the lease is printed to standard output.
     pub(super) fn open(&self, session: &Session) -> Result<ReadyDestination, Failure> {
         if self.is_screen() {
             return Ok(ReadyDestination::Screen);
@@ -58,7 +59,7 @@ impl Destination {
 }
 
 impl ReadyDestination {
-    /// Writes the token, and then the result of the command unless the token is printed alone.
+    /// Writes the token. If it is written to a file, also prints the result of the command.
     pub(super) fn write(self, token: &Token, session: &Session) -> Result<(), Failure> {
         let text = token.to_text();
         match self {
@@ -84,7 +85,7 @@ struct Made {
 impl Made {
     fn new(token: &Token, name: &Path) -> Self {
         let blocks: Vec<LeaseBlock> = blocks(token);
-        // A token has a block, or it would not have been parsed.
+        // A parsed token always has at least one block, so the default is never used.
         let lease = blocks.last().map_or(LeaseId(actum_core::Digest::of(b"")), |block| block.id);
         let bytes = name.as_os_str().as_bytes();
         let (file, shown_file) = (shown_path::text(bytes), Quoted(bytes).to_string());
@@ -92,7 +93,7 @@ impl Made {
     }
 }
 
-/// Converts the blocks of a token for documents.
+/// Converts the blocks of a token to their type in documents.
 pub(super) fn blocks(token: &Token) -> Vec<LeaseBlock> {
     let block =
         |block: &actum_lease::ChainBlock| LeaseBlock { id: block.id, terms: (&block.terms).into() };
@@ -112,10 +113,10 @@ impl Document for Made {
         let sealed = if *sealed { ", sealed" } else { "" };
         writeln!(out, "lease {lease}")?;
         writeln!(out, "block {number}{sealed}, written to {}", self.shown_file)?;
-        // The terms of a grant were shown before the passphrase was read.
+        // `actum lease grant` shows the terms before it reads the passphrase, so only print those of a narrowed lease.
         if let [_, .., block] = blocks.as_slice() {
             write_terms(&block.terms, out)?;
         }
-        writeln!(out, "any program that can read the file can use the lease")
+        writeln!(out, "any program that can read this file can use the lease")
     }
 }

@@ -1,4 +1,4 @@
-//! `actum lease revoke`: ends a lease, and all that were made of it.
+//! `actum lease revoke`: revokes a lease and all leases derived from it.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -20,24 +20,24 @@ use crate::run_arguments::label;
 use crate::verb::Session;
 use crate::{lease, records, signals};
 
-/// Minimum length of a prefix of an id.
+/// Minimum length of a lease id prefix, in characters.
 const LENGTH_MIN: usize = 4;
-/// Length of a whole id.
+/// Length of a complete lease id, in characters.
 const LENGTH: usize = 64;
-/// Limit of the leases that a message names for an ambiguous id.
+/// Maximum number of leases that the error about an ambiguous id lists.
 const NAMED_MAX: usize = 3;
 
-/// Revoke a lease, so that no run can be started under it
+/// Revoke a lease, so that no more runs can be started under it
 ///
-/// All leases that were made of it are revoked as well. A run that has started is not affected. The lease key signs the
-/// revocation, and the ledger records it.
+/// All leases that were derived from it are revoked as well. Runs that have already started are not affected. The
+/// revocation is signed with the lease key and recorded in the ledger.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Lease to revoke: its id or at least 4 characters of its beginning, as `actum lease list` shows it; or the file
-    /// of a lease, whose last block is revoked. Give a file named like an id with its directory, as in `./cafe`
+    /// Lease to revoke, given as a lease file or as the id from `actum lease list`, of which the first 4 characters are
+    /// enough. For a file, its last block is revoked. If the file name looks like an id, write it as `./cafe`
     #[arg(value_name = "LEASE|FILE")]
     lease: PathBuf,
-    /// Revoke block N of the file instead of the last one: 1 is the one that the lease key signed
+    /// Revoke block N of the file instead of the last one; block 1 is the one that the lease key signed
     #[arg(long, value_name = "N")]
     block: Option<NonZeroUsize>,
     /// Record REASON with the revocation
@@ -51,7 +51,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let id = arguments.find(session)?;
     operator_key::check_protected(KeyRole::Lease)?;
-    session.screen.tell_lines(|out| writeln!(out, "lease {id} and all that were made of it"))?;
+    session.screen.tell_lines(|out| writeln!(out, "lease {id} and all leases derived from it"))?;
     let question = "Revoke this lease?";
     let key = OperatorKey::lease(session, question, arguments.passphrase_file.as_deref())?;
     let records = records::open(&session.tenant)?;
@@ -68,14 +68,14 @@ impl Arguments {
     fn find(&self, session: &Session) -> Result<LeaseId, Failure> {
         match self.lease.to_str().filter(|text| is_prefix(text)) {
             Some(_) if self.block.is_some() => Err(Failure::Usage {
-                message: "`--block` is for the file of a lease alone".to_owned(),
+                message: "`--block` can only be used with a lease file".to_owned(),
             }),
             Some(prefix) => resolve(prefix, session),
             None => self.block_of(&self.lease, session),
         }
     }
 
-    /// Returns the block of the lease in a file, which a lease key of this installation must have signed.
+    /// Returns the id of the block to revoke in a lease file. The lease must be signed by a lease key of this installation.
     fn block_of(&self, file: &Path, session: &Session) -> Result<LeaseId, Failure> {
         let token = lease::read(file, session)?;
         let lease = lease::look(&token, session)?;
@@ -87,14 +87,14 @@ impl Arguments {
     }
 }
 
-/// Returns true if a text can be the id of a lease or a prefix of one.
+/// Whether a text could be a lease id or a prefix of one.
 fn is_prefix(text: &str) -> bool {
     let is_digit = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
     (LENGTH_MIN..=LENGTH).contains(&text.len()) && text.bytes().all(is_digit)
 }
 
-/// Finds the lease whose id begins with `prefix`. A whole id is not looked up: no ledger knows a narrowed lease before
-/// it is used.
+/// Finds the lease whose id begins with `prefix`. A complete id is accepted even if the ledger does not contain it, because the
+/// ledger does not know a narrowed lease before it is used.
 fn resolve(prefix: &str, session: &Session) -> Result<LeaseId, Failure> {
     let (view, _) = records::ledger_and_keys(&session.tenant)?;
     let known = match &view {
@@ -110,7 +110,7 @@ fn resolve(prefix: &str, session: &Session) -> Result<LeaseId, Failure> {
             let id = id.map_err(|_| LeaseFailure::NoSuchLease { prefix: prefix.to_owned() })?;
             let row = view.map_or(Ok(None), |view| view.lease(id)).map_err(actum::Error::from)?;
             if row.is_none() {
-                session.screen.note("this ledger does not know that block yet");
+                session.screen.note("the ledger does not know this lease block yet");
             }
             Ok(id)
         }

@@ -1,4 +1,4 @@
-//! `actum lease show`: the content of a lease, not verified.
+//! `actum lease show`: shows the terms of a lease without verifying it.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -14,12 +14,13 @@ use crate::lease;
 use crate::output::Document;
 use crate::verb::Session;
 
-/// Show the terms of a lease from its file
+/// Show the terms of a lease, without verifying it
 ///
-/// Nothing is verified: `actum lease verify` checks signatures and ledger. The lease itself is not printed.
+/// Use `actum lease verify` to check the lease's signatures and its state in the ledger. The lease token itself, which
+/// is a secret, is not printed.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// File of the lease; `-` is standard input
+    /// File with the lease; `-` is standard input
     #[arg(value_name = "FILE")]
     lease: PathBuf,
 }
@@ -44,8 +45,8 @@ impl Document for Lease {
             write_terms(&block.terms, out)?;
         }
         if self.sealed {
-            writeln!(out, "sealed: it can be used, but not narrowed")?;
+            writeln!(out, "sealed: the lease can be used, but not narrowed")?;
         }
-        writeln!(out, "nothing of this is verified: `actum lease verify FILE` checks it")
+        writeln!(out, "the lease was not verified; run `actum lease verify FILE` to verify it")
     }
 }

@@ -1,4 +1,4 @@
-//! Options for the terms of a lease.
+//! Command-line options for the terms of a lease.
 
 use std::path::{Path, PathBuf};
 
@@ -20,60 +20,59 @@ use crate::verb::Session;
 const HOUR_MICROS: i64 = 3_600_000_000;
 const DAY_MICROS: i64 = 24 * HOUR_MICROS;
 
-/// Terms of one block of a lease.
+/// Command-line options for the terms of a single block of a lease.
 #[derive(clap::Args)]
 pub(super) struct TermArguments {
-    /// Allow APPLY (also undo and redo), EXEC, TASK, ACTION:TYPE, FILE_MOVE, FILE_COPY or FILE_DELETE; can be given
-    /// several times
+    /// Allow APPLY (also undo and redo), EXEC, TASK, ACTION:TYPE, FILE_MOVE, FILE_COPY or FILE_DELETE; can be repeated
     #[arg(long = "capability", value_name = "CAP")]
     capabilities: Vec<Capability>,
-    /// Allow changes below DIR, which exists; can be given several times
+    /// Allow changes below the existing directory DIR; can be repeated
     #[arg(long = "base", value_name = "DIR")]
     bases: Vec<PathBuf>,
-    /// Allow only the agent of this name and its sub-agents, `NAME/…`
+    /// Allow only the agent NAME and its sub-agents `NAME/…`
     #[arg(long, value_name = "NAME")]
     agent: Option<AgentName>,
-    /// Allow only the task plan with this id, or requests with this `--request-key`
+    /// Allow only the task plan with this id, or only requests with this `--request-key`
     #[arg(long, value_name = "ID")]
     task: Option<TaskName>,
-    /// End at this time (RFC 3339) or after this duration (`10m`, `2h`, `7d`); at most 366 days after the start
+    /// Expire at this time (RFC 3339) or after this duration (`10m`, `2h`, `7d`); at most 366 days after the start
     #[arg(long, value_name = "WHEN")]
     expires: Option<When>,
-    /// Start at this time (RFC 3339) or after this duration
+    /// Become valid at this time (RFC 3339) or after this duration
     #[arg(long, value_name = "WHEN")]
     not_before: Option<When>,
-    /// Start at most N runs
+    /// Allow at most N runs to be started
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=LEASE_COUNT_MAX))]
     uses: Option<u64>,
-    /// Change at most N files in one run
+    /// Allow at most N changed files in a single run
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=LEASE_COUNT_MAX))]
     max_files: Option<u64>,
-    /// Limit the total size of the files that one run changes to SIZE, such as `500M`
+    /// Limit the total size of the files that a single run changes to SIZE, such as `500M`
     #[arg(long, value_name = "SIZE")]
     max_space: Option<Size>,
-    /// Limit the total size that a command reads and writes to SIZE
+    /// Limit the amount of data that a command reads and writes to SIZE
     #[arg(long, value_name = "SIZE")]
     max_storage: Option<Size>,
     /// Limit the memory of a command to SIZE
     #[arg(long, value_name = "SIZE")]
     max_memory: Option<Size>,
-    /// Limit the duration of a command to DURATION, such as `90s`
+    /// Limit the running time of a command to DURATION, such as `90s`
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     max_wall: Option<u64>,
-    /// Allow only paths below the base directories that match RULE; can be given several times
+    /// Allow only those paths below the base directories that match RULE; can be repeated
     #[arg(long, value_name = "RULE")]
     allow: Vec<PathRule>,
-    /// Deny paths below the base directories that match RULE; can be given several times
+    /// Deny those paths below the base directories that match RULE; can be repeated
     #[arg(long, value_name = "RULE")]
     deny: Vec<PathRule>,
 }
 
 fn duration(text: &str) -> Result<u64, String> {
-    let message = "give a whole number with `ms`, `s`, `m`, `h` or `d`";
+    let message = "expected a whole number followed by `ms`, `s`, `m`, `h` or `d`";
     milliseconds(text).ok_or_else(|| message.to_owned())
 }
 
-/// Handling of a base directory that does not exist.
+/// Reaction to a base directory that does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Missing {
     Reject,
@@ -81,8 +80,11 @@ enum Missing {
 }
 
 impl TermArguments {
-    /// Returns the terms of a first block: for the tenant of the session, from now on, for an hour unless the options
-    /// set other values.
+    /// Returns the terms of the first block of a lease. By default, the block is valid from now on for one hour. It is always
+    /// limited to the tenant of the session.
+    ///
+    /// # Errors
+    /// Returns an error if the options name no capability or no base directory, or if a base directory does not exist.
     pub(super) fn first(&self, session: &Session, now: Timestamp) -> Result<LeaseTerms, Failure> {
         if self.capabilities.is_empty() || self.bases.is_empty() {
             let message = "a lease needs at least one `--capability` and one `--base`".to_owned();
@@ -102,7 +104,7 @@ impl TermArguments {
         Ok(terms)
     }
 
-    /// Returns the terms of a further block: only those of the options.
+    /// Returns the terms of a block that narrows a lease. It contains only terms that the options set.
     pub(super) fn further(&self, session: &Session, now: Timestamp) -> Result<LeaseTerms, Failure> {
         let now = whole_second(now);
         let not_before = self.not_before.map(|when| when.resolve(now));
@@ -112,7 +114,7 @@ impl TermArguments {
         Ok(LeaseTerms { expires, not_before, ..self.given(session, Missing::Note)? })
     }
 
-    /// Returns the terms that do not depend on the time.
+    /// Returns the terms that the options set, except the start and expiry times.
     fn given(&self, session: &Session, missing: Missing) -> Result<LeaseTerms, Failure> {
         let bases = self.bases.iter().map(|base| base_directory(base, session, missing));
         let bases: Vec<BaseDirectory> = bases.collect::<Result<_, _>>()?;
@@ -141,7 +143,7 @@ impl TermArguments {
     }
 }
 
-/// Rejects a lease that is never valid, or for too long.
+/// Returns an error if a lease would expire before it starts, or would be valid for longer than [`DAYS_MAX`].
 fn check_times(start: Timestamp, expires: Timestamp) -> Result<(), LeaseFailure> {
     let latest = add(start, DAYS_MAX.saturating_mul(DAY_MICROS));
     if expires <= start {
@@ -153,7 +155,8 @@ fn check_times(start: Timestamp, expires: Timestamp) -> Result<(), LeaseFailure>
     Ok(())
 }
 
-/// Resolves a base directory as workspaces record their paths: absolute, and through no symbolic link.
+/// Returns the absolute path of a base directory. Rejects a path that contains a symbolic link, because workspaces record their
+/// paths without symbolic links.
 fn base_directory(
     base: &Path,
     session: &Session,
@@ -175,7 +178,7 @@ fn base_directory(
         (Err(_), Missing::Note) => {
             let shown = actum_core::path::Quoted(text.as_bytes());
             session.screen.note(format_args!(
-                "the base directory {shown} does not exist here; nobody can make it under this lease"
+                "the base directory {shown} does not exist, and no run under this lease can create it"
             ));
         }
     }

@@ -1,4 +1,4 @@
-//! `actum lease verify`: checks whether a lease could be used now.
+//! `actum lease verify`: checks whether a lease can be used now.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -20,14 +20,14 @@ use crate::style::Painted;
 use crate::verb::Session;
 use crate::{clock, lease};
 
-/// Check whether a lease could be used now
+/// Check whether a lease can be used now
 ///
-/// A lease key of this installation must have signed it, and the ledger of the tenant must record its grant. No block
-/// of it may be revoked, used up, expired or not valid yet. Whether it allows a certain request depends on the request.
-/// The exit code is 0 only if the lease can be used.
+/// The lease must be signed by a lease key of this installation, and the ledger of the tenant must record its grant. No
+/// block may be revoked, used up, expired or not valid yet. A lease that can be used does not allow every request,
+/// because a request must also meet its terms. The exit code is 0 only if the lease can be used.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// File of the lease; `-` is standard input
+    /// File with the lease; `-` is standard input
     #[arg(value_name = "FILE")]
     lease: PathBuf,
 }
@@ -62,7 +62,7 @@ fn verification(
     LeaseVerification { usable, granted, key: lease.key().clone(), sealed, blocks }
 }
 
-/// Returns the state of a block: the first reason for which the gate of leases would reject every request.
+/// Returns the state of a block. If the lease gate would reject every request under it, this is the first reason why.
 fn state_of(
     LeaseBlock { id, revoked, terms, used }: &LeaseBlock,
     is_granted: bool,
@@ -96,11 +96,11 @@ impl Document for LeaseVerification {
         }
         writeln!(out, "signed by the lease key {key}")?;
         if *sealed {
-            writeln!(out, "sealed: it can be used, but not narrowed")?;
+            writeln!(out, "sealed: the lease can be used, but not narrowed")?;
         }
         match usable {
-            true => writeln!(out, "it can be used now"),
-            false => writeln!(out, "it cannot be used now"),
+            true => writeln!(out, "the lease can be used now"),
+            false => writeln!(out, "the lease cannot be used now"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Terms and states of leases as text. All of it is escaped: a token can name anything.
+//! Formats the terms and states of leases as text. Everything is escaped, because a token can contain arbitrary names.
 
 use std::io::{self, Write};
 
@@ -10,7 +10,7 @@ use crate::count::count;
 use crate::size::Size;
 use crate::{style, timestamp};
 
-/// Writes one term a line.
+/// Writes the terms of a lease block, one per line.
 pub(super) fn write_terms(terms: &LeaseTerms, out: &mut dyn Write) -> io::Result<()> {
     let LeaseTerms {
         agent,
@@ -81,7 +81,7 @@ fn name_duration(milliseconds: u64) -> String {
     }
 }
 
-/// Returns the words for a state, and their colour.
+/// Returns the name of a lease state and the color in which it is shown.
 pub(super) fn name_state(state: &LeaseState) -> (String, Style) {
     let colour = match state {
         LeaseState::InForce => style::ADDED,

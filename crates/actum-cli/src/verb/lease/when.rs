@@ -1,4 +1,4 @@
-//! Times of a lease as users type them: a time, or a duration.
+//! Parses the start and expiry times of a lease, which users give as a time or a duration.
 
 use std::str::FromStr;
 
@@ -9,28 +9,28 @@ use crate::duration::milliseconds;
 const SECOND_MS: u64 = 1000;
 const SECOND_MICROS: i64 = 1_000_000;
 
-/// Time of a lease, in whole seconds.
+/// Start or expiry time of a lease, with a precision of one second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum When {
-    /// This time.
+    /// Absolute time.
     At(Timestamp),
-    /// Time after the start, in microseconds.
+    /// Duration relative to another time, in microseconds.
     After(i64),
 }
 
-/// Text that is not a time of a lease.
+/// Reason why a text is not a valid start or expiry time of a lease.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(super) enum WhenError {
     #[error(
-        "give a time such as `2026-11-21T18:00:00Z`, or a duration such as `10m`, `2h` or `7d`"
+        "expected a time such as `2026-11-21T18:00:00Z` or a duration such as `10m`, `2h` or `7d`"
     )]
     Malformed,
-    #[error("a lease holds whole seconds")]
+    #[error("the times of a lease must be whole seconds")]
     Fraction,
 }
 
 impl When {
-    /// Returns the time, if a duration begins at `start`.
+    /// Returns the absolute time. A duration is added to `start`.
     pub(super) fn resolve(self, start: Timestamp) -> Timestamp {
         match self {
             Self::At(time) => time,
@@ -39,12 +39,12 @@ impl When {
     }
 }
 
-/// Returns the time that is this number of microseconds later.
+/// Adds a number of microseconds to a time, saturating at the largest timestamp.
 pub(super) fn add(time: Timestamp, micros: i64) -> Timestamp {
     Timestamp::from_micros(time.micros().saturating_add(micros))
 }
 
-/// Returns the second that a time is in.
+/// Rounds a time down to a whole second.
 pub(super) fn whole_second(time: Timestamp) -> Timestamp {
     Timestamp::from_micros(time.micros() - time.micros().rem_euclid(SECOND_MICROS))
 }

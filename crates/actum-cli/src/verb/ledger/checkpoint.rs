@@ -1,4 +1,4 @@
-//! `actum ledger checkpoint`: the state of the ledger, signed.
+//! `actum ledger checkpoint`: writes a signed checkpoint of the ledger.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -16,10 +16,11 @@ use crate::output::Document;
 use crate::output_file::{self, Target};
 use crate::verb::Session;
 
-/// Sign the state of the ledger, and write it
+/// Sign the current state of the ledger and write it as a checkpoint
 ///
-/// A checkpoint is a signed note (C2SP) of three lines: the name of the log, the number of its entries, and the root of
-/// its Merkle tree. A copy that is kept elsewhere shows later whether any entry before it was changed.
+/// A checkpoint is a signed note (C2SP) of three lines: the name of the log, the number of its entries and the root of
+/// its Merkle tree. If you store a copy in a different location, you can check later whether any of these entries has
+/// been changed.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -41,7 +42,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 
 fn document(checkpoint: String) -> Result<ledger::Checkpoint, LedgerError> {
     let damaged = |error: &dyn std::fmt::Display| LedgerError::Damaged {
-        message: format!("its newest checkpoint is none: {error}"),
+        message: format!("its newest checkpoint is invalid: {error}"),
     };
     let note = Note::read(checkpoint.as_bytes()).map_err(|error| damaged(&error))?;
     let read = Checkpoint::read(&note.text).map_err(|error| damaged(&error))?;

@@ -1,4 +1,4 @@
-//! `actum ledger export`: a ledger in one file.
+//! `actum ledger export`: writes the entire ledger to a file.
 
 use std::borrow::Borrow;
 use std::io::{self, BufWriter, Write};
@@ -19,10 +19,10 @@ use crate::output_file::{OutputFile, Target};
 use crate::shown_path;
 use crate::verb::Session;
 
-/// Write the whole ledger as lines of JSON
+/// Export the entire ledger as lines of JSON
 ///
-/// Writes every entry byte for byte, the documents that entries name, and the signed checkpoints, so that the ledger
-/// can be kept elsewhere and verified there: `actum ledger verify FILE`.
+/// The export contains every entry byte for byte, the documents that the entries refer to, and the signed checkpoints.
+/// It can be stored in a different location and verified there with `actum ledger verify FILE`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(flatten)]
@@ -41,7 +41,9 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         Ok((opened, _)) => opened,
         Err(failure) => {
             let screen = &session.screen;
-            screen.note(format_args!("no signed checkpoint covers the newest entries: {failure}"));
+            screen.note(format_args!(
+                "the newest entries are not covered by a signed checkpoint: {failure}"
+            ));
             Opened::existing(&session.tenant)?
         }
     };

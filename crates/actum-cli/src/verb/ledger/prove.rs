@@ -1,4 +1,4 @@
-//! `actum ledger prove`: the proof that an entry is in the log.
+//! `actum ledger prove`: proves that an entry is part of the ledger.
 
 use std::borrow::Borrow;
 use std::fmt;
@@ -22,13 +22,13 @@ use crate::verb::Session;
 
 /// Prove that a run is in the ledger
 ///
-/// Shows the hashes that lead from the entry to the root of the Merkle tree (RFC 6962), and a signed
-/// checkpoint with that root. `actum receipt RUN` writes the same with the receipt, for `actum verify`.
+/// Shows the hashes that lead from the entry to the root of the Merkle tree (RFC 6962), and a signed checkpoint with
+/// that root. `actum receipt RUN` includes this proof in the receipt, where `actum verify` checks it.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Run to prove, or at least 4 characters of the beginning of its id; without it the newest
+    /// Id of the run, or at least its first 4 characters; by default, the newest run
     run: Option<RunPrefix>,
-    /// Prove the entry of this number instead, counted from 0
+    /// Prove entry number N instead, counting from 0
     #[arg(long, value_name = "N", conflicts_with = "run")]
     entry: Option<u64>,
 }
@@ -55,7 +55,7 @@ fn prove(opened: Opened, index: u64) -> Result<Proof, Failure> {
     let leaf = leaf_hash(&log.sound_entry(index).map_err(actum::Error::from)?.body);
     let origin = log.origin().map_err(actum::Error::from)?;
     let (SignedCheckpoint { size, note: checkpoint }, hashes) = path(opened, index)?;
-    // Verified before it is written, since a reader elsewhere could not correct it.
+    // Check the proof before writing it, because a verifier that received an invalid proof could not correct it.
     let wrong = |error: &dyn fmt::Display| {
         let message = format!("its checkpoint of size {size}: {error}");
         actum::Error::from(LedgerError::Damaged { message })
@@ -67,7 +67,7 @@ fn prove(opened: Opened, index: u64) -> Result<Proof, Failure> {
     Ok(Proof { origin, index, leaf, size, hashes, checkpoint })
 }
 
-/// Returns the hashes that lead from an existing entry to the root of a signed checkpoint.
+/// Returns a signed checkpoint, and the hashes that lead from an existing entry to the root of that checkpoint.
 pub(in crate::verb) fn path(
     opened: Opened,
     index: u64,

@@ -1,4 +1,4 @@
-//! `actum ledger show`: the entries of a ledger, or one of them.
+//! `actum ledger show`: lists the newest entries of a ledger, or shows a single entry.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -19,13 +19,13 @@ use crate::style::{self, Painted};
 use crate::timestamp;
 use crate::verb::Session;
 
-/// List the newest entries of the ledger, or show one of them whole
+/// List the newest entries of the ledger, or show a single entry completely
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Number of an entry, counted from 0
+    /// Number of the entry to show, counting from 0
     #[arg(conflicts_with = "count", value_parser = number)]
     entry: Option<u64>,
-    /// List at most N
+    /// List at most N entries
     #[arg(short = 'n', long = "count", value_name = "N", default_value_t = 20)]
     count: u64,
 }
@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
             let is_sound = entries.iter().all(|line| line.recorded_leaf.is_none());
             session.screen.show(&Ledger { tenant, origin, size, entries })?;
             if !is_sound {
-                session.screen.note("`actum ledger verify` tells all that is wrong");
+                session.screen.note("run `actum ledger verify` to find everything that is wrong");
                 return Ok(Exit::NeedsAttention);
             }
         }
@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
             let shown = shown(&log, &entry).map_err(actum::Error::from)?;
             session.screen.show(&shown)?;
             if shown.line.recorded_leaf.is_some() {
-                session.screen.note("`actum ledger verify` tells all that is wrong");
+                session.screen.note("run `actum ledger verify` to find everything that is wrong");
                 return Ok(Exit::NeedsAttention);
             }
         }
@@ -63,13 +63,13 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(Exit::Success)
 }
 
-/// Parses the number of an entry, also in the form of `actum log` and `actum show`.
+/// Parses the number of an entry. A leading `#` is allowed, because `actum log` and `actum show` print one.
 fn number(text: &str) -> Result<u64, String> {
     let digits = text.strip_prefix('#').unwrap_or(text);
-    digits.parse().map_err(|_| "an entry is named by its number, such as `7` or `#7`".to_owned())
+    digits.parse().map_err(|_| "expected the number of an entry, such as `7` or `#7`".to_owned())
 }
 
-/// Returns the line of an entry, and all facts that follow from its bytes.
+/// Returns the line that describes an entry in the list, and the facts that are parsed from the entry's content.
 fn line_of(log: &dyn Log, entry: &Entry) -> Result<(EntryLine, EntryFacts), LedgerError> {
     let (leaf, recorded) =
         (leaf_hash(&entry.body), log.node(Node { level: 0, index: entry.index })?);
@@ -87,7 +87,7 @@ fn line_of(log: &dyn Log, entry: &Entry) -> Result<(EntryLine, EntryFacts), Ledg
     Ok((line, facts))
 }
 
-/// Returns an entry with its content.
+/// Converts an entry and its content for the document.
 fn shown(log: &dyn Log, entry: &Entry) -> Result<ledger::Entry, LedgerError> {
     let (line, facts) = line_of(log, entry)?;
     let json = |bytes: &[u8]| {
@@ -167,7 +167,7 @@ impl Document for ledger::Entry {
         writeln!(out, "entry     {index}\nkind      {kind}\ntime      {time}\nleaf      {leaf}")?;
         if let Some(recorded) = &self.line.recorded_leaf {
             let wrong = Painted(style::REMOVED, "wrong");
-            writeln!(out, "{wrong}     it was recorded with the leaf {recorded}: it was changed")?;
+            writeln!(out, "{wrong}     the entry was changed: its recorded leaf is {recorded}")?;
         }
         for document in &self.documents {
             writeln!(out, "document  {document}")?;

@@ -1,4 +1,4 @@
-//! `actum ledger verify`: detects changes of a ledger.
+//! `actum ledger verify`: detects whether a ledger was tampered with.
 
 use std::borrow::Borrow;
 use std::io::{self, BufRead, BufReader, Write};
@@ -30,45 +30,45 @@ use crate::trusted::Trusted;
 use crate::verb::Session;
 use crate::{input, own_format};
 
-/// Verify the whole ledger: that no entry was changed, removed, added or moved
+/// Verify that no entry of the ledger was changed, removed, added or moved
 ///
-/// Computes the Merkle tree again from the bytes of all entries, compares it with every signed checkpoint, and compares
-/// the data beside the entries with the values computed from them. Exits with 4 if there is a mismatch. After the
-/// newest checkpoint only receipts and changes of keys are signed, so their signatures are verified, too. `actum ledger
-/// checkpoint` signs all entries.
+/// Recomputes the Merkle tree from the bytes of all entries, compares it with every signed checkpoint, and checks that
+/// all data stored beside the entries agrees with them. Exits with 4 if there is a mismatch. No checkpoint protects the
+/// entries after the newest one, so the signatures of receipts and key rotations among them are verified as well. Run
+/// `actum ledger checkpoint` to sign all entries.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Ledger that `actum ledger export` wrote; without it your own
+    /// File written by `actum ledger export`; by default, your own ledger is verified
     #[arg(value_name = "EXPORT")]
     export: Option<PathBuf>,
-    /// Trust the public keys in FILE, as `actum key export` writes them; without it your own
+    /// Trust the public keys in FILE, as written by `actum key export`, instead of your own
     #[arg(long, value_name = "FILE")]
     keyring: Option<PathBuf>,
-    /// Also compare with a checkpoint that was kept elsewhere, which detects missing entries
+    /// Also compare the ledger with a checkpoint that you stored in FILE, which detects missing entries
     #[arg(long, value_name = "FILE")]
     checkpoint: Option<PathBuf>,
-    /// Verify the signatures of all receipts, also of those that a checkpoint covers, which takes longer
+    /// Verify the signatures of all receipts, even if a checkpoint covers them; this takes longer
     #[arg(long)]
     receipts: bool,
 }
 
-/// Result with additional data for its text.
+/// Document with the result of the verification, and additional data for the text output.
 struct Verified {
     document: Audit,
-    /// Findings as lines of text.
+    /// Findings, formatted as lines of text.
     findings: Vec<String>,
-    /// Name of the checkpoint that was kept elsewhere.
+    /// Name of the checkpoint file that the ledger was compared with.
     compared: Option<String>,
     keyring: Trusted,
-    /// Receipts whose signatures were verified, in words.
+    /// Clause that follows the number of verified signatures and restricts it to some entries. Empty with `--receipts`.
     of_which: &'static str,
 }
 
-/// Checkpoint that was kept elsewhere.
+/// Checkpoint that the user stored in a file (`--checkpoint`).
 struct Kept {
-    /// Name as given.
+    /// Name of the file, as given on the command line.
     name: String,
-    /// Checkpoint, or the reason for which no key of the keyring signed it.
+    /// Verified checkpoint, or the reason why its signature could not be verified with the keyring.
     checkpoint: Result<Checkpoint, String>,
 }
 
@@ -81,20 +81,20 @@ impl Kept {
     }
 }
 
-/// Subject of the verification.
+/// Ledger or export that is verified.
 enum What<'a> {
     Own(LedgerView),
     Export(&'a Path),
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
-    // A missing ledger is reported before a missing keyring.
+    // Open the ledger first, so that a missing ledger is reported before a missing keyring.
     let subject = match &arguments.export {
         Some(file) => What::Export(file),
         None => What::Own(Opened::existing(&session.tenant)?.log),
     };
     let keyring = Trusted::read(arguments.keyring.as_deref(), &session.start)?;
-    let mut progress = Progress::new("entries");
+    let mut progress = Progress::new(&session.screen, "entries");
     let mut note = |note: &str| {
         let verified = verify_checkpoint(note.as_bytes(), &keyring.keyring);
         verified.map(drop).map_err(|problem| problem.to_string())
@@ -120,14 +120,14 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
                 && let Err(message) =
                     compare(&log, kept).unwrap_or_else(|error| Err(error.to_string()))
             {
-                let message = format!("compared with the checkpoint that was kept: {message}");
+                let message = format!("mismatch with the saved checkpoint: {message}");
                 verification.tell(Subject::Log, message);
             }
             verification
         }
     };
     if let Some(Kept { name, checkpoint: Err(problem) }) = &kept {
-        verification.tell(Subject::Log, format!("the checkpoint {name} is not one: {problem}"));
+        verification.tell(Subject::Log, format!("the checkpoint {name} is invalid: {problem}"));
     }
     progress.end();
     let compared = kept.and_then(|kept| Some((kept.name, kept.checkpoint.ok()?.size)));
@@ -147,7 +147,7 @@ fn exported(
     let unreadable = |source| Failure::Unreadable { input: input.clone(), source };
     let opened = input::open(path).map_err(unreadable)?;
     let mut opened = BufReader::new(opened);
-    // The first line of an export fits into the first read.
+    // The first line, which names the format of an export, is short enough to be in the buffer after the first read.
     let found = own_format::of(opened.fill_buf().map_err(unreadable)?);
     if !found.as_deref().is_some_and(|found| found.starts_with("actum.ledger-export/")) {
         return Err(LedgerFailure::NoExport { input, found }.into());
@@ -162,7 +162,7 @@ fn exported(
     })
 }
 
-/// Checks the signature of an entry that is an envelope.
+/// Verifies the signature of an entry. Entries of unsigned kinds always pass.
 fn check_entry(kind: EntryKind, body: &[u8], keyring: &Keyring) -> Result<(), String> {
     match kind {
         EntryKind::EffectDone => {
@@ -244,7 +244,7 @@ impl Verified {
             keyring,
             of_which: match receipts_asked {
                 Receipts::All => "",
-                Receipts::NotCovered => ", of those that no checkpoint covers",
+                Receipts::NotCovered => ", only for entries that no checkpoint covers",
             },
         }
     }
@@ -280,14 +280,14 @@ impl Document for Verified {
             true => ("sound", style::ADDED),
             false => ("wrong", style::REMOVED),
         };
-        let origin = audit.origin.as_deref().unwrap_or("without a name");
+        let origin = audit.origin.as_deref().unwrap_or("(unnamed)");
         let Audit { entries, covered, checkpoints, runs, open_runs, documents, .. } = audit;
         let origin = Quoted(origin.as_bytes());
         let word = Painted(painted, word);
         writeln!(out, "{word}     the ledger {origin}: {}", entries_of(*entries))?;
         writeln!(out, "signed    {covered} of them, by {}", count(*checkpoints, "checkpoint"))?;
         let documents = count(*documents, "document");
-        writeln!(out, "runs      {runs}, {open_runs} of them without an end; {documents}")?;
+        writeln!(out, "runs      {runs}, {open_runs} of them unfinished; {documents}")?;
         let receipts = count(audit.receipts, "signature");
         writeln!(out, "receipts  {receipts} verified{}", self.of_which)?;
         writeln!(out, "root      {}", audit.root)?;
@@ -302,7 +302,7 @@ impl Document for Verified {
         if audit.steps_back > 0 {
             writeln!(
                 out,
-                "clock     set back, {} between entries",
+                "clock     was set back {} between entries",
                 count(audit.steps_back, "time")
             )?;
         }

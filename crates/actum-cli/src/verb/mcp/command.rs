@@ -1,4 +1,4 @@
-//! The tool `exec`: this program runs the command as `actum exec`, in a process of its own that can be ended.
+//! Implements the tool `exec` by starting `actum exec` in a separate process, which can be terminated if the call is cancelled.
 
 use std::io::Read;
 use std::os::unix::process::CommandExt;
@@ -17,15 +17,15 @@ use crate::agent_hints;
 use crate::failure::Failure;
 use crate::session::Session;
 
-/// Interval at which a running command is polled.
+/// Interval at which a running command is checked for cancellation.
 const STEP: Duration = Duration::from_millis(25);
-/// Time that a command has to end after it was asked to.
+/// Time that a cancelled command has to exit after each signal.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Runs a command.
+/// Runs a command with `actum exec`, and waits for it unless the call is cancelled.
 ///
 /// # Errors
-/// The program cannot be started, or its answer cannot be read.
+/// Returns an error if the call is cancelled, the program cannot be started or its output cannot be read.
 pub(super) fn run(
     session: &Session,
     lease: Option<&Path>,
@@ -38,7 +38,7 @@ pub(super) fn run(
         let read = move || {
             let mut bytes = Vec::new();
             let read = stdout.read_to_end(&mut bytes).map(|_| bytes);
-            drop(sender.send(read)); // no receiver once the command was given up
+            drop(sender.send(read)); // fails if the call was cancelled, as nothing is waiting for the output then
         };
         if let Err(error) = thread::Builder::new().spawn(read) {
             end(&mut child, &output);
@@ -55,7 +55,7 @@ pub(super) fn run(
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
                 end(&mut child, &output);
-                return Err(failed(io::Error::other("its answer is lost")));
+                return Err(failed(io::Error::other("the thread that reads it has ended")));
             }
         }
     };
@@ -65,7 +65,7 @@ pub(super) fn run(
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "it starts itself, to run a command that can be ended"
+    reason = "actum starts itself as a separate process, which can be terminated"
 )]
 fn command(
     session: &Session,
@@ -91,26 +91,26 @@ fn command(
         command.arg("--lease").arg(lease);
     }
     command.arg("--").args(arguments.command.words());
-    // Its notes go to the log of the client.
+    // Standard error is inherited, so notes of the command are written to the client's log.
     command.stdin(Stdio::null()).stdout(Stdio::piped()).process_group(0);
     Ok(command)
 }
 
-/// Ends an abandoned command, and all processes that it started.
+/// Terminates a cancelled command and all processes in its process group, first with `SIGTERM` and then with `SIGKILL`.
 fn end(child: &mut Child, output: &Receiver<io::Result<Vec<u8>>>) {
     let group = i32::try_from(child.id()).map(Pid::from_raw);
     for signal in [Signal::SIGTERM, Signal::SIGKILL] {
         if let Ok(group) = group {
-            killpg(group, signal).unwrap_or_default(); // it may have ended by itself
+            killpg(group, signal).unwrap_or_default(); // fails if the group has already exited
         }
         if !matches!(output.recv_timeout(GRACE), Err(RecvTimeoutError::Timeout)) {
             break;
         }
     }
-    drop(child.wait()); // it was killed, so there is nothing more to do
+    drop(child.wait()); // only reaps the process; its exit status does not matter
 }
 
-/// Converts the output of `actum exec --json` to an answer.
+/// Converts the JSON output of `actum exec` to the answer of the tool.
 fn answer(text: &str) -> Result<Answer, Failure> {
     let executed = match actum_api::from_str::<actum_api::command::Exec>(text) {
         Ok(executed) => executed,
@@ -145,8 +145,8 @@ fn ended(execution: &Execution) -> String {
     };
     for violation in &execution.violated {
         words.push_str(&match violation {
-            Violation::Limit(resource) => format!("; it exceeded its limit of `{resource:?}`"),
-            Violation::Unwatched => "; a process of it could not be monitored".to_owned(),
+            Violation::Limit(resource) => format!("; it exceeded its `{resource:?}` limit"),
+            Violation::Unwatched => "; one of its processes could not be monitored".to_owned(),
             Violation::Made(path) => format!("; it created the protected path `{path}`"),
             Violation::Interrupted => "; it was interrupted".to_owned(),
         });
@@ -155,5 +155,5 @@ fn ended(execution: &Execution) -> String {
 }
 
 fn failed(source: io::Error) -> Failure {
-    Failure::Unreadable { input: "the answer of `actum exec`".to_owned(), source }
+    Failure::Unreadable { input: "the output of `actum exec`".to_owned(), source }
 }

@@ -1,4 +1,4 @@
-//! Carries out the tools: each opens the workspace as the command of its name does.
+//! Implements the tools of the MCP server. Each of them opens the workspace like the command of the same name.
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -36,19 +36,22 @@ use crate::session::Session;
 use crate::verb::{log, queue, show, status};
 use crate::{agent_hints, root, workspace_file};
 
-/// Limit of the runs that `log` lists.
+/// Maximum number of runs that the tool `log` lists.
 const LOG_MAX: usize = 100;
-/// Limit of the newest runs whose files `status` checks for later changes.
+/// Number of the newest runs whose files the tool `status` checks for later changes.
 const DRIFT_RUNS: usize = 100;
-/// Limits of the lines and characters of a file in an answer.
+/// Maximum number of lines that the tool `read` returns.
 const READ_LINES_MAX: usize = 2000;
+/// Maximum number of characters that the tool `read` returns.
 const READ_CHARS_MAX: usize = 60_000;
-/// Limits of the lines and characters of a stale file in an answer, and of such files.
+/// Maximum number of lines of each stale file that a refusal includes.
 const STALE_LINES_MAX: usize = 400;
+/// Maximum number of characters of each stale file that a refusal includes.
 const STALE_CHARS_MAX: usize = 20_000;
+/// Maximum number of stale files whose content a refusal includes.
 const STALE_FILES_MAX: usize = 5;
 
-/// Workspace that a client works in.
+/// Host that carries out a client's tool calls in the workspace of a session.
 pub(super) struct ClientHost {
     session: Session,
     lease: LeaseArgument,
@@ -56,7 +59,7 @@ pub(super) struct ClientHost {
 
 impl ClientHost {
     pub(super) fn new(session: &Session, lease: LeaseArgument) -> Self {
-        // Output that is not part of an answer goes to the log of the client.
+        // Notes that are not part of an answer are printed as plain text and appear in the client's log.
         let screen = Screen::plain(Form::Text);
         let Session { start, tenant, screen: _ } = session;
         Self { session: Session { start: start.clone(), screen, tenant: tenant.clone() }, lease }
@@ -155,11 +158,11 @@ impl ClientHost {
             lease: &self.lease,
             door: EntryPoint::Mcp,
         };
-        // The engine is closed before the answer: a server holds nothing between calls.
+        // Close the engine before answering, so that the server does not lock the workspace between calls.
         run.carry_out(work, Ok)?.0
     }
 
-    /// Returns the run that an earlier call with the same id made, if it is in effect.
+    /// Returns the change that an earlier call with the same key made, if there was one and its run has not been undone.
     fn done_before(&self, call: &Call) -> Result<Option<Changed>, Failure> {
         let root = self.session.root();
         let (Some(key), true) = (&call.key, root::is_made(root)) else { return Ok(None) };
@@ -269,7 +272,7 @@ fn answer(answered: Result<Answer, Failure>) -> Answer {
 
 fn refused(failure: &Failure) -> Refused {
     let hints = match failure.reason() == Reason::PathExists {
-        // The command line has another word for it.
+        // The hint for the command line names an option, which has a different name in the tool.
         true => {
             vec!["edit the file; to replace it, call `apply` with `overwrite`".to_owned()]
         }
@@ -299,7 +302,7 @@ fn changed(end: &RunEnd) -> Changed {
     }
 }
 
-/// Rejects a change of a file that the client has not seen in its current state, and one that the client cancelled.
+/// Rejects a change if the client cancelled the call, or if a file has changed since the client read it.
 fn check(call: &Call, effects: &[PathEffect]) -> Result<(), Error> {
     check_not_cancelled(call)?;
     let Some(Stale { path, seen, found }) = call.seen.find_stale(effects) else { return Ok(()) };
@@ -314,13 +317,13 @@ fn check_not_cancelled(call: &Call) -> Result<(), Error> {
     }
 }
 
-/// Returns the files of a change that the client has not seen in their current state, with their current lines. From
-/// then on the client has seen those.
+/// Returns the current content of those files in a change that have changed since the client read them. If the entire content of
+/// a file is returned, the client is considered to have read it.
 fn stale_files(root: &Path, paths: &[RelPath], call: &Call) -> Vec<Excerpt> {
     let mut excerpts = Vec::new();
     for path in paths {
         let Some(seen) = call.seen.digest(path) else { continue };
-        // An unreadable file has no lines to show.
+        // A file that cannot be read is skipped, because there is no content to return.
         let Ok(file) = workspace_file::read(root, path) else { continue };
         let digest = file.as_ref().map(|file| file.digest);
         let is_named = excerpts.iter().any(|it: &Excerpt| it.path == path.into());
@@ -340,7 +343,7 @@ fn stale_files(root: &Path, paths: &[RelPath], call: &Call) -> Vec<Excerpt> {
 fn stale_hint(refused: &Refused) -> Option<String> {
     let first = refused.current.first()?;
     Some(format!(
-        "`{}` changed since you read it: look at its current lines in this answer, and make the change anew for them",
+        "`{}` has changed since you read it; its current content is in this answer, so change that instead",
         first.path
     ))
 }
@@ -348,7 +351,7 @@ fn stale_hint(refused: &Refused) -> Option<String> {
 fn run_prefix(text: Option<&str>) -> Result<Option<RunPrefix>, Failure> {
     let usage = |text: &str, error| Failure::Usage {
         message: format!(
-            "`{}` names no run: {error}; nothing was changed",
+            "`{}` is not a run id: {error}; nothing was changed",
             Quoted(text.as_bytes())
         ),
     };
@@ -361,7 +364,7 @@ fn checked_label(message: Option<String>) -> Result<Option<String>, Failure> {
     message.map(|text| label(&text).map_err(usage)).transpose()
 }
 
-/// Removes empty members from a document, since each word costs the client.
+/// Converts a document to JSON, leaving out empty, `null` and `false` members, because every token costs the client money.
 fn without_empty(document: &actum_api::status::Status) -> serde_json::Value {
     let mut value = serde_json::to_value(document).unwrap_or_default();
     if let Some(fields) = value.as_object_mut() {

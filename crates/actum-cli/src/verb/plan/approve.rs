@@ -1,4 +1,4 @@
-//! `actum plan approve`: writes a task envelope for a previewed plan, and signs it if needed.
+//! `actum plan approve`: previews a task plan and writes its task envelope, which is signed if the operator has an approval key.
 
 use std::borrow::Borrow;
 use std::ffi::OsStr;
@@ -36,46 +36,46 @@ use crate::run_arguments::label;
 use crate::verb::{pipeline_host, sql_host};
 use crate::{actor, clock, input, policy, records, root, timestamp};
 
-/// Approve a task plan: write the envelope with which `actum run` carries it out
+/// Approve a task plan by writing an envelope, with which `actum run` carries it out
 ///
-/// The plan is rehearsed as by `actum plan preview`; one that would fail is refused. The envelope names the SHA-256 of
-/// plan and config, so that no others can be run in their place, and the workspace, so that it is valid nowhere else.
-/// In an installation with an approval key (`actum key make approval`), the approval needs its passphrase and is
-/// signed. It is for exactly this change of these files as they are now, and is valid for a day. Without an approval
-/// key the envelope is unsigned, and changes that need approval are not approved. `executor_prompt.txt` is written
-/// beside the envelope, and `IMPLEMENTATION_SUMMARY.md` if it is missing.
+/// The plan is first rehearsed as by `actum plan preview`, and refused if it would fail. The envelope contains the
+/// SHA-256 digests of the plan and the config, and the id of the workspace. Therefore, it cannot be used for other
+/// documents or in another workspace. If the installation has an approval key (`actum key make approval`), the command
+/// asks for its passphrase and signs the approval. A signed approval is valid for a day, and only for the change that
+/// was shown. Without an approval key, the envelope is unsigned and does not approve changes that need approval. The
+/// command also writes `executor_prompt.txt` and `IMPLEMENTATION_SUMMARY.md` next to the envelope.
 #[derive(clap::Args)]
 pub(super) struct Arguments {
     /// File with the task plan
     plan: PathBuf,
-    /// System config; without it `system_config.yaml` beside the plan, which is created if missing
+    /// System config; by default, `system_config.yaml` next to the plan is used, and created if it is missing
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Set the name of the task, instead of the id of the plan
+    /// Name the task ID instead of using the id of the plan
     #[arg(long, value_name = "ID")]
     task: Option<TaskId>,
-    /// Write the envelope to the file of this name, in the directory of the plan
+    /// Write the envelope to the file NAME in the directory of the plan
     #[arg(long, value_name = "NAME", default_value = "task_envelope.json", value_parser = file_name)]
     output: String,
     /// Sign the envelope; fails without an approval key
     #[arg(long)]
     sign: bool,
-    /// Record TEXT as the reason
+    /// Record TEXT as the reason for the approval
     #[arg(long, value_name = "TEXT", value_parser = label)]
     reason: Option<String>,
     /// Read the passphrase of the approval key from FILE; `-` is standard input
     #[arg(long, value_name = "FILE")]
     passphrase_file: Option<PathBuf>,
-    /// Approve for the agent NAME, which will make the request
+    /// Approve the plan for the agent NAME, which will request the run
     #[arg(long, value_name = "NAME", value_parser = label)]
     agent: Option<String>,
 }
 
-/// Empty system config.
+/// Content of a new system config, which sets nothing.
 const CONFIG_TEXT: &str =
     "# What holds for the tasks of this project. All of it can be left out.\n";
 
-/// Approval with the envelope that the text names.
+/// Document of the approval, with the path of the envelope for the text output.
 struct Approved {
     document: PlanApprove,
     run: PathBuf,
@@ -90,11 +90,11 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         let is_other = Some(OsStr::new(&*file)) != arguments.plan.file_name();
         match &end {
             Ok(Exit::Success) if is_other => session.screen.note(format_args!(
-                "`{name}` was the envelope of the task {task} (`{file}`), which it approves no longer"
+                "`{name}` was replaced, so it no longer approves the earlier task {task} (`{file}`)"
             )),
             Ok(Exit::Success) => {}
             Ok(_) | Err(_) => session.screen.note(format_args!(
-                "`{name}` is still the earlier envelope of the task {task} (`{file}`)"
+                "`{name}` still contains the earlier envelope of task {task} (`{file}`)"
             )),
         }
     }
@@ -103,7 +103,7 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 
 fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     if arguments.plan == Path::new("-") {
-        return Err(usage("the plan has to be a file, beside which the envelope is written"));
+        return Err(usage("the plan must be a file, because the envelope is written next to it"));
     }
     let plan_file = session.start.join(&arguments.plan);
     let beside = plan_file.parent().unwrap_or(&session.start).to_owned();
@@ -137,11 +137,11 @@ fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
         previewed.document.sound && (arguments.sign || previewed.asks || has_key || must_be_signed);
     if !previewed.document.sound {
         session.screen.show(&previewed)?;
-        let told = format_args!("task {id} is not approved, and no envelope was written");
+        let told = format_args!("task {id} was not approved, and no envelope was written");
         session.screen.note(told);
         return Ok(Exit::Refused);
     }
-    // A file that cannot be written is rejected before the operator approves.
+    // Check that all files can be written before the operator is asked for approval.
     files.may_be_written(is_signed, &session.tenant)?;
     let approved = ApprovedPlan {
         task: id.as_str().parse().map_err(usage)?,
@@ -161,7 +161,7 @@ fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
                 .sign(&records, &previewed.change, reason.clone(), &approver)
                 .map_err(unapproved)?,
         );
-        // The change is queued only for a plan that was approved.
+        // The gates require an approval for the change as well, so approve it together with the plan.
         if previewed.asks {
             let sql = SqlHost::open_for(sql_host::for_showing()?, &task.plan, &in_force);
             let Task { plan, graph, config, .. } = &task;
@@ -184,7 +184,7 @@ fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
                 session.screen.tell_text(&previewed)?;
             }
             config.make(session)?;
-            let unsigned = "no approval key signed it, so any program of yours could have written this envelope";
+            let unsigned = "the envelope is not signed, so any program that runs as your user could have written it";
             session.screen.note(unsigned);
             None
         }
@@ -208,7 +208,7 @@ fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
 }
 
 impl Arguments {
-    /// Returns the existing envelope at the path of the new one, if it can be read.
+    /// Returns the envelope that the new one would replace, or `None` if it does not exist or cannot be read.
     fn earlier_envelope(&self, session: &Session) -> Option<TaskEnvelope> {
         let path = session.start.join(&self.plan).with_file_name(&self.output);
         let is_small = path.symlink_metadata().is_ok_and(|found| {
@@ -220,13 +220,13 @@ impl Arguments {
         TaskEnvelope::read(&bytes).ok()
     }
 
-    /// Finds the system config: the named one, else the one beside the plan.
+    /// Returns the system config that `--config` names or, without that option, the one in the directory of the plan.
     fn config_file(&self, session: &Session, beside: &Path) -> Result<ConfigFile, Failure> {
         if let Some(config) = &self.config {
             let config = session.start.join(config);
             return match config.parent() == Some(beside) {
                 true => Ok(ConfigFile::Existing(config)),
-                false => Err(usage("the system config has to lie in the directory of the plan")),
+                false => Err(usage("the system config must be in the same directory as the plan")),
             };
         }
         let config = beside.join(CONFIG_FILE);
@@ -237,11 +237,11 @@ impl Arguments {
     }
 }
 
-/// System config of the task.
+/// File of the system config, which may not exist yet.
 enum ConfigFile {
-    /// Existing file.
+    /// The file was named by an option, or exists.
     Existing(PathBuf),
-    /// Missing file that no option names: the approval creates it.
+    /// The default file does not exist, so the approval creates it.
     Missing(PathBuf),
 }
 
@@ -258,7 +258,7 @@ impl ConfigFile {
         }
     }
 
-    /// Returns the task with the digest of the file to be created.
+    /// Returns the task. If the config file is missing, the digest in the task is that of the file that will be created.
     fn read_with(&self, task: Task) -> Task {
         match self {
             Self::Existing(_) => task,
@@ -269,7 +269,7 @@ impl ConfigFile {
         }
     }
 
-    /// Creates the file if it is missing, once no check can reject the plan any longer.
+    /// Creates the config file if it is missing. Call this only after all checks have passed.
     fn make(&self, session: &Session) -> Result<(), Failure> {
         let Self::Missing(path) = self else { return Ok(()) };
         OutputFile::write(path, Existing::Refuse, CONFIG_TEXT.as_bytes(), &session.tenant)?;
@@ -305,12 +305,12 @@ fn file_name(text: &str) -> Result<String, NoFileName> {
     is_name.then(|| text.to_owned()).ok_or(NoFileName)
 }
 
-/// Invalid name.
+/// The name of the envelope is not a valid file name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("give the name of a file, without directories, that does not begin with `.`")]
+#[error("expected a file name without directories that does not begin with `.`")]
 struct NoFileName;
 
-/// Documents of a task, in one directory.
+/// Paths of the documents of a task, which are all in one directory.
 struct Files {
     plan: String,
     config: String,
@@ -324,11 +324,11 @@ impl Files {
     fn new(plan: &Path, config: &Path, envelope: &str) -> Result<Self, Failure> {
         let name = |file: &Path| file.file_name().map(|name| name.to_string_lossy().into_owned());
         let (Some(plan_name), Some(config)) = (name(plan), name(config)) else {
-            return Err(usage("plan and config have to be files"));
+            return Err(usage("the plan and the config must be files"));
         };
         let others = [&*plan_name, &*config, APPROVAL_FILE, PROMPT_FILE, SUMMARY_FILE];
         if others.contains(&envelope) {
-            return Err(usage(format_args!("`{envelope}` is another document of the task")));
+            return Err(usage(format_args!("`{envelope}` is the name of another task document")));
         }
         let beside = |name: &str| plan.with_file_name(name);
         let (approval, prompt, summary) =
@@ -336,7 +336,7 @@ impl Files {
         Ok(Self { plan: plan_name, config, envelope: beside(envelope), approval, prompt, summary })
     }
 
-    /// Returns the prompt for an executor (EX-23), which names the documents beside it.
+    /// Returns the prompt for an executor (EX-23), which refers to the task documents in the same directory.
     fn prompt_text(&self) -> String {
         executor_prompt(|file| match file {
             PLAN_FILE => self.plan.clone(),
@@ -345,7 +345,7 @@ impl Files {
         })
     }
 
-    /// Writes the prompt, and the summary if the planner made none.
+    /// Writes the prompt and the implementation summary. A summary that actum did not write is left unchanged.
     fn write_prompt(&self, summary: &str, session: &Session) -> Result<(), Failure> {
         let tenant = &session.tenant;
         let is_ours =
@@ -356,7 +356,7 @@ impl Files {
                 OutputFile::write(&self.summary, Existing::Replace, text, tenant)?;
             }
             Err(_) => session.screen.note(format_args!(
-                "`{SUMMARY_FILE}` is not one that actum wrote, and stays as it is"
+                "`{SUMMARY_FILE}` was not written by actum, so it is left unchanged"
             )),
         }
         let prompt = self.prompt_text();
@@ -380,7 +380,8 @@ impl Files {
     }
 }
 
-/// Checks that the path is free, or has a document of the kind to be written. No link is followed.
+/// Checks that nothing exists at `path` or that `is_one` accepts its content, so that the file may be replaced. Symbolic links are
+/// not followed.
 fn check_replaceable(path: &Path, is_one: impl Fn(&[u8]) -> bool) -> Result<(), Failure> {
     let failed = |source| Failure::PageUnwritten { path: path.to_owned(), source };
     let found = match path.symlink_metadata() {
@@ -396,7 +397,7 @@ fn check_replaceable(path: &Path, is_one: impl Fn(&[u8]) -> bool) -> Result<(), 
     if is_one(&there) {
         return Ok(());
     }
-    let what = "a file of another kind is there, and is not overwritten";
+    let what = "a different kind of file already exists there";
     Err(failed(io::Error::new(io::ErrorKind::AlreadyExists, what)))
 }
 
@@ -413,13 +414,13 @@ impl Document for Approved {
             (Some(file), Some(expires)) => {
                 writeln!(
                     out,
-                    "task {task} is approved, signed in {file} until {}",
+                    "task {task} is approved; the signature in {file} is valid until {}",
                     timestamp::second(*expires)
                 )?;
             }
             (Some(_) | None, _) => writeln!(out, "task {task} is approved")?,
         }
         let envelope = ShellWord::path(self.run.as_os_str().as_bytes());
-        writeln!(out, "`actum run {envelope}` carries it out")
+        writeln!(out, "run `actum run {envelope}` to carry it out")
     }
 }

@@ -1,4 +1,4 @@
-//! Problems of a task plan, with code and place.
+//! Problems that are found in a task plan, with their error codes and positions.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -17,15 +17,15 @@ use crate::code_document;
 use crate::count::number;
 use crate::snippet::Quote;
 
-/// Problems, up to a limit that users can still read.
+/// Problems that were found in a task plan and its config. Their number is limited to what a user can still read.
 #[derive(Debug, Default)]
 pub(super) struct Problems {
     problems: Vec<PlanProblem>,
-    /// True if there are more.
+    /// Whether more problems were found than the limit allows.
     more: bool,
 }
 
-/// Describes a problem at its place.
+/// Creates a problem for the document from its error code, message and position.
 pub(super) fn plan_problem(
     code: ErrorCode,
     message: impl Display,
@@ -39,7 +39,7 @@ pub(super) fn plan_problem(
         path: path.to_string(),
         line: place.map(|place| place.line),
         column: place.map(|place| place.column),
-        // The message can quote text of the plan.
+        // The message may quote text of the plan, so credentials are removed from it.
         message: CleanText::new(&message.to_string(), &spans).to_string(),
         recovery_action: code_document::recovery_action(code.recovery_action()),
     }
@@ -50,8 +50,8 @@ impl Problems {
         self.problems.is_empty()
     }
 
-    /// Returns the document about a plan with these problems. Its id, and the numbers of its actions and files, are
-    /// known if it can be read.
+    /// Converts the problems to a document. `plan` is the id of the plan, and `size` the number of its actions and files. Both are
+    /// `None` if the plan cannot be read.
     pub(super) fn document(self, plan: Option<String>, size: Option<(usize, usize)>) -> PlanLint {
         let Self { problems, more } = self;
         let (actions, files) =
@@ -67,7 +67,7 @@ impl Problems {
         }
     }
 
-    /// Adds the problems of a document, quoting no more than its location allows.
+    /// Adds the mistakes that were found in a document. Its content is quoted only if the file is not private.
     pub(super) fn add_mistakes(
         &mut self,
         (file, path, bytes): (&str, Option<&Path>, &[u8]),
@@ -75,8 +75,8 @@ impl Problems {
     ) {
         for mistake in &mistakes.list {
             let quote = Quote::new(path, bytes, mistake.place);
-            let message = quote.message_at_place(&mistake.problem, "the document breaks its rules");
-            // Names of members are content, too.
+            let message = quote.message_at_place(&mistake.problem, "the document is invalid");
+            // The path contains names of members, which are part of the content as well.
             let path = if quote.is_shown() { mistake.path.clone() } else { JsonPath::default() };
             let found =
                 plan_problem(ErrorCode::from_diagnostic(mistake), message, (&path, mistake.place));
@@ -86,7 +86,7 @@ impl Problems {
     }
 }
 
-/// Writes a line for each problem, and their number.
+/// Writes the problems, one per line, followed by their number.
 pub(super) fn write(lint: &PlanLint, out: &mut dyn Write) -> io::Result<()> {
     for found in &lint.problems {
         let PlanProblem { file, error_code, error_type, path, line, column, message, .. } = found;
@@ -101,7 +101,7 @@ pub(super) fn write(lint: &PlanLint, out: &mut dyn Write) -> io::Result<()> {
         }
         writeln!(out, "{} ({error_code} {error_type})", Harmless(message.as_bytes()))?;
     }
-    let more = if lint.more { ", and there are more" } else { "" };
+    let more = if lint.more { " shown, and there are more" } else { "" };
     match lint.problems.len() {
         0 => Ok(()),
         1 => writeln!(out, "1 problem{more}; nothing was changed"),

@@ -21,11 +21,11 @@ use crate::output::Document;
 use crate::verb::{pipeline_host, sql_host};
 use crate::{policy, root};
 
-/// Check a task plan: its form, its actions, their order, and the files that it names
+/// Check the syntax of a task plan, its actions, their order and the files that it refers to
 ///
-/// Reports all problems at once, each with its code, line and place. A plan whose form is wrong is not compared with
-/// the files. `actum plan preview` also checks that edits find their text, and asks the gates. Exits with 1 if there is
-/// a problem.
+/// Reports all problems together, each with its error code and position. If the plan is not valid by itself, its files
+/// are not checked. `actum plan preview` also checks that edits match the content of the files, and evaluates the
+/// gates. Exits with 1 if there is a problem.
 #[derive(clap::Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
@@ -48,13 +48,13 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 }
 
 impl Problems {
-    /// Finds problems with the current tree of files.
+    /// Finds protected targets, and problems with the files in the workspace as they are now.
     pub(super) fn find(&mut self, task: &Task, session: &Session) -> Result<(), Failure> {
         self.find_violations(task, session)?;
         self.find_in_tree(task, session)
     }
 
-    /// Finds protected targets: they reject the plan as a whole.
+    /// Finds protected targets. If there is one, the entire plan is rejected.
     pub(super) fn find_violations(
         &mut self,
         task: &Task,
@@ -120,10 +120,10 @@ impl Document for PlanLint {
         let plural = |count: &u64| if *count == 1 { "" } else { "s" };
         writeln!(
             out,
-            "the plan `{plan}` can be used: {actions} action{} on {files} file{}",
+            "the plan `{plan}` is valid: {actions} action{} on {files} file{}",
             plural(actions),
             plural(files)
         )?;
-        writeln!(out, "`actum plan preview` looks into the files, and asks the gates")
+        writeln!(out, "run `actum plan preview` to show its changes and the decisions of the gates")
     }
 }

@@ -1,4 +1,4 @@
-//! `actum plan new`: a template of a task plan.
+//! `actum plan new`: creates a task plan from a template.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -15,18 +15,18 @@ use crate::output::Document;
 use crate::output_file::{Existing, OutputFile};
 use crate::{clock, shown_path, timestamp};
 
-/// Plan that can be carried out unchanged, and shows the form of actions.
+/// Template for a new plan. It is a working example of a plan with two actions.
 const TEMPLATE: &str = include_str!("new_plan.json");
-/// Id in the template, which each new plan replaces: a task is carried out once.
+/// Plan id in the template. Each new plan gets its own id instead, because a task with the same id is carried out only once.
 const TEMPLATE_ID: &str = "plan-001";
 
-/// Write a template of a task plan
+/// Create a task plan from a template
 ///
-/// It has an id of its own, made of the time, and two actions that work unchanged; replace them by your own. An
-/// existing file is not overwritten.
+/// The new plan has a unique id that contains the current time, and two working example actions, which you replace with
+/// your own. An existing file is not overwritten.
 #[derive(clap::Args)]
 pub(super) struct Arguments {
-    /// File to write
+    /// File to create
     #[arg(default_value = "task_plan.json")]
     file: PathBuf,
 }
@@ -47,7 +47,7 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(Exit::Success)
 }
 
-/// Returns the digits of a time, with `-` between date and time of day.
+/// Formats a timestamp for use in an id: only its digits, with `-` between the date and the time of day.
 fn compact(time: &str) -> String {
     time.chars()
         .filter_map(|c| match c {

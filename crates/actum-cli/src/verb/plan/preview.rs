@@ -1,4 +1,4 @@
-//! `actum plan preview`: the effect of a task plan, and the decisions of the gates.
+//! `actum plan preview`: shows the changes that a task plan would make and the decisions of the gates.
 
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
@@ -32,17 +32,18 @@ use crate::output::{Document, Kind};
 use crate::verb::{pipeline_host, sql_host};
 use crate::{actor, clock, policy, records, recovery_note, root, sql_view, task_settings};
 
-/// Show the effect of a task plan and the decision of every gate; nothing is changed
+/// Show the changes that a task plan would make and the decision of every gate, without changing anything
 ///
-/// Each action is rehearsed where no other process sees it, with its preconditions and postconditions. The diff is that
-/// of all actions that succeed. The exit code is 1 if an action would fail or a gate refuses.
+/// Each action is rehearsed in a staging area that no other process sees, including its preconditions and
+/// postconditions. The diff shows the changes of all successful actions. The exit code is 1 if an action would fail or
+/// a gate refuses the changes.
 #[derive(clap::Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
     documents: Documents,
 }
 
-/// Observer that ignores all events.
+/// Rehearsal observer that ignores all events.
 pub(super) struct Nobody;
 
 impl RehearsalObserver for Nobody {
@@ -51,17 +52,17 @@ impl RehearsalObserver for Nobody {
     }
 }
 
-/// Result with additional data for its text and for approvals.
+/// Document of a preview, with additional data for the text output and for an approval.
 pub(super) struct Previewed {
-    /// Document without the diff.
+    /// Document of the preview, without the diff.
     pub(super) document: PlanPreview,
-    /// True if a part of the plan would be carried out despite failures.
+    /// Whether some changes of the plan would be kept even though other actions fail.
     is_partial: bool,
-    /// Change whose diff is shown.
+    /// Change that the plan would make and whose diff is shown.
     pub(super) change: ShownChange,
-    /// True if a gate requires an approval.
+    /// Whether a gate requires an approval for the change.
     pub(super) asks: bool,
-    /// First error that would occur.
+    /// Code of the first error that would occur when the plan is carried out.
     first_error: Option<ErrorCode>,
     diff: FileDiffs,
 }
@@ -185,7 +186,7 @@ impl Previewed {
 }
 
 impl Previewed {
-    /// Returns true if settings of the task differ from the defaults.
+    /// Whether any setting of the task differs from its default.
     pub(super) fn has_settings(&self) -> bool {
         !self.document.settings.settings.is_empty()
     }
@@ -240,8 +241,8 @@ impl Document for Previewed {
                 ActionResult::Deferred { pipeline, .. } => (
                     "later",
                     format!(
-                        "Pipeline '{pipeline}' runs after the change is published; nothing takes back what it does \
-                         outside of the workspace"
+                        "Pipeline '{pipeline}' runs after the change is published; its effects outside of the \
+                         workspace cannot be rolled back"
                     ),
                 ),
             };
@@ -261,9 +262,9 @@ impl Document for Previewed {
         task_settings::write(&preview.settings, out)?;
         preview.gates.iter().try_for_each(|gate| writeln!(out, "gate     {}", gate))?;
         let end = match (preview.sound, self.is_partial) {
-            (true, _) => "all of it would be done",
-            (false, true) => "not all of it would be done",
-            (false, false) => "nothing of it would be done",
+            (true, _) => "all changes would be applied",
+            (false, true) => "only some changes would be applied",
+            (false, false) => "no changes would be applied",
         };
         writeln!(
             out,
@@ -271,13 +272,15 @@ impl Document for Previewed {
             preview.plan, preview.tier
         )?;
         match self.first_error {
-            Some(code) => writeln!(out, "`actum explain {}` says what to do", code.number()),
+            Some(code) => {
+                writeln!(out, "run `actum explain {}` to find out what to do", code.number())
+            }
             None => Ok(()),
         }
     }
 }
 
-/// Writes the commands of an external pipeline, which an approver approves as well.
+/// Writes the commands and the environment of an external pipeline, which are covered by the approval of the plan.
 fn write_commands(env: &[String], steps: &[Vec<String>], out: &mut dyn Write) -> io::Result<()> {
     for step in steps {
         let words = step.iter().map(|word| ShellWord::new(word.as_bytes()).to_string());
@@ -285,13 +288,13 @@ fn write_commands(env: &[String], steps: &[Vec<String>], out: &mut dyn Write) ->
         writeln!(out, "{:7}    {}", "", Harmless(line.as_bytes()))?;
     }
     for variable in env {
-        let outside = if variable.contains('=') { "" } else { " (its value is that of the run)" };
+        let outside = if variable.contains('=') { "" } else { " (value at the time of the run)" };
         writeln!(out, "{:7}    with {}{outside}", "", Harmless(variable.as_bytes()))?;
     }
-    writeln!(out, "{:7}    the files that these commands read are not part of the approval", "")
+    writeln!(out, "{:7}    the approval does not cover the files that these commands read", "")
 }
 
-/// Names a code in text.
+/// Formats an error code with its name, or only its number if it is unknown.
 fn words(code: u16) -> String {
     ErrorCode::of_number(code).map_or_else(|| code.to_string(), |code| code.to_string())
 }

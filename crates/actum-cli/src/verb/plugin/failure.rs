@@ -1,4 +1,4 @@
-//! Failures to write, read or test a package.
+//! Errors that occur when a package is created, read or tested.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -16,15 +16,15 @@ use actum::reason::{self, Reason};
 pub(crate) enum PluginFailure {
     #[error(transparent)]
     Plugin(#[from] PluginError),
-    #[error("the operator's policy does not let code of plugins run")]
+    #[error("the operator's policy does not allow plugin code to run")]
     NotAllowed,
     #[error("{0}")]
     Name(ActionNameError),
-    #[error("`{0}` is an action of actum itself; choose another name")]
+    #[error("`{0}` is the name of a built-in action; choose a different name")]
     CoreName(ActionName),
-    #[error("`{}` is there already", Quoted(.0.as_os_str().as_bytes()))]
+    #[error("`{}` already exists", Quoted(.0.as_os_str().as_bytes()))]
     Exists(PathBuf),
-    #[error("the input {input} is no JSON object (line {line}, column {column})")]
+    #[error("the input {input} is not a JSON object (line {line}, column {column})")]
     Input { input: String, line: usize, column: usize },
 }
 
@@ -49,14 +49,14 @@ impl FailureKind for PluginFailure {
         match self {
             Self::Plugin(error) => match error.said() {
                 "" => Vec::new(),
-                said => vec![format!("it wrote: {}", Harmless(said.as_bytes()))],
+                said => vec![format!("the plugin printed: {}", Harmless(said.as_bytes()))],
             },
             Self::NotAllowed => vec![format!(
-                "`allowPluginCodeExecution = true` under `[plugins]` in {} lets it, for all packages",
+                "set `allowPluginCodeExecution = true` under `[plugins]` in {} to allow it for all packages",
                 operators_policy::widening()
             )],
             Self::Exists(_) => {
-                vec!["`actum plugin lint DIR` checks a package that is there".to_owned()]
+                vec!["run `actum plugin lint DIR` to check an existing package".to_owned()]
             }
             Self::Name(_) | Self::CoreName(_) | Self::Input { .. } => Vec::new(),
         }

@@ -1,4 +1,4 @@
-//! `actum plugin lint`: parses a package as the engine does, without running its code.
+//! `actum plugin lint`: checks a package in the same way as the engine does, without running its code.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -20,8 +20,8 @@ use crate::{policy, root};
 
 /// Check a package without running its code
 ///
-/// The manifest, the schemas, the commands and all files are read as for a run of the action; if Node.js is installed,
-/// the three steps are compiled as well.
+/// The manifest, the schemas, the commands and all files are checked in the same way as before a run of the action. If
+/// Node.js is installed, the three steps are compiled as well.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Directory of the package
@@ -29,7 +29,7 @@ pub(crate) struct Arguments {
     package: PathBuf,
 }
 
-/// Reads the package in a directory, relative to the directory of the command.
+/// Reads and checks the package in `directory`, a path relative to the current directory.
 pub(super) fn package(directory: &Path, session: &Session) -> Result<Package, Failure> {
     let read = Package::read(&session.start.join(directory));
     let directory = directory.to_owned();
@@ -58,7 +58,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(Exit::Success)
 }
 
-/// Returns the version of Node.js that compiled the steps, or the reason for which none did.
+/// Compiles the steps of a package, and returns the version of Node.js that was used. If no suitable Node.js is available, returns
+/// the reason in the second element instead.
 fn compiled(
     package: &Package,
     session: &Session,
@@ -72,7 +73,7 @@ fn compiled(
     });
     match compiled {
         Ok(node) => Ok((Some(node.version), None)),
-        // Whatever is missing here, the checked parts of the package are valid.
+        // These errors are about the host, not about the package, so the package is still reported as valid.
         Err(
             error @ (PluginError::NoNode { .. }
             | PluginError::OldNode { .. }
@@ -103,6 +104,6 @@ impl Document for PluginLint {
             }
             (None, None) => {}
         }
-        writeln!(out, "the package is sound; nothing of it was run")
+        writeln!(out, "the package is valid; none of its code was run")
     }
 }

@@ -1,4 +1,4 @@
-//! `actum plugin new`: a package that works, and changes nothing yet.
+//! `actum plugin new`: creates a working package of a plugin action from a template.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -18,17 +18,17 @@ use crate::output_file::{Existing, OutputFile};
 use crate::shown_path;
 use crate::verb::Session;
 
-/// Write a package that works and changes nothing yet, to `actions/NAME`
+/// Create a package in `actions/NAME` that works but does not change anything yet
 ///
-/// It has a manifest, the three steps, a test that `node --test` runs, and a page for its documentation.
+/// The package contains a manifest, the three steps of the action, a test for `node --test` and a documentation page.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Name of the action: a-z, 0-9 and `_`
+    /// Name of the action, which consists of the characters a-z, 0-9 and `_`
     #[arg(value_name = "NAME")]
     name: String,
 }
 
-/// Files of a new package. `NAME` in them is replaced by its name.
+/// Template files of a new package, as pairs of a path and its content. `NAME` in the content is replaced by the action's name.
 const FILES: [(&str, &str); 7] = [
     ("action.json", include_str!("template/action.json")),
     ("execute.js", include_str!("template/execute.js")),
@@ -38,7 +38,7 @@ const FILES: [(&str, &str); 7] = [
     ("README.md", include_str!("template/README.md")),
     ("test/steps.test.mjs", include_str!("template/test/steps.test.mjs")),
 ];
-/// Placeholder for the name.
+/// Placeholder for the name of the action in template files.
 const NAME: &str = "NAME";
 
 struct Made {
@@ -89,7 +89,7 @@ impl Document for Made {
         }
         writeln!(
             out,
-            "it works, and changes nothing yet; `actum plugin lint {}` checks it",
+            "the package works but changes nothing yet; run `actum plugin lint {}` to check it",
             self.shown
         )
     }

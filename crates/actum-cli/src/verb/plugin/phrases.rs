@@ -1,4 +1,4 @@
-//! Phrases of a package, as the Finder reads them.
+//! Checks the phrases of a package, by which the Finder recognizes its action.
 
 use actum::reason::Reason;
 use actum_action::Manifest;
@@ -7,10 +7,10 @@ use actum_finder::{Phrase, PhraseError};
 
 use crate::failure::FailureKind;
 
-/// Declared phrase that no utterance can have.
+/// The manifest of a package declares a phrase that can never match an utterance.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "cannot use the package `{action}`: no utterance has its phrase `{}` of the language `{language}`: {source}",
+    "cannot use the package `{action}`: its `{language}` phrase `{}` can never match: {source}",
     Harmless(phrase.as_bytes())
 )]
 pub(crate) struct PhraseUnusable {
@@ -20,10 +20,10 @@ pub(crate) struct PhraseUnusable {
     source: PhraseError,
 }
 
-/// Checks each phrase of a package.
+/// Checks all phrases in the manifest of a package.
 ///
 /// # Errors
-/// The first phrase that the Finder would ignore.
+/// Returns an error for the first phrase that the Finder would ignore.
 pub(crate) fn check(manifest: &Manifest) -> Result<(), PhraseUnusable> {
     for (language, phrases) in &manifest.phrases {
         for phrase in phrases {
@@ -45,7 +45,7 @@ impl FailureKind for PhraseUnusable {
 
     fn hints(&self) -> Vec<String> {
         vec![
-            "write the phrase as words alone: without quotes, paths, numbers, `|` and characters that are not shown"
+            "use only words in the phrase, without quotes, paths, numbers, `|` or invisible characters"
                 .to_owned(),
         ]
     }

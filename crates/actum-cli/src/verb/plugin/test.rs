@@ -1,4 +1,4 @@
-//! `actum plugin test`: a package is tested on the workspace, and none of its changes is kept.
+//! `actum plugin test`: runs the steps of a package on the workspace without keeping any changes.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -26,26 +26,26 @@ use crate::verb::exec::runner;
 use crate::verb::sandbox::Confinement;
 use crate::{input, policy, records};
 
-/// Run the three steps of a package in the sandbox, and keep none of their changes
+/// Run the three steps of a package in the sandbox, without keeping their changes
 ///
-/// `execute` runs on a view of the workspace, `verify` and `rollback` on its changes. The output has the change, the
-/// findings of `verify`, and the evidence that `rollback` restores everything. Commands of the verification are not
-/// run, and no gate judges the change. Code of plugins is run only if the operator's policy allows it.
+/// `execute` runs on a view of the workspace; `verify` and `rollback` run on the resulting changes. The output shows
+/// the changes, the checks of `verify`, and the evidence that `rollback` restores everything. Verification commands are
+/// not run, and the gates do not judge the changes. Plugin code runs only if the operator's policy allows it.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Directory of the package
     #[arg(value_name = "DIR")]
     package: PathBuf,
-    /// Input, a JSON object; `-` is standard input. Without it the input is `{}`
+    /// File with the input, a JSON object; `-` is standard input. The default input is `{}`
     #[arg(long, value_name = "FILE")]
     input: Option<PathBuf>,
     #[command(flatten)]
     confinement: Confinement,
 }
 
-/// Result with additional data for its text.
+/// Document with the result of the test, and additional data for the text output.
 struct Tested {
-    /// Document without the diff.
+    /// Document of the test, without the diff.
     document: PluginTest,
     diff: FileDiffs,
 }
@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let runner = runner(&arguments.confinement, &in_force, root, &session.start, &session.screen)?;
     let mut workspace = records::own_root(root, &session.tenant)?.open_existing()?;
     let steps = Steps::prepare(&package, &runner, allowed)?;
-    // Its scope is a matter of plans; here nothing is kept anyway.
+    // A scope is only defined by a plan. The test has no plan, and does not need a scope because no changes are kept.
     let scope = PlanScope::default();
     let call = Call { input: &given, scope: &scope };
     let executed = steps.execute(call)?;
@@ -101,7 +101,7 @@ fn check(check: Check) -> PluginCheck {
     PluginCheck { name, ok, exit_code, duration_ms, stdout, stderr, message }
 }
 
-/// Reads the input of the action.
+/// Reads the input of the action, which is an empty object if no file is given.
 fn read_input(file: Option<&Path>, start: &Path) -> Result<Map<String, Value>, Failure> {
     let Some(file) = file else { return Ok(Map::new()) };
     let (name, bytes) = input::document(file, start, PLAN_BYTES_MAX)?;
@@ -130,15 +130,15 @@ impl Document for Tested {
         write_lines(&tested.changes, out, 0)?;
         writeln!(out, "output     {}", Harmless(tested.output.to_string().as_bytes()))?;
         for PluginCheck { name, ok, message, .. } in &tested.checks {
-            let says = if *ok { "holds" } else { "does not hold" };
+            let says = if *ok { "passed" } else { "failed" };
             let message = message.as_ref().map(|it| format!(": {}", Harmless(it.as_bytes())));
             let (name, message) = (Quoted(name.as_bytes()), message.unwrap_or_default());
             writeln!(out, "check      `{name}` {says}{message}")?;
         }
         let RestoreEvidence { paths, restored, .. } = &tested.rollback;
         let paths = count(*paths, "path");
-        writeln!(out, "rollback   restores all of it: {paths}, {restored}")?;
-        let end = if tested.ok { "it works" } else { "not all checks hold" };
-        writeln!(out, "{end}; nothing was kept")
+        writeln!(out, "rollback   restored everything: {paths}, {restored}")?;
+        let end = if tested.ok { "the package works" } else { "some checks failed" };
+        writeln!(out, "{end}; no changes were kept")
     }
 }

@@ -1,4 +1,4 @@
-//! `actum policy check`: checks the policies, and shows their combined rules.
+//! `actum policy check`: checks the policies in force and shows their combined rules.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -21,16 +21,16 @@ use crate::output::Document;
 use crate::verb::Session;
 use crate::{operators_policy, policy, root, shown_path};
 
-/// Check the policies in force here, and show their combined rules
+/// Check the policies that apply to this workspace, and show their combined rules
 ///
-/// The operator's policy is `actum/actum.toml` in the directory of the user's configuration. Beside it may be access
-/// policies in Cedar, the files `access/*.cedar`. A workspace's own policy is `actum.toml` in its root, which can only
-/// tighten the rules until `actum trust`. Every rule is read, and its examples are tried. Exits with 4 if a rule is
-/// certainly a mistake.
+/// The operator's policy is `actum/actum.toml` in the user's configuration directory, which can also contain access
+/// policies in Cedar (`access/*.cedar`). A workspace can have its own policy, `actum.toml` in its root directory. It
+/// can only tighten the rules unless you trust it with `actum trust`. The command parses all rules and tests their
+/// examples. It exits with 4 if a rule is certainly a mistake.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {}
 
-/// Result with additional data for its text.
+/// Document with the result of the check, and additional data for the text output.
 struct Checked {
     document: PolicyCheck,
     policy: Policy,
@@ -38,7 +38,7 @@ struct Checked {
     access: Vec<ReadAccess>,
 }
 
-/// Warning about files without any policy in them.
+/// Warning for the case that the operator's access policy files contain no policy at all.
 const NOTHING_PERMITTED: &str = "no access policy permits anything: nothing can be changed";
 
 pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
@@ -150,7 +150,7 @@ fn pipeline(declared: &DeclaredPipeline) -> api::Pipeline {
     }
 }
 
-/// Returns warnings about rules that are certainly mistakes.
+/// Returns a warning for each rule that is certainly a mistake.
 fn warnings(policy: &Policy) -> Vec<String> {
     policy.layers().iter().flat_map(warnings_of).collect()
 }
@@ -206,7 +206,7 @@ impl Document for Checked {
             let operators = operators_policy::operators();
             writeln!(
                 out,
-                "policy     what is built in; {operators}, or `actum.toml` here, can say more"
+                "policy     built-in rules only; {operators} or `actum.toml` here can add rules"
             )?;
         }
         for ReadPolicy { source, path, trust, trusted_before, .. } in &self.files {
@@ -214,10 +214,10 @@ impl Document for Checked {
                 (Source::System | Source::Operator, _, _) => "",
                 (Source::Workspace, true, _) => ", trusted",
                 (Source::Enclosing, _, _) | (Source::Workspace, false, None) => {
-                    ", which can only narrow"
+                    ", which can only tighten the rules"
                 }
                 (Source::Workspace, false, Some(_)) => {
-                    ", which can only narrow: it was trusted, and changed since"
+                    ", which can only tighten the rules, because it changed since it was trusted"
                 }
             };
             let shown = Quoted(path.as_os_str().as_bytes());
@@ -235,7 +235,7 @@ impl Document for Checked {
         }
         let excepted: Vec<_> = self.policy.exceptions().map(ToString::to_string).collect();
         if !excepted.is_empty() {
-            writeln!(out, "           but for {}", excepted.join(" "))?;
+            writeln!(out, "           except {}", excepted.join(" "))?;
         }
         for layer in self.policy.layers() {
             write_layer(out, layer)?;
@@ -252,7 +252,7 @@ impl Document for Checked {
         let checked = &self.document;
         let known = u64::try_from(self.policy.credentials().len()).unwrap_or(u64::MAX);
         if known > 0 {
-            writeln!(out, "known      {} that look like credentials", count(known, "content"))?;
+            writeln!(out, "allowed    {} that look like credentials", count(known, "content"))?;
         }
         if let Some(command) = &checked.notify {
             let words: Vec<_> =
@@ -263,8 +263,8 @@ impl Document for Checked {
             write_sandbox(out, sandbox)?;
         }
         match checked.plugins.and_then(|plugins| plugins.code_execution) {
-            Some(true) => writeln!(out, "plugins    their code may be run, in a sandbox")?,
-            Some(false) => writeln!(out, "plugins    their code is not run")?,
+            Some(true) => writeln!(out, "plugins    plugin code may run in a sandbox")?,
+            Some(false) => writeln!(out, "plugins    plugin code must not run")?,
             None => {}
         }
         if !checked.roots.is_empty() {
@@ -283,7 +283,7 @@ impl Document for Checked {
             write_pipeline(out, pipeline)?;
         }
         for ignored in &checked.ignored {
-            writeln!(out, "ignored    {ignored}; `actum trust` lets it count")?;
+            writeln!(out, "ignored    {ignored}; it applies only after `actum trust`")?;
         }
         for warning in &checked.warnings {
             writeln!(out, "warning    {}", Harmless(warning.as_bytes()))?;
@@ -336,13 +336,13 @@ fn write_pipeline(out: &mut dyn Write, pipeline: &api::Pipeline) -> io::Result<(
     let steps: Vec<_> = steps.iter().map(|step| list(step).join(" ")).collect();
     writeln!(out, "pipeline   {name}: {}", steps.join("; "))?;
     for api::PipelineParameter { name, values, default } in parameters {
-        let default = default.iter().map(|it| format!("; else `{}`", Harmless(it.as_bytes())));
+        let default = default.iter().map(|it| format!("; default `{}`", Harmless(it.as_bytes())));
         let default: String = default.collect();
         writeln!(out, "           {name}: {}{default}", Harmless(values.as_bytes()))?;
     }
     match (outputs.as_slice(), external) {
         (_, true) => {
-            writeln!(out, "           external: has the network, and cannot be taken back")
+            writeln!(out, "           external: has network access, and cannot be rolled back")
         }
         ([], false) => writeln!(out, "           changes nothing"),
         (outputs, false) => writeln!(out, "           changes {}", list(outputs).join(", ")),
@@ -379,7 +379,7 @@ fn write_layer(out: &mut dyn Write, layer: &Layer) -> io::Result<()> {
     }
     if let Some(rows) = sql_rows {
         let word = if *rows == 1 { "row" } else { "rows" };
-        writeln!(out, "sql        {whose}: over {rows} changed {word} need an approval")?;
+        writeln!(out, "sql        {whose}: more than {rows} changed {word} need an approval")?;
     }
     for TierRule { tier, paths, effects, why, .. } in tiers {
         let why = Quoted(why.as_bytes());

@@ -1,4 +1,4 @@
-//! `actum policy explain`: decisions of the gates about a path, a command or a run, and their reasons.
+//! `actum policy explain`: shows what the gates decide about a path, a command or a past run, and why.
 
 mod command;
 mod run;
@@ -36,23 +36,23 @@ use crate::verb::Session;
 use crate::verb::ledger::Opened;
 use crate::{actor, operators_policy, policy, root};
 
-/// Explain the decisions of the gates about a change of a path or about a command, or those about a past run
+/// Explain what the gates decide about changing a path, running a command or a past run
 ///
-/// The path need not exist. A command is not run. For a run it shows the decisions of the gates, the policy that was in
-/// force, and the decisions about the same change under the current policy. Nothing is changed, and nothing is
+/// The path need not exist, and a command is not run. For a past run, shows the decisions of the gates, the policy that
+/// was in force, and the decisions that the current policy leads to for the same change. Nothing is changed or
 /// recorded.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Path, relative to the root of the workspace; or a run, by at least 4 characters of the beginning of its id, if
-    /// there is one. `./NAME` is always a path
+    /// Path relative to the root of the workspace, or the id of a past run, of which the first 4 characters are enough.
+    /// `./NAME` is always treated as a path
     #[arg(
         value_name = "PATH|RUN",
         required_unless_present = "command",
         value_parser = OsStringValueParser::new().try_map(Named::read)
     )]
     named: Option<Named>,
-    /// Explain this command instead of a path. The text is split at blanks and unquoted as in a shell; no other syntax
-    /// of a shell is interpreted
+    /// Explain this command instead of a path. The text is split at blanks and unquoted as by a shell. No other shell
+    /// syntax is supported
     #[arg(
         long,
         value_name = "TEXT",
@@ -60,13 +60,13 @@ pub(crate) struct Arguments {
         value_parser = CommandLine::parse
     )]
     command: Option<CommandLine>,
-    /// Treat the argument as a path, even if it looks like a run
+    /// Treat the argument as a path, even if it looks like the id of a run
     #[arg(long)]
     path: bool,
-    /// Set the change of the path [default: modified]
+    /// Kind of change to explain for the path [default: modified]
     #[arg(long, value_enum)]
     effect: Option<Effect>,
-    /// Set the path of the file before it is renamed
+    /// Path of the file before it is renamed
     #[arg(
         long,
         value_name = "OLD",
@@ -74,21 +74,21 @@ pub(crate) struct Arguments {
         value_parser = OsStringValueParser::new().try_map(|text| RelPath::new(text.as_encoded_bytes()))
     )]
     from: Option<RelPath>,
-    /// Judge the request of the agent NAME that acts for you; without it your own
+    /// Judge a request of the agent NAME that acts for you, instead of your own request
     #[arg(long, value_name = "NAME", value_parser = label)]
     agent: Option<String>,
     #[command(flatten)]
     lease: LeaseArgument,
 }
 
-/// Argument: a path in any case, and possibly a run.
+/// Positional argument, which is always a valid path and may also be the id of a run.
 #[derive(Debug, Clone)]
 struct Named {
     path: RelPath,
     run: Option<RunPrefix>,
 }
 
-/// Result with additional data for its text.
+/// Document with the explanation for a path, and additional data for the text output.
 struct Explained {
     document: PolicyExplanation,
     path: RelPath,
@@ -115,7 +115,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         return command::explain(line, session);
     }
     let Some(Named { path, run }) = named else {
-        let message = "a path, a run or `--command` is missing".to_owned();
+        let message = "expected a path, a run or `--command`".to_owned();
         return Err(Failure::Usage { message });
     };
     let effect = match (effect, from) {
@@ -123,11 +123,11 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         (None | Some(Effect::Renamed), Some(_)) => Effect::Renamed,
         (Some(effect), None) => *effect,
         (Some(_), Some(_)) => {
-            let message = "`--from` is for `--effect renamed`".to_owned();
+            let message = "`--from` can only be used with `--effect renamed`".to_owned();
             return Err(Failure::Usage { message });
         }
     };
-    // These options apply to a path only.
+    // These options are only valid for a path, so the argument cannot be a run.
     let is_path = *is_path || arguments.effect.is_some() || from.is_some() || agent.is_some();
     if let Some(prefix) = run.as_ref().filter(|_| !is_path) {
         match known(prefix, session)? {
@@ -139,7 +139,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     explain((path, effect.into(), from.as_ref()), (agent.clone(), lease), session)
 }
 
-/// Returns the run that matches, if there is one: in the ledger, by its whole id, or in this workspace.
+/// Finds the run that an argument names. A complete id is looked up in the ledger and in this workspace, and a shortened id only in
+/// this workspace. Returns `None` if there is no such run.
 fn known(prefix: &RunPrefix, session: &Session) -> Result<Option<RunId>, Failure> {
     let whole = prefix.whole();
     if let Some(run) = whole
@@ -162,15 +163,15 @@ fn known(prefix: &RunPrefix, session: &Session) -> Result<Option<RunId>, Failure
     }
 }
 
-/// Prints a note if no file has the path, since it may be a mistyped run.
+/// Prints a note if the path does not exist, because the user may have mistyped the id of a run.
 fn tell_if_nothing_is_there(path: &RelPath, session: &Session) {
     let place = root::existing_or_new(&session.start).join(OsStr::from_bytes(path.as_bytes()));
     if place.symlink_metadata().is_err() {
-        session.screen.note(format_args!("no run `{path}`; treated as a path"));
+        session.screen.note(format_args!("there is no run `{path}`; treating it as a path"));
     }
 }
 
-/// Returns the policy in force and its digest.
+/// Returns the policy in force for the workspace, and its digest.
 fn in_force(session: &Session) -> Result<(PolicyInForce, Digest), Failure> {
     let in_force = policy::in_force(root::existing_or_new(&session.start))?;
     let digest = Digest::of(&in_force.policy.to_vec().map_err(actum::Error::from)?);
@@ -217,7 +218,7 @@ fn explain(
     session.screen.advise(hint.as_slice());
     for trigger in by_content(&root, path, effect) {
         session.screen.note(format_args!(
-            "the content of the file decides too, and is not known here: where it {}, the change {}",
+            "the decision also depends on the content of the file: if the file {}, the change {}",
             trigger.effect(),
             if trigger.is_denied() { "is denied" } else { "needs approval (R3)" }
         ));
@@ -225,7 +226,7 @@ fn explain(
     Ok(Exit::Success)
 }
 
-/// Returns programs that act on a file at a path if it has certain content.
+/// Returns the triggers that a change of a path may activate, depending on the new content of the file.
 fn by_content(root: &str, path: &RelPath, effect: EffectKind) -> Vec<Trigger> {
     if !matches!(effect, EffectKind::Created | EffectKind::Modified | EffectKind::Renamed) {
         return Vec::new();
@@ -234,21 +235,21 @@ fn by_content(root: &str, path: &RelPath, effect: EffectKind) -> Vec<Trigger> {
     mark.into_iter().chain(Trigger::by_content(path.name())).collect()
 }
 
-/// Returns the options of an operator if the gate `protected` denies a change of a path.
+/// Returns a hint about how a file can still be changed if the gate `protected` denies changes of its path.
 fn ways_past_protection(path: &RelPath, in_force: &Policy) -> String {
     match in_force.check_exception(path) {
         Ok(()) => format!(
-            "edit it without actum, or let agents change exactly this path: the operator adds it to `except` under \
-             `[protected]` in {}",
+            "edit it without actum, or, as the operator, add exactly this path to `except` under `[protected]` in {} to let \
+             agents change it",
             operators_policy::operators()
         ),
         Err(why) => {
-            format!("edit it without actum; the operator cannot except it: {why}")
+            format!("edit it without actum; the operator cannot add an exception for it: {why}")
         }
     }
 }
 
-/// Returns the combined decision of all gates, in words.
+/// Formats the combined decision of all gates as text.
 fn told(verdict: &gate::Verdict) -> String {
     match verdict {
         gate::Verdict::Allow => "allowed".to_owned(),

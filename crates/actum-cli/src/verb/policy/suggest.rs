@@ -1,4 +1,4 @@
-//! `actum policy suggest`: rules that would allow refused changes.
+//! `actum policy suggest`: suggests policy rules that would allow changes that were refused.
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
@@ -23,22 +23,22 @@ use crate::output::Document;
 use crate::verb::Session;
 use crate::{operators_policy, policy, root};
 
-/// Suggest policy rules that would allow changes that were refused here
+/// Suggest policy rules that would allow changes that were refused in this workspace
 ///
-/// Searches the ledger for changes that gates refused in this workspace, and judges them again by the current policies.
-/// Prints the narrowest rules that would allow them: single paths, exact sizes. Nothing is changed. Some refusals are
-/// intended, and are only reported: changes that a rule denies, that are protected, that look like a credential, or
-/// that need an approval.
+/// Searches the ledger for refused changes of this workspace and judges them again under the current policies. Prints
+/// the narrowest rules that would allow them, with single paths and exact sizes. Nothing is changed. Some refusals are
+/// intended and are only reported: changes that a rule denies, that affect protected paths, that look like credentials,
+/// or that need an approval.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Limit of the newest entries of the ledger that are searched
+    /// Search only the newest N entries of the ledger
     #[arg(long, value_name = "N", default_value_t = 10_000)]
     entries: u64,
 }
 
-/// Number of entries that are read at once.
+/// Number of ledger entries that are read in one batch.
 const STRETCH: u64 = 512;
-/// Limit of the grounds that are reported.
+/// Maximum number of remaining refusals that the text output lists.
 const TOLD_MAX: usize = 10;
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
@@ -58,7 +58,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(Exit::Success)
 }
 
-/// Returns the refused changes of a workspace, each plan once, as it was refused last.
+/// Returns the refused changes of a workspace from the newest `count` ledger entries. If a plan was refused several times, only the
+/// last refusal is returned.
 fn refused(log: &dyn Log, workspace: WorkspaceId, count: u64) -> Result<Vec<Bundle>, LedgerError> {
     let size = log.size()?;
     let mut found: BTreeMap<Digest, Bundle> = BTreeMap::new();
@@ -77,7 +78,7 @@ fn refused(log: &dyn Log, workspace: WorkspaceId, count: u64) -> Result<Vec<Bund
             let digest = refused.plan.decision.bundle;
             let bytes = log.blob(&digest)?.filter(|bytes| Digest::of(bytes) == digest);
             let bytes = bytes.ok_or_else(|| damaged(&"its bundle is missing or changed"))?;
-            // A change that was judged by unknown rules is no evidence about the current ones.
+            // Skip bundles in a format that this version cannot read, as they cannot be judged again.
             if let Ok(bundle) = Bundle::read(&bytes) {
                 found.insert(refused.plan.bound.plan, bundle);
             }
@@ -93,7 +94,7 @@ fn suggestion(refused: Vec<Bundle>, in_force: &PolicyInForce, entries: u64) -> P
         .into_iter()
         .filter(|bundle| decide(bundle, policy, cedar).verdict == Verdict::Deny)
         .collect();
-    // A change that would still be refused is no reason to loosen any rule.
+    // Do not suggest rules for a change that would be refused even with them.
     let helps = |bundle: &&Bundle| {
         let alone = policy.additions(std::iter::once(*bundle));
         decide(bundle, &policy.clone().with(&alone), cedar).verdict != Verdict::Deny
@@ -132,7 +133,7 @@ impl Document for PolicySuggestion {
             let entries = self.entries;
             return writeln!(
                 out,
-                "nothing that was refused here, in the newest {entries} entries of the ledger, would be refused now"
+                "none of the changes that were refused here, in the newest {entries} ledger entries, would be refused now"
             );
         }
         for PolicyAddition { source, toml } in &self.additions {
@@ -146,7 +147,7 @@ impl Document for PolicySuggestion {
             write!(out, "{toml}")?;
         }
         let (would, all) = (self.would_pass, self.refused);
-        writeln!(out, "# {would} of {all} refused changes would pass with this")?;
+        writeln!(out, "# {would} of {all} refused changes would pass with these rules")?;
         for ground in self.still.iter().take(TOLD_MAX) {
             writeln!(out, "# still refused by {}", Quoted(ground.as_bytes()))?;
         }

@@ -1,4 +1,4 @@
-//! `actum policy test`: compares the policy in force with the operator's expectations.
+//! `actum policy test`: checks that the policy in force makes the decisions that a file of test cases expects.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -23,29 +23,29 @@ use crate::snippet::Quote;
 use crate::verb::Session;
 use crate::{input, policy, root, shown_path};
 
-/// Default file, in the root of a workspace.
+/// Name of the default file with test cases, in the workspace root.
 const IN_WORKSPACE: &str = "actum.test.toml";
 
-/// Test the policy in force by the cases of a file, each a change or a command and the expected decision
+/// Test the policy in force against a file of cases, each with a change or command and the expected decision
 ///
-/// A case is a table `[[case]]` with a `name`, and a `change` (a list such as ['created db/7.sql', 'renamed a -> b'])
-/// or a `command` (such as 'cargo test'). `expect` is the expected decision: allow, ask or deny. Optional are `tier`,
-/// and `gate`, the first that refuses; `declared` is the tier of the request. All cases are tried. Exits with 4 if one
-/// fails. Nothing is changed, and nothing is recorded.
+/// A case is a `[[case]]` table with a `name`, and either a `change` (such as ['created db/7.sql', 'renamed a -> b']) or
+/// a `command` (such as 'cargo test'). `expect` is the expected decision: allow, ask or deny. A case may also set the
+/// expected risk `tier`, the `gate` that is expected to refuse first, and `declared`, the tier that the request declares.
+/// All cases are run, and the command exits with 4 if any of them fails. It changes and records nothing.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// File with the cases, `-` for standard input; without it `actum.test.toml` in the root of the workspace
+    /// File with the cases, or `-` for standard input; by default, `actum.test.toml` in the workspace root
     file: Option<PathBuf>,
 }
 
-/// Failure to read the cases.
+/// Failure to read the test cases of a policy.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PolicyTestFailure {
-    #[error("there is no file {file} with cases to test the policy by")]
+    #[error("cannot test the policy: the file {file} with test cases does not exist")]
     Missing { file: String },
     #[error(
-        "cannot test the policy by {file}: {}",
-        quote.message_at_place(source, "it is no file of test cases")
+        "cannot test the policy with {file}: {}",
+        quote.message_at_place(source, "it is not a file of policy test cases")
     )]
     Unusable { file: String, source: PolicyTestError, quote: Quote },
 }
@@ -115,11 +115,10 @@ fn tested(case: &ExpectedCase, decision: &Decision) -> serde_json::Result<Policy
 }
 
 impl FailureKind for PolicyTestFailure {
-    /// Returns hints for the user.
     fn hints(&self) -> Vec<String> {
-        let example = "such a file looks like this:\n\
+        let example = "create a file like this:\n\
                        \x20 [[case]]\n\
-                       \x20 name = \"migrations ask a person\"\n\
+                       \x20 name = \"migrations need approval\"\n\
                        \x20 change = [\"created db/migrations/7.sql\", \"modified src/lib.rs\"]\n\
                        \x20 expect = \"ask\"  # or allow, or deny";
         match self {
@@ -127,7 +126,7 @@ impl FailureKind for PolicyTestFailure {
                 vec![example.to_owned()]
             }
             Self::Unusable { .. } => {
-                vec!["`actum help policy test` says what a case has".to_owned()]
+                vec!["run `actum help policy test` to see the fields of a case".to_owned()]
             }
         }
     }
@@ -137,7 +136,7 @@ impl FailureKind for PolicyTestFailure {
     }
 }
 
-/// Describes a decision in words.
+/// Describes a decision in the words of a test case, with the gate and the tier if they are known.
 fn words(verdict: &gate::Verdict, tier: Option<RiskTier>, gate: Option<&str>) -> String {
     let verdict = match verdict {
         gate::Verdict::Allow => expected_word(Verdict::Allow),
@@ -164,8 +163,8 @@ impl Document for api::PolicyTest {
             let (name, message) = (Quoted(name.as_bytes()), Harmless(found.message.as_bytes()));
             let expected = words(&expected.verdict, expected.tier, expected.gate.as_deref());
             let found = words(&found.verdict, Some(found.tier), found.gate.as_deref());
-            writeln!(out, "line {line}, `{name}`: expected {expected}; it is {found}: {message}")?;
+            writeln!(out, "line {line}, `{name}`: expected {expected}, found {found}: {message}")?;
         }
-        writeln!(out, "{} of {} cases hold", self.held, self.cases.len())
+        writeln!(out, "{} of {} cases passed", self.held, self.cases.len())
     }
 }

@@ -1,4 +1,4 @@
-//! Failures to change the settings of a client, or to prove its hook.
+//! Failures of `actum protect`: the settings of a client cannot be changed, or its hook cannot be tested.
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -11,7 +11,7 @@ use actum_workspace::State;
 
 use crate::failure::FailureKind;
 
-/// Failure of `actum protect`.
+/// Failure to change the settings of a client, or to test its hook.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ProtectFailure {
     #[error("cannot change the settings `{}`: {source}", Quoted(path.as_os_str().as_bytes()))]
@@ -22,17 +22,19 @@ pub(crate) enum ProtectFailure {
     File { path: PathBuf, what: &'static str },
     #[error("cannot {action} the settings `{}`: {source}", Quoted(path.as_os_str().as_bytes()))]
     Io { path: PathBuf, action: &'static str, source: io::Error },
-    #[error("cannot find this program: {source}")]
+    #[error("cannot determine the path of the running actum executable: {source}")]
     Program { source: io::Error },
-    #[error("no home directory of this user is known")]
+    #[error("cannot determine the home directory of this user")]
     NoHome,
-    #[error("cannot ask whether the settings may be changed: standard input is not a terminal")]
+    #[error("cannot ask for confirmation of the new settings: standard input is not a terminal")]
     NotAsked,
-    #[error("the settings stay as they are")]
+    #[error("the change of the settings was declined")]
     Declined,
-    #[error("there is no `{program}` in PATH to try the hook with")]
+    #[error("cannot test the hook: `{program}` was not found in PATH")]
     NotFound { program: &'static str },
-    #[error("cannot try `{client}`: {what}; the settings stay as they were written")]
+    #[error(
+        "cannot test the hook with `{client}`: {what}; settings that were already written are kept"
+    )]
     Client { client: &'static str, what: String },
 }
 
@@ -51,7 +53,7 @@ impl FailureKind for ProtectFailure {
 
     fn state(&self) -> Option<String> {
         match self {
-            Self::Client { .. } => None, // the settings may have been changed before
+            Self::Client { .. } => None, // the settings may already have been changed
             Self::Settings { .. }
             | Self::NoSettings { .. }
             | Self::File { .. }
@@ -67,17 +69,15 @@ impl FailureKind for ProtectFailure {
     fn hints(&self) -> Vec<String> {
         let hint = match self {
             Self::Settings { .. } | Self::File { .. } | Self::Io { .. } => {
-                "`actum protect CLIENT --print` shows the settings with the hook; put it in by hand"
+                "run `actum protect CLIENT --print` to see the settings with the hook, and add it by hand"
             }
-            Self::Program { .. } | Self::NoHome => "start actum from a login of this user",
-            Self::NotAsked => "`--yes` changes them without asking",
+            Self::Program { .. } | Self::NoHome => "start actum from a login session of this user",
+            Self::NotAsked => "pass `--yes` to change the settings without confirmation",
             Self::NotFound { .. } => {
-                "install the client, or put the hook in without a trial by `--no-proof`"
+                "install the client, or pass `--no-proof` to add the hook without testing it"
             }
             Self::Declined | Self::NoSettings { .. } => return Vec::new(),
-            Self::Client { .. } => {
-                "the settings call the hook; `actum protect CLIENT --check` tries the client again"
-            }
+            Self::Client { .. } => "run `actum protect CLIENT --check` to test the client again",
         };
         vec![hint.to_owned()]
     }

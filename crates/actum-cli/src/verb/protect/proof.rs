@@ -1,4 +1,4 @@
-//! Proof: the client of the user, driven by a scripted model, edits in the workspace.
+//! Proof that a client's hook works: the installed client is driven by a scripted model and edits files in the workspace.
 
 mod process;
 mod trial;
@@ -31,23 +31,25 @@ use crate::{actor, policy, records};
 
 use trial::{Setting, Trial, Unprepared};
 
-/// Time limit of a client for the trial, and for its version.
+/// Maximum run time of a client during the trial.
 const TRIAL_TIME: Duration = Duration::from_secs(60);
+/// Maximum run time of a client that prints its version.
 const VERSION_TIME: Duration = Duration::from_secs(20);
-/// Limit of the newest runs that are examined.
+/// Number of the newest runs that are searched for those of the trial.
 const RUNS: usize = 8;
-/// Messages of the gate that refuses a protected file, and of a strict hook that refuses a command.
+/// Part of the message with which the `protected` gate refuses an edit.
 const REFUSED: &str = "refused by the gate `protected`";
+/// Part of the message with which a strict hook refuses a shell command.
 const REFUSED_COMMAND: &str = "the hook is strict here";
-/// Limit of the shown output of a client, in characters.
+/// Maximum length of the client output that is shown, in characters.
 const SHOWN_CHARS_MAX: usize = 300;
 
-/// Returns the name of the program of a client.
+/// Returns the name of a client's executable.
 pub(super) fn program(client: Client) -> &'static str {
     Trial::new(client).program
 }
 
-/// Tries the client, and undoes its edits.
+/// Tests whether the hook works by running the client with a scripted model, and undoes its edits afterwards.
 pub(crate) fn prove(
     client: Client,
     session: &Session,
@@ -60,14 +62,14 @@ pub(crate) fn prove(
         return Ok(vec![failed("hooks are on", format!("`disableAllHooks` is true in `{file}`"))]);
     }
     let Some(program) = find(trial.program) else {
-        let detail = format!("there is no `{}` in PATH", trial.program);
+        let detail = format!("`{}` was not found in PATH", trial.program);
         return Ok(vec![failed("the client can be started", detail)]);
     };
     let fails = |action: &str, source: std::io::Error| {
         let what = format!("cannot {action}: {source}");
         ProtectFailure::Client { client: client.name(), what }
     };
-    let working = Working::begin("trying the client");
+    let working = Working::begin(&session.screen, "testing the client");
     let mut checks = Vec::new();
     let version = process::run(new_command(&program).arg("--version"), VERSION_TIME)
         .map_err(|source| fails("start it", source))?;
@@ -81,21 +83,21 @@ pub(crate) fn prove(
     let probe = Probe::new(client, root)?;
     let mut script = (trial.script)(&probe, root);
     let command_at = configured.is_strict.then_some(script.len());
-    // This call is the last, since its refusal must not disturb the edits.
+    // The shell command comes last, so that its refusal cannot affect the edits.
     script.extend(command_at.map(|_| (trial.shell)(&format!("touch {}", probe.touched))));
     let model = ScriptedModel::serve(trial.wire, script)
         .map_err(|source| fails("serve the model", source))?;
     let mut command = new_command(&program);
     command.current_dir(root).env("NO_COLOR", "1");
     for variable in ["NO_PROXY", "no_proxy"] {
-        command.env(variable, "127.0.0.1"); // the model is not behind the proxy of the user
+        command.env(variable, "127.0.0.1"); // the scripted model must be reached without the user's proxy
     }
     let url = model.url();
     let setting = Setting { url: &url, root, user, allows_shell: configured.is_strict };
     let home = match (trial.prepare)(&mut command, &setting) {
         Ok(home) => home,
         Err(Unprepared::Account(detail)) => {
-            checks.push(failed("the client can be tried without your account", detail));
+            checks.push(failed("the client can be tested without your account", detail));
             return Ok(checks);
         }
         Err(Unprepared::Failed(failure)) => return Err(failure.into()),
@@ -104,7 +106,7 @@ pub(crate) fn prove(
         process::run(&mut command, TRIAL_TIME).map_err(|source| fails("start it", source))?;
     drop(home);
     let said = match (ended.in_time, ended.err.trim().is_empty()) {
-        (false, _) => format!("{}; it did not end within a minute", ended.err.trim()),
+        (false, _) => format!("{}; the client did not exit within a minute", ended.err.trim()),
         (true, false) => ended.err,
         (true, true) => ended.out,
     };
@@ -126,21 +128,21 @@ pub(super) fn new_command(program: &Path) -> Command {
     Command::new(program)
 }
 
-/// Files of the trial.
+/// Files that the client edits during the trial, and the state of the workspace before it.
 struct Probe {
     client: Client,
     protected: String,
     file: String,
-    /// File that a command would make.
+    /// File that the shell command would create.
     touched: String,
-    /// Newest runs before the trial.
+    /// Newest runs of the workspace before the trial.
     before: BTreeSet<RunId>,
-    /// Start of the newest turn before the trial.
+    /// Start time of the newest turn before the trial.
     turn_before: Option<Time>,
 }
 
 impl Probe {
-    /// Chooses names that do not exist in the workspace.
+    /// Chooses the names of the trial's files, and records the current runs and turns. Fails if such a file already exists.
     fn new(client: Client, root: &Path) -> Result<Self, Failure> {
         let process = std::process::id();
         let protected = format!(".env.actum-probe-{process}");
@@ -148,7 +150,7 @@ impl Probe {
         let touched = format!("actum-probe-{process}.touched");
         for name in [&protected, &file, &touched] {
             if root.join(name).symlink_metadata().is_ok() {
-                let what = format!("`{name}` is in the workspace; remove it");
+                let what = format!("`{name}` already exists in the workspace; remove it");
                 return Err(ProtectFailure::Client { client: client.name(), what }.into());
             }
         }
@@ -158,7 +160,7 @@ impl Probe {
         Ok(Self { client, protected, file, touched, before, turn_before })
     }
 
-    /// Compares the answers of the tools and the content of the workspace, and undoes the edits.
+    /// Checks the tool results and the workspace after the trial, and undoes the edits.
     fn judge(
         &self,
         session: &Session,
@@ -174,7 +176,8 @@ impl Probe {
             .as_ref()
             .is_some_and(|it| it.is_error != Some(false) && it.text.contains(REFUSED));
         let mut checks = vec![ProtectionCheck {
-            what: "a protected file is refused, and the model reads why".to_owned(),
+            what: "an edit of a protected file is refused, and the model sees the reason"
+                .to_owned(),
             passed: is_refused && !is_there,
             detail: text(&protected),
         }];
@@ -187,7 +190,7 @@ impl Probe {
             passed: runs.len() == 2,
             detail: match runs.len() {
                 2 => runs.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
-                count => format!("{count} runs of 2 edits; {}", text(&edited)),
+                count => format!("{count} runs for 2 edits; {}", text(&edited)),
             },
         });
         checks.push(self.check_turn(root)?);
@@ -195,7 +198,7 @@ impl Probe {
         Ok(checks)
     }
 
-    /// Checks that a strict hook refused the command.
+    /// Checks that the strict hook refused the shell command, so that its file was not created.
     fn check_command(
         &self,
         root: &Path,
@@ -205,13 +208,13 @@ impl Probe {
         let result = result.and_then(Option::as_ref);
         let is_refused = result.is_some_and(|it| it.text.contains(REFUSED_COMMAND));
         ProtectionCheck {
-            what: "a command of the shell is refused".to_owned(),
+            what: "a shell command is refused".to_owned(),
             passed: is_refused && root.join(&self.touched).symlink_metadata().is_err(),
             detail: text_of(result, said),
         }
     }
 
-    /// Checks that the hook was called at the prompt and at the end of the turn.
+    /// Checks that the client called the hook at the prompt and at the end of the turn.
     fn check_turn(&self, root: &Path) -> Result<ProtectionCheck, Failure> {
         let turns = View::open(root)?.turns()?;
         let new = turns.iter().find(|turn| Some(turn.since) > self.turn_before);
@@ -221,13 +224,13 @@ impl Probe {
             Some(_) => "the hook was called at the prompt and at the end of the turn",
         };
         Ok(ProtectionCheck {
-            what: "changes by commands are told".to_owned(),
+            what: "changes made by commands are reported".to_owned(),
             passed: new.is_some_and(|turn| !turn.is_open),
             detail: detail.to_owned(),
         })
     }
 
-    /// Returns the runs of this trial that changed its file, newest first.
+    /// Returns the runs of this trial that changed its file, the newest first.
     fn runs(&self, session: &Session, root: &Path, trial: &Trial) -> Result<Vec<RunId>, Failure> {
         let newest = View::open(root)?.newest(RUNS)?;
         let path = RelPath::new(self.file.as_bytes()).ok();
@@ -241,7 +244,7 @@ impl Probe {
         let seen = Seen::look(session);
         let mut found = Vec::new();
         for (run, _) in runs {
-            // A program that only makes changes with actum is no client that calls the hook.
+            // Count only adopted runs. Other programs may also change files with actum, without calling the hook.
             let is_adopted = seen.told(run.run)?.record.is_some_and(|record| {
                 record.published_by == Publisher::Client
                     && record.request.is_some_and(|key| {
@@ -253,8 +256,8 @@ impl Probe {
         Ok(found)
     }
 
-    /// Undoes the edits; removes their remains.
-    #[expect(clippy::disallowed_methods, reason = "a file that no run made is of this trial")]
+    /// Undoes the edits of the trial, and removes files that remain.
+    #[expect(clippy::disallowed_methods, reason = "the removed files belong to this trial")]
     fn undo(&self, session: &Session, root: &Path, runs: &[RunId]) -> ProtectionCheck {
         let undone = runs.iter().try_for_each(|run| {
             let (checked, records) = records::open_for(root, &session.tenant)?;
@@ -269,9 +272,9 @@ impl Probe {
             drop(std::fs::remove_file(root.join(left)));
         }
         let detail = match &undone {
-            Ok(()) if runs.is_empty() => "there is no run to undo".to_owned(),
-            Ok(()) if is_gone => "the file is gone again".to_owned(),
-            Ok(()) => "the file was still there".to_owned(),
+            Ok(()) if runs.is_empty() => "no run to undo".to_owned(),
+            Ok(()) if is_gone => "the file was removed again".to_owned(),
+            Ok(()) => "the file still exists after the undo".to_owned(),
             Err(failure) => failure.message(),
         };
         let what = "the edits are undone".to_owned();
@@ -279,29 +282,31 @@ impl Probe {
     }
 }
 
-/// Returns the text of a result of a tool, or the message of the client instead.
+/// Returns the shortened text of a tool result. If the client made no such call, returns the end of its output instead.
 fn text_of(result: Option<&ToolResult>, said: &str) -> String {
     match result {
         Some(result) => shorten(&result.text),
-        None => format!("the client made no such call; it said: {}", shorten_front(said)),
+        None => {
+            format!("the client did not make this call; its output was: {}", shorten_front(said))
+        }
     }
 }
 
-/// Checks that the client has a version that is known to pass.
+/// Checks that the client is at least as new as the first version that is known to work.
 fn check_version(trial: &Trial, told: &str) -> ProtectionCheck {
     let [major, minor, patch] = trial.version_min;
     let found = version(told);
     ProtectionCheck {
-        what: format!("the client is of version {major}.{minor}.{patch} or newer"),
+        what: format!("the client is version {major}.{minor}.{patch} or newer"),
         passed: found.is_some_and(|found| found >= trial.version_min),
         detail: match shorten(told.trim()) {
-            told if told.is_empty() => "the client reports no version".to_owned(),
+            told if told.is_empty() => "the client did not report a version".to_owned(),
             told => told,
         },
     }
 }
 
-/// Returns the first version in a text.
+/// Parses the first `MAJOR.MINOR.PATCH` version that appears as a word of the output.
 fn version(told: &str) -> Option<[u64; 3]> {
     told.split_whitespace().find_map(|word| {
         let mut numbers = word.split('.').map(|part| part.parse().ok());
@@ -318,7 +323,7 @@ fn shorten(text: &str) -> String {
     }
 }
 
-/// Returns the end of a text, where a client reports the reason for a failure.
+/// Returns the end of a text, because clients report the reason for a failure last.
 fn shorten_front(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     match line.char_indices().rev().nth(SHOWN_CHARS_MAX) {

@@ -1,4 +1,4 @@
-//! Trust of Codex in hooks: it skips a hook until its configuration has the hash of the hook.
+//! Trust settings of Codex, which skips a hook until its configuration contains the hash of that hook.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,10 +14,10 @@ use super::file::SettingsFile;
 use super::{Arguments, confirm, hooks_of, own_program, proof};
 use crate::session::Session;
 
-/// Time limit of Codex for listing its hooks.
+/// Maximum time that Codex may take to list its hooks.
 const LIST_TIME: Duration = Duration::from_secs(20);
 
-/// Hook of actum, as Codex lists it.
+/// Hook entry of actum, as Codex lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Hook {
     key: String,
@@ -26,40 +26,41 @@ struct Hook {
     is_enabled: bool,
 }
 
-/// Checks that Codex runs each hook of actum.
+/// Checks that Codex lists, trusts and enables every hook entry of actum.
 pub(super) fn check(
     program: &Path,
     places: (&Path, &Path),
 ) -> Result<ProtectionCheck, ProtectFailure> {
     let what = "Codex trusts the hook".to_owned();
-    let [hook, _] = hooks_of(own_program()?); // a strict one has as many entries
+    let [hook, _] = hooks_of(own_program()?); // a strict hook has the same number of entries
     let wanted = commands(Client::Codex, &hook).map_or(0, |commands| commands.len());
     let Some(hooks) = list(program, places)? else {
-        let detail = "`codex app-server` does not list the hooks".to_owned();
+        let detail = "`codex app-server` did not list the hooks".to_owned();
         return Ok(ProtectionCheck { what, passed: false, detail });
     };
     let listed = hooks.len();
     let runs = hooks.iter().filter(|hook| hook.is_trusted && hook.is_enabled).count();
     let detail = match (listed >= wanted, hooks.iter().any(|hook| !hook.is_trusted)) {
         (false, _) => format!(
-            "Codex lists {listed} of {wanted} entries; its hooks are off, or `CODEX_HOME` is another directory"
+            "Codex lists {listed} of {wanted} entries; hooks are disabled, or `CODEX_HOME` is a different directory"
         ),
         (true, true) => format!(
-            "Codex passes over {} of {listed} entries; start `codex` once and confirm them, or run `actum protect codex`",
+            "Codex skips {} of {listed} entries; start `codex` once and confirm them, or run `actum protect codex`",
             listed - runs
         ),
         (true, false) if runs < listed => {
             format!("{} of {listed} entries are disabled in Codex", listed - runs)
         }
-        (true, false) => format!("{runs} of {listed} entries"),
+        (true, false) => format!("{runs} of {listed} entries are trusted"),
     };
     Ok(ProtectionCheck { what, passed: listed >= wanted && runs == listed, detail })
 }
 
-/// Asks, and writes the hashes of the untrusted hooks.
+/// Adds the hashes of the untrusted hooks to the configuration of Codex, after the user has confirmed it.
 ///
 /// # Errors
-/// `Settings` and others of the file; `NotAsked`, `Declined`. Then nothing is written.
+/// Returns `NotAsked` or `Declined` without a confirmation, and other variants if the hooks cannot be listed or the
+/// configuration cannot be read or written. Nothing is written before the confirmation.
 pub(super) fn grant(
     arguments: &Arguments,
     session: &Session,
@@ -74,7 +75,7 @@ pub(super) fn grant(
     let path = user.join(".codex/config.toml");
     let file = SettingsFile::read(&path)?;
     let before = read_text(&path, &file)?;
-    let what = "its tables of hooks have another form than Codex writes";
+    let what = "its hook tables are not in the form that Codex writes";
     let after = with_trust(&before, &hooks)
         .ok_or_else(|| ProtectFailure::File { path: path.clone(), what })?;
     confirm(arguments, session, (&path, file.content(), Some(after.as_bytes())))?;
@@ -82,10 +83,10 @@ pub(super) fn grant(
     Ok(())
 }
 
-/// Revokes the trust in the hooks with these keys.
+/// Removes the trust in the hooks with these keys from the configuration of Codex, after the user has confirmed it.
 ///
 /// # Errors
-/// As [`grant`].
+/// Returns the same errors as [`grant`], except those of listing the hooks.
 pub(super) fn revoke(
     arguments: &Arguments,
     session: &Session,
@@ -95,7 +96,7 @@ pub(super) fn revoke(
     let path = user.join(".codex/config.toml");
     let file = SettingsFile::read(&path)?;
     let before = read_text(&path, &file)?;
-    let what = "its tables of hooks have another form than Codex writes";
+    let what = "its hook tables are not in the form that Codex writes";
     let after = without_trust(&before, keys)
         .ok_or_else(|| ProtectFailure::File { path: path.clone(), what })?;
     if after == before {
@@ -110,11 +111,11 @@ pub(super) fn revoke(
 fn read_text(path: &Path, file: &SettingsFile) -> Result<String, ProtectFailure> {
     let text = std::str::from_utf8(file.content().unwrap_or_default());
     text.map(str::to_owned)
-        .map_err(|_| ProtectFailure::File { path: path.to_owned(), what: "it is no text in UTF-8" })
+        .map_err(|_| ProtectFailure::File { path: path.to_owned(), what: "it is not valid UTF-8" })
 }
 
-/// Lists the hooks of actum in the settings of the user, by `hooks/list` of the app server. Hooks of a workspace are no
-/// hooks of actum, whatever their names: a repository could contain them.
+/// Lists the hooks of actum in the user's settings with `hooks/list` of the Codex app server. Ignores hooks in the
+/// settings of a workspace, even if they call the same command, because a repository could contain them.
 fn list(program: &Path, (root, user): (&Path, &Path)) -> Result<Option<Vec<Hook>>, ProtectFailure> {
     let no_settings = |source| ProtectFailure::NoSettings { source };
     let source = settings_file(Client::Codex, Level::User, (root, user)).map_err(no_settings)?;
@@ -163,7 +164,7 @@ fn read_hook(hook: &Value) -> Option<Hook> {
     })
 }
 
-/// Returns the configuration with the hashes of these hooks; `None` if the form of their tables is not supported.
+/// Returns the configuration with the hashes of these hooks added, or `None` if the form of their tables is not supported.
 fn with_trust(text: &str, hooks: &[Hook]) -> Option<String> {
     let mut wanted: Table = text.parse().ok()?;
     let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
@@ -193,8 +194,8 @@ fn with_trust(text: &str, hooks: &[Hook]) -> Option<String> {
     (edited.parse::<Table>().ok()? == wanted).then_some(edited)
 }
 
-/// Returns the configuration without the states of the hooks with these keys; `None` if the form of their tables is not
-/// supported.
+/// Returns the configuration without the states of the hooks with these keys, or `None` if the form of their tables is
+/// not supported.
 fn without_trust(text: &str, keys: &[String]) -> Option<String> {
     let mut wanted: Table = text.parse().ok()?;
     let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
@@ -211,7 +212,7 @@ fn without_trust(text: &str, keys: &[String]) -> Option<String> {
             wanted.remove("hooks");
         }
         let (header, end) = section(&lines, key)?;
-        // The blank line that separates the table from the one before is removed as well.
+        // Also remove the blank line that separates the table from the previous one.
         let is_blank = |at: usize| lines.get(at).is_some_and(|line| line.trim().is_empty());
         let start = header.checked_sub(1).filter(|before| is_blank(*before)).unwrap_or(header);
         lines.drain(start..end);
@@ -220,7 +221,7 @@ fn without_trust(text: &str, keys: &[String]) -> Option<String> {
     (edited.parse::<Table>().ok()? == wanted).then_some(edited)
 }
 
-/// Returns the lines of the table with the state of a hook: its header, and the end of its fields.
+/// Finds the table with the state of a hook. Returns the index of its header line and the index after its last field.
 fn section(lines: &[String], key: &str) -> Option<(usize, usize)> {
     let is_header = |line: &String| {
         let table = line.trim_start().starts_with('[').then(|| line.parse::<Table>().ok());
@@ -234,7 +235,7 @@ fn section(lines: &[String], key: &str) -> Option<(usize, usize)> {
     Some((header, fields.map_or(lines.len(), |count| header + 1 + count)))
 }
 
-/// Returns the table in this field, creating it if missing.
+/// Returns the table in this field, which is created if it is missing, or `None` if the field is not a table.
 fn table<'a>(parent: &'a mut Table, field: &str) -> Option<&'a mut Table> {
     parent.entry(field).or_insert_with(|| Toml::Table(Table::new())).as_table_mut()
 }

@@ -1,4 +1,4 @@
-//! Alerts: listed beside the plans until the user marks them as seen.
+//! Alerts of `actum queue`, which are listed after the plans until the user marks them as seen.
 
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
@@ -21,11 +21,11 @@ use crate::style::{self, Painted};
 use crate::verb::Session;
 use crate::{actor, records, timestamp};
 
-/// Alerts that the user has seen.
+/// Selection of alerts for `--seen`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Looked {
     All,
-    /// Alerts from the entry `first` to the entry `last`, both of one line of the list.
+    /// Alerts with ledger entries from `first` to `last`, which belong to one item of the list.
     Line {
         first: u64,
         last: u64,
@@ -43,14 +43,14 @@ impl FromStr for Looked {
         match text {
             "all" => Ok(Self::All),
             _ => numbers().ok_or(
-                "an alert has a number or several (`2..17`), as `actum queue` lists it; `all` is all of them",
+                "expected the number of an alert, a range such as `2..17` from `actum queue`, or `all`",
             ),
         }
     }
 }
 
 impl Looked {
-    /// Returns the entries of the selected alerts. An unknown number is included, to be rejected.
+    /// Returns the ledger entries of the selected alerts. Includes unknown numbers, so that they are rejected later.
     fn entries(self, open: &[Alert]) -> BTreeSet<u64> {
         let Self::Line { first, last } = self else {
             return open.iter().flat_map(Alert::indexes).collect();
@@ -63,10 +63,10 @@ impl Looked {
     }
 }
 
-/// Limit of the messages of one line that are shown as text, the first and the last.
+/// Maximum number of further messages that the text shows for one item. If there are more, the middle ones are left out.
 const MESSAGES_SHOWN: usize = 20;
 
-/// Converts an alert for the list.
+/// Converts an alert to its form in the list.
 pub(super) fn document(alert: Alert) -> queue::Alert {
     let indexes = alert.indexes();
     let Alert { index, raised, messages, last } = alert;
@@ -95,7 +95,7 @@ pub(super) fn document(alert: Alert) -> queue::Alert {
     }
 }
 
-/// Returns the number by which `--seen` marks all of them.
+/// Returns the argument of `--seen` that marks all alerts of an item: one number, or a range such as `2..17`.
 pub(super) fn number(line: &queue::Alert) -> String {
     match (line.alert, line.last_alert) {
         (alert, last) if alert == last => alert.to_string(),
@@ -103,7 +103,7 @@ pub(super) fn number(line: &queue::Alert) -> String {
     }
 }
 
-/// Writes an alert in a few lines.
+/// Writes one item of the alert list as text.
 pub(super) fn write(line: &queue::Alert, out: &mut dyn Write) -> io::Result<()> {
     let queue::Alert { time, code, name, message, more, label, actor, root, reports, .. } = line;
     let who = actor.as_ref().map_or("unknown user".to_owned(), who);
@@ -121,7 +121,7 @@ pub(super) fn write(line: &queue::Alert, out: &mut dyn Write) -> io::Result<()> 
     }
     if line.count > 1 {
         let (count, last) = (line.count, timestamp::second(line.last));
-        writeln!(out, "              {count} times, the last at {last}")?;
+        writeln!(out, "              {count} times, most recently at {last}")?;
     }
     write_messages(line, out)?;
     let Some(root) = root else { return Ok(()) };
@@ -134,13 +134,17 @@ pub(super) fn write(line: &queue::Alert, out: &mut dyn Write) -> io::Result<()> 
     }
 }
 
-/// Writes the messages that differ from the first: an agent chooses the names in them, and how many there are.
+/// Writes the messages that differ from the first one. Their number is limited, because an agent can choose the names in
+/// them and so cause any number of different messages.
 fn write_messages(line: &queue::Alert, out: &mut dyn Write) -> io::Result<()> {
     let others = line.messages.iter().skip(1);
     let left_out = others.len().saturating_sub(MESSAGES_SHOWN);
     for (index, queue::AlertMessage { message, alerts }) in others.enumerate() {
         if left_out > 0 && index == MESSAGES_SHOWN / 2 {
-            writeln!(out, "              {left_out} other messages; `actum queue --json` has all")?;
+            writeln!(
+                out,
+                "              {left_out} more messages; `actum queue --json` lists all"
+            )?;
         }
         let is_left_out = index >= MESSAGES_SHOWN / 2 && index < MESSAGES_SHOWN / 2 + left_out;
         if is_left_out {
@@ -155,12 +159,12 @@ fn write_messages(line: &queue::Alert, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the pending alerts, the oldest first.
+/// Returns the list items of the pending alerts, the oldest first.
 pub(super) fn waiting(queue: Option<&Queue>) -> Result<Vec<queue::Alert>, Failure> {
     Ok(open(queue)?.into_iter().map(document).collect())
 }
 
-/// Returns the alerts about one workspace or about the whole installation, by number.
+/// Returns the numbers of the pending alerts about one workspace or about the entire installation.
 pub(in crate::verb) fn of_workspace(
     queue: Option<&Queue>,
     workspace: WorkspaceId,
@@ -175,7 +179,7 @@ fn open(queue: Option<&Queue>) -> Result<Vec<Alert>, Failure> {
     Ok(Alert::open(&queue.view).map_err(actum::Error::from)?)
 }
 
-/// Marks alerts as seen. In an installation with an approval key this needs its passphrase.
+/// Marks alerts as seen after showing them. If there is an approval key, its passphrase is required.
 pub(super) fn see(
     looked: &[Looked],
     passphrase_file: Option<&Path>,
@@ -184,10 +188,10 @@ pub(super) fn see(
     let queue = Queue::open(&session.tenant)?;
     let open = open(queue.as_ref())?;
     let numbers: BTreeSet<u64> = looked.iter().flat_map(|looked| looked.entries(&open)).collect();
-    // More may be raised meanwhile, and only the shown alerts are marked.
+    // New alerts may be raised in the meantime, so only those that are shown are marked.
     let shown = queue.as_ref().map(|queue| Alert::open_among(&queue.view, &numbers)).transpose();
     let shown = shown.map_err(actum::Error::from)?.unwrap_or_default();
-    // A process that reads a ledger cannot write it.
+    // A process cannot write to a ledger while it has it open for reading.
     drop(queue);
     if numbers.is_empty() {
         return session.screen.show(&AlertsSeen { alerts: Vec::new() });
@@ -197,8 +201,8 @@ pub(super) fn see(
         OperatorKey::approval(session, "Mark as seen?", passphrase_file)?;
     } else {
         session.screen.note(
-            "no approval key asks for a passphrase, so any program of yours could have marked these as seen; the ledger \
-             keeps who did and when",
+            "there is no approval key that requires a passphrase, so any program of yours can mark alerts as seen; the \
+             ledger records who did it and when",
         );
     }
     let (records, by) = (records::open(&session.tenant)?, actor::of(None));
@@ -210,7 +214,7 @@ fn seen(alerts: Vec<Alert>) -> AlertsSeen {
     AlertsSeen { alerts: alerts.into_iter().map(document).collect() }
 }
 
-/// Alerts that are shown before they are marked.
+/// Alerts that are shown to the user before they are marked as seen.
 struct AboutToBeSeen(AlertsSeen);
 
 impl Document for AboutToBeSeen {

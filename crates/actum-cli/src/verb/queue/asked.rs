@@ -1,4 +1,4 @@
-//! Commands and action of a plan: an approval covers them, too.
+//! Commands and action of a plan, which are shown to the approver because an approval covers them as well.
 
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -13,14 +13,14 @@ use crate::failure::Failure;
 use crate::verb::sandbox::policy::{special_environment, special_limits};
 use crate::{shown_path, task_settings};
 
-/// Commands and action of a plan, from its stored request.
+/// Commands and action of a plan, read from its stored request.
 pub(super) struct Asked {
     pub(super) document: queue::Asked,
-    /// Plan envelope, if it is an action.
+    /// Plan envelope, if the plan is for an action.
     envelope: Option<PlanEnvelope>,
 }
 
-/// Limit of the shown part of an input, in characters; documents in JSON have all of it.
+/// Maximum length of an action's input in the text, in characters. JSON documents contain the entire input.
 const INPUT_CHARS_MAX: usize = 4000;
 
 impl Asked {
@@ -65,16 +65,16 @@ impl Asked {
             let id = plan.action_id.as_deref().unwrap_or("no `actionId`");
             let tier = plan
                 .declared_tier
-                .map_or("no `riskTier`, which counts as R4", |tier| tier.as_str());
+                .map_or("no `riskTier`, which is treated as R4", |tier| tier.as_str());
             let id = Harmless(id.as_bytes());
-            writeln!(out, "action   {} ({id}), says {tier}", plan.action_type)?;
+            writeln!(out, "action   {} ({id}), declares {tier}", plan.action_type)?;
             let input = serde_json::to_string(&plan.input)?;
             let shown: String = input.chars().take(INPUT_CHARS_MAX).collect();
             let more = input.len() - shown.len();
             write!(out, "input    {}", Harmless(shown.as_bytes()))?;
             match more {
                 0 => writeln!(out)?,
-                more => writeln!(out, "… and {more} bytes more, which `--json` has")?,
+                more => writeln!(out, "… and {more} more bytes; pass `--json` to see them")?,
             }
             write_scope(out, &plan.scope)?;
         }

@@ -1,4 +1,4 @@
-//! Plans, a few lines each, and the alerts.
+//! List of `actum queue`: each plan in a few lines, followed by the alerts.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ use crate::output::{Document, Kind};
 use crate::style::{self, Painted};
 use crate::timestamp;
 
-/// Converts a plan for the list.
+/// Converts a plan to its form in the list.
 pub(super) fn document(plan: &QueuedPlan, state: actum::PlanState) -> queue::QueuedPlan {
     let judged = &plan.queued.plan;
     let asks = Verdict::NeedsApproval.as_str();
@@ -35,14 +35,14 @@ pub(super) fn document(plan: &QueuedPlan, state: actum::PlanState) -> queue::Que
     }
 }
 
-/// Writes a plan in a few lines.
+/// Writes one plan of the list as text, in three lines.
 pub(super) fn write(line: &queue::QueuedPlan, out: &mut dyn Write) -> io::Result<()> {
     let queue::QueuedPlan { plan, state, why, label, actor, root, expires, .. } = line;
     let (who, label) = (who(actor), Quoted(label.as_bytes()));
     let [why, root] = [why, root].map(|text| Harmless(text.as_bytes()));
     let word = words(*state);
     let state = match state {
-        // Time until which it can be approved or carried out.
+        // The time limit for approving the plan, or for carrying it out once it is approved.
         PlanState::Waiting | PlanState::Approved => {
             format!("{word} until {}", timestamp::second(*expires))
         }
@@ -57,7 +57,7 @@ pub(super) fn write(line: &queue::QueuedPlan, out: &mut dyn Write) -> io::Result
     writeln!(out, "              in {root}")
 }
 
-/// Converts a state for documents.
+/// Converts the state of a plan to its form in JSON documents.
 pub(super) fn document_state(state: actum::PlanState) -> PlanState {
     match state {
         actum::PlanState::Waiting => PlanState::Waiting,
@@ -70,7 +70,7 @@ pub(super) fn document_state(state: actum::PlanState) -> PlanState {
     }
 }
 
-/// Names a state in text.
+/// Returns the word for a plan's state in text output.
 pub(super) fn words(state: PlanState) -> &'static str {
     match state {
         PlanState::Waiting => "waiting",
@@ -83,11 +83,11 @@ pub(super) fn words(state: PlanState) -> &'static str {
     }
 }
 
-/// Names the requester.
+/// Describes who made a request: the user, and the agent if there was one.
 pub(super) fn who(actor: &Actor) -> String {
     let user = Quoted(actor.user.as_bytes());
     match &actor.agent {
-        // An agent chooses its own name.
+        // An agent chooses its own name, so it must be escaped.
         Some(agent) => format!("the agent `{}` for {user}", InBackticks(agent.as_bytes())),
         None => user.to_string(),
     }
@@ -105,13 +105,13 @@ impl Document for Queue {
             writeln!(out, "no pending plans")?;
         } else {
             self.plans.iter().try_for_each(|plan| write(plan, out))?;
-            writeln!(out, "`actum queue PLAN` shows what one of them would change")?;
+            writeln!(out, "run `actum queue PLAN` to see the change of a plan")?;
         }
         let Some(alert) = self.alerts.first().map(alerts::number) else { return Ok(()) };
         self.alerts.iter().try_for_each(|alert| alerts::write(alert, out))?;
         writeln!(
             out,
-            "`actum queue --seen {alert}` takes an alert off the list, once you have looked at it"
+            "after reviewing an alert, run `actum queue --seen {alert}` to remove it from the list"
         )
     }
 

@@ -1,5 +1,4 @@
-//! View of one plan: its requester, its request, the reason for waiting, its change, and differences since it was
-//! queued.
+//! View of one plan: who requested it, why it waits, its change, and anything that differs since it was queued.
 
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
@@ -32,44 +31,43 @@ use crate::output::{Document, Kind};
 use crate::verb::Session;
 use crate::{clock, plans, policy, records, recovery_note, timestamp};
 
-/// Form of a long change in the text.
+/// Amount of detail in which the text shows a long change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Listing {
-    /// All paths, and the whole diff.
+    /// All paths and the entire diff.
     Whole,
-    /// Rows of directories. The diff has only the paths that an approver must see. JSON has all of it.
+    /// One row per directory, and a diff of only those paths that an approver must see. JSON documents are always complete.
     Folded,
 }
 
-/// Limit of the changed lines up to which a folded text shows the diff.
+/// Number of changed lines above which [`Listing::Folded`] shortens the text.
 const DIFF_LINES_MAX: u64 = 2000;
 
-/// Plan, and its effect now.
+/// Plan with the effect that it would have now.
 pub(crate) struct Shown {
-    /// Document without the diff.
+    /// JSON document of the plan, without the diff.
     document: Plan,
     asked: Option<Asked>,
     diff: Option<FileDiffs>,
-    /// Paths that a folded text still lists, if the text is folded.
+    /// Paths that are still listed one by one, or `None` if the text is not folded.
     folded: Option<Folded>,
     state: PlanState,
-    /// Command that alone carries it out, if it has one.
+    /// Command that carries out the plan, for plans that `actum approve` cannot apply itself.
     own_command: Option<&'static str>,
 }
 
-/// Long change, folded.
+/// Contents of a folded text, which shows only a part of a long change.
 #[derive(Default)]
 struct Folded {
-    /// Lines of the whole diff.
+    /// Number of added and removed lines in the entire diff.
     lines: u64,
-    /// Paths that are listed one by one, with their diff. They need approval by themselves, are renamed, become another kind of
-    /// object, or are directories with unusual permissions.
+    /// Paths that are listed one by one with their diff. They require approval themselves, are renamed, become a different
+    /// type of file, or have unusual permissions.
     listed: BTreeSet<RelPath>,
 }
 
 impl Shown {
-    /// Makes the view of a plan. What the operator decides on is always escaped; only an audience of programs gets it
-    /// byte for byte.
+    /// Creates the view of a plan. For operators, the diff is always escaped; only programs get it byte for byte.
     pub(crate) fn new(
         queue: &Queue,
         plan: &QueuedPlan,
@@ -81,7 +79,7 @@ impl Shown {
         Self::with_request(queue, plan, request.as_ref(), session, shown_to)
     }
 
-    /// Makes the view of a plan, with its request if it can still be carried out.
+    /// Creates the view of a plan. With its request, the view also includes the effect that the plan would have now.
     pub(crate) fn with_request(
         queue: &Queue,
         plan: &QueuedPlan,
@@ -125,21 +123,21 @@ impl Shown {
         Ok(Self { document, asked, diff, folded, state, own_command })
     }
 
-    /// Returns the reasons for which it cannot be carried out as it was queued, if any.
+    /// Returns the reasons why the plan is stale, or nothing if it can still be carried out as it was queued.
     pub(crate) fn moved(&self) -> &[String] {
         &self.document.moved
     }
 }
 
 impl Folded {
-    /// Folds a change that is too long to be shown whole.
+    /// Returns a folded form of a change, or `None` if the change is short enough to be shown completely.
     fn of_long(changes: &[PathEffect]) -> Option<Self> {
         let lines = total(changes, |effect| effect.added.saturating_add(effect.removed));
         let is_long = changes.len() > LISTED_MAX || lines > DIFF_LINES_MAX;
         is_long.then(|| Self { lines, ..Self::default() })
     }
 
-    /// Selects the paths that are listed one by one, and returns their changes.
+    /// Selects the paths that are listed one by one, and returns their changes for the diff.
     fn select(
         &mut self,
         preview: &Preview<'_, LinuxDisk>,
@@ -148,7 +146,7 @@ impl Folded {
         self.listed = paths_that_need_approval(bundle, policy);
         let must_be_seen = bundle.change().iter().filter(|effect| is_unusual(effect));
         self.listed.extend(must_be_seen.flat_map(PathEffect::paths).cloned());
-        // Only a directory has no file before or after.
+        // Only directories have no file state before or after.
         let is_directory = |effect: &&PathEffect| effect.before.is_none() && effect.after.is_none();
         let directories = bundle.change().iter().filter(is_directory);
         let directories: BTreeSet<_> = directories.map(|effect| &effect.path.0).collect();
@@ -162,7 +160,7 @@ impl Folded {
     }
 }
 
-/// Returns true if a path is renamed, becomes another kind of object, or has permissions besides those of a file.
+/// Returns whether a path is renamed, changes between file and symbolic link, or has unusual permissions.
 fn is_unusual(effect: &PathEffect) -> bool {
     let usual = [FileMode::REGULAR, FileMode::EXECUTABLE, FileMode::LINK];
     let mode = |file: &Option<FileState>| file.as_ref().map(|file| file.mode);
@@ -176,7 +174,8 @@ fn is_unusual(effect: &PathEffect) -> bool {
         || after.is_some_and(is_unusual)
 }
 
-/// Returns true if the permissions of a directory change, or those of a new directory are unusual.
+/// Returns whether a change alters an existing directory, turns a file into a directory, or creates a directory with
+/// unusual permissions.
 fn has_unusual_directory(change: &PathChange) -> bool {
     match (&change.before, &change.after) {
         (State::Absent, State::Directory { mode }) => *mode != FileMode::EXECUTABLE,
@@ -190,7 +189,8 @@ fn total(changes: &[PathEffect], lines: impl Fn(&PathEffect) -> u64) -> u64 {
     changes.iter().map(lines).fold(0, u64::saturating_add)
 }
 
-/// Returns the effect that the plan would have now, as a diff; or the differences from the queued effect.
+/// Computes the effect that the plan would have now. Returns the reasons why the plan is stale, if any, and the diff if
+/// the effect could be computed.
 fn would_do(
     queue: &Queue,
     plan: &QueuedPlan,
@@ -209,7 +209,7 @@ fn would_do(
     let tenant = session.tenant.id()?;
     let asked = (request, &in_force, &tenant);
     let would = would_do_in(&mut workspace, plan, was, asked, shown);
-    // Computing it again begins a transaction, which rolls back an interrupted run.
+    // The preview begins a transaction, which rolls back an interrupted run, so report that recovery.
     recovery_note::tell(&session.screen, workspace.recovery());
     would
 }
@@ -223,7 +223,7 @@ fn would_do_in(
 ) -> Result<(Vec<String>, Option<FileDiffs>), Failure> {
     let mut preview = match actum::preview(workspace, request, records::undone(tenant)) {
         Ok(preview) => preview,
-        // Another process that holds the workspace is no evidence about the plan.
+        // A workspace that is in use by another process does not make the plan stale.
         Err(error) if is_busy(&error) => return Err(error.into()),
         Err(error) => return Ok((vec![error.to_string()], None)),
     };
@@ -236,14 +236,14 @@ fn would_do_in(
         Some(folded) => folded.select(&preview, (&judged.bundle, &in_force.policy))?,
         None => preview.transaction.diff()?,
     };
-    // A file may have another effect at its new path than at its old one, so all of it is shown.
+    // A file may have a different effect at its new path, so the diff of a renamed file shows its entire content.
     let whole = |change| PathChange { renamed_from: None, ..change };
     let diff = FileDiffs::new(changes.into_iter().map(whole).collect(), audience);
     let moved = plan
         .moved(was, (&judged.bundle, &judged.decision), &request.actor)
         .map_err(actum::Error::from)?;
     let mut moved: Vec<String> = moved.iter().map(ToString::to_string).collect();
-    // The lease may have been revoked, used up or expired since.
+    // If the lease was revoked, used up or has expired since the plan was queued, add the reason for the denial.
     let is_denial =
         |gate: &&GateDecision| gate.gate == GateName::Lease && gate.verdict == Verdict::Deny;
     let denial = judged.decision.gates.iter().find(is_denial).filter(|_| !moved.is_empty());
@@ -285,7 +285,7 @@ impl Document for Shown {
         listed::write(&plan.line, out)?;
         let asks = actum_api::gate::Verdict::NeedsApproval;
         let approval = GateName::Approval.as_str();
-        // The first is reported above, and the state repeats that of approval.
+        // The list entry above already shows the first reason, and the plan's state reflects the approval gate.
         let gates = plan.gates.iter().filter(|it| it.verdict == asks && it.gate != approval);
         for gate in gates.skip(1) {
             writeln!(out, "gate     {}", gate)?;
@@ -329,13 +329,13 @@ impl Document for Shown {
         if plan.changes.len() > 1 {
             let (added, removed) =
                 (total(&plan.changes, |it| it.added), total(&plan.changes, |it| it.removed));
-            writeln!(out, "in all   {} paths  +{added} -{removed}", plan.changes.len())?;
+            writeln!(out, "total    {} paths  +{added} -{removed}", plan.changes.len())?;
         }
         if let Some(folded) = &self.folded {
             let (lines, plan) = (count(folded.lines, "line"), plan.line.plan);
             writeln!(
                 out,
-                "not all of it is shown here: `actum queue {plan}` shows every path and the diff of {lines}"
+                "this view is shortened; run `actum queue {plan}` to see every path and the diff of {lines}"
             )?;
         }
         for moved in &plan.moved {
@@ -363,7 +363,7 @@ impl Document for Shown {
             ),
             (PlanState::Approved, false, _) => writeln!(
                 out,
-                "the plan is stale and is not carried out; `actum revoke {plan}` removes it"
+                "the plan is stale and will not be carried out; `actum revoke {plan}` removes it"
             ),
             (PlanState::Approved, true, None) => writeln!(
                 out,
@@ -373,7 +373,7 @@ impl Document for Shown {
             (PlanState::Unproven, ..) => {
                 writeln!(
                     out,
-                    "no key that counts signed its answer; `actum revoke {plan}` removes the answer"
+                    "its answer is not signed by a valid key; `actum revoke {plan}` removes the answer"
                 )
             }
             (
@@ -388,7 +388,7 @@ impl Document for Shown {
     }
 }
 
-/// Writes the listed paths one by one, and the others as rows of directories.
+/// Writes the listed paths one by one, and folds all other paths into one row per directory.
 fn write_folded(
     out: &mut dyn Write,
     effects: &[PathEffect],
@@ -406,7 +406,7 @@ fn write_folded(
     folded_paths::write(&folded.collect::<Vec<_>>(), 2, out)
 }
 
-/// Returns the word of a row: the effect, with the kind of the file or its new permissions.
+/// Returns the word for a row: the effect on the path, with the type of the file or its new permissions if relevant.
 fn folded_word(effect: &PathEffect) -> String {
     let word = effect.effect.as_str().replace('_', " ");
     let modes = [&effect.before, &effect.after].map(|file| file.as_ref().map(|file| file.mode));
@@ -428,12 +428,12 @@ fn write_effect(out: &mut dyn Write, effect: &PathEffect) -> io::Result<()> {
     write!(out, "`{path}`  +{added} -{removed}")?;
     write_mode(out, before.as_ref(), after.as_ref())?;
     if let Some(after) = after.as_ref().filter(|_| hides_content(effect)) {
-        write!(out, "  {} bytes that are no text, and not shown", after.size)?;
+        write!(out, "  {} bytes of binary content, not shown", after.size)?;
     }
     writeln!(out)
 }
 
-/// Returns true if the new content is no text, so that no lines of it are counted.
+/// Returns whether the new content is binary. Binary content changes without any added or removed lines.
 fn hides_content(effect: &PathEffect) -> bool {
     let PathEffect { before, after, added, removed, .. } = effect;
     let digest = |file: &Option<FileState>| file.as_ref().map(|file| file.sha256);
@@ -441,7 +441,7 @@ fn hides_content(effect: &PathEffect) -> bool {
     digest(before) != digest(after) && !is_empty && (*added, *removed) == (0, 0)
 }
 
-/// Writes the permissions of a file if they change or are unusual.
+/// Writes the permissions of a file, if they change or are unusual.
 fn write_mode(
     out: &mut dyn Write,
     before: Option<&FileState>,

@@ -1,4 +1,4 @@
-//! Changes of the queue: a document for each plan that is added, changed or removed, and for each alert.
+//! `actum queue --watch`: prints an event for every plan or alert that is added to the queue, changed or removed.
 
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
@@ -16,10 +16,10 @@ use crate::output::Document;
 use crate::style::{self, Painted};
 use crate::verb::Session;
 
-/// Interval at which the ledger is read.
+/// Interval between two reads of the ledger.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// Watches until the program is ended, or standard output is closed.
+/// Watches the queue until the process is ended or standard output is closed.
 pub(super) fn run(session: &Session) -> Result<(), Failure> {
     let mut known: BTreeMap<RunId, QueuedPlan> = BTreeMap::new();
     let mut alerts: Vec<Alert> = Vec::new();

@@ -1,4 +1,4 @@
-//! Documents of a task, from their files.
+//! Reads the documents of a task from the files that the command line or the envelope names.
 
 use std::path::Path;
 
@@ -14,8 +14,8 @@ use crate::failure::Failure;
 use crate::input;
 
 impl Arguments {
-    /// Reads the documents. An envelope that cannot be read is a usage error; all other problems are in the report of
-    /// the task.
+    /// Reads the documents of the task. An envelope file that cannot be read is an error of the command; all other problems
+    /// are returned as [`Unread`], for the report of the task.
     pub(super) fn read(&self, start: &Path) -> Result<Result<TaskInput, Unread>, Failure> {
         let Some(file) = &self.envelope else { return self.without_envelope(start).map(Ok) };
         let (_, bytes) = input::document(file, start, ENVELOPE_BYTES_MAX)?;
@@ -42,7 +42,7 @@ impl Arguments {
     }
 }
 
-/// Reads the documents that an envelope names, which lie in its directory.
+/// Reads the documents that an envelope names, relative to the directory of the envelope.
 fn of_envelope(envelope: TaskEnvelope, beside: &Path) -> Result<TaskInput, Unread> {
     let task = envelope.task.clone();
     let read = |file: &RelPath, max| document(&task, beside, file, max);

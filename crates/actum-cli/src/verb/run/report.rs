@@ -1,4 +1,4 @@
-//! Human-readable report of a task.
+//! Human-readable report of a task and its actions.
 
 use std::io::{self, Write};
 
@@ -15,7 +15,7 @@ use actum_task::report::{
 use crate::failure::Failure;
 use crate::output::{Form, Screen};
 
-/// Outcome of one action, on a line.
+/// Line that reports the outcome of one action.
 pub(super) struct ActionLine {
     word: &'static str,
     action: String,
@@ -42,7 +42,7 @@ impl ActionLine {
 }
 
 impl ActionLine {
-    /// Shows the line. Programs get the status line instead.
+    /// Shows the line as text. In JSON mode, the status lines report the outcome instead.
     pub(super) fn show(&self, screen: &Screen) -> Result<(), Failure> {
         screen.show_text(|out| self.write(out))
     }
@@ -58,7 +58,7 @@ impl ActionLine {
     }
 }
 
-/// Shows the outcome. Programs have had the final status line.
+/// Shows the outcome of a task. In JSON mode only notes are printed, because the final status line was already written.
 pub(super) fn show(screen: &Screen, ended: &TaskEnd) -> Result<(), Failure> {
     let report = match &ended.outcome {
         Outcome::Rejected(report) => Some(&**report),
@@ -71,15 +71,17 @@ pub(super) fn show(screen: &Screen, ended: &TaskEnd) -> Result<(), Failure> {
     }
     match &ended.alert {
         Ok(None) => {}
-        Ok(Some(alert)) => screen.note(format_args!("it waits in `actum queue` as alert {alert}")),
-        Err(error) => screen.note(format_args!("the ledger has no alert of it: {error}")),
+        Ok(Some(alert)) => screen.note(format_args!("`actum queue` lists it as alert {alert}")),
+        Err(error) => {
+            screen.note(format_args!("the alert could not be recorded in the ledger: {error}"))
+        }
     }
     if let (true, Some(receipt)) = (ended.is_repeated, &ended.receipt) {
         let run = receipt.statement.predicate.run;
         screen.note(format_args!("task already done by run {run}; nothing was changed"));
     }
     if let Some(unwritten) = &ended.unwritten {
-        screen.note(format_args!("the reports are not complete: {unwritten}"));
+        screen.note(format_args!("the reports are incomplete: {unwritten}"));
     }
     match screen.form {
         Form::Json(_) => Ok(()),
@@ -106,10 +108,10 @@ fn write(out: &mut dyn Write, ended: &TaskEnd) -> io::Result<()> {
     };
     if let Some(result) = result.filter(|result| !result.paths.is_empty()) {
         let task = ShellWord::operand(task.as_str().as_bytes());
-        writeln!(out, "take it back with `actum rollback {task}` (run {})", result.run)?;
+        writeln!(out, "roll back with `actum rollback {task}` (run {})", result.run)?;
     }
     if let Some(ErrorReport { error, .. }) = error {
-        writeln!(out, "`actum explain {}` says what to do", error.error_code)?;
+        writeln!(out, "run `actum explain {}` to see what to do", error.error_code)?;
     }
     match directory {
         Some(directory) => writeln!(out, "reports: {}", directory.directory()),
@@ -117,7 +119,7 @@ fn write(out: &mut dyn Write, ended: &TaskEnd) -> io::Result<()> {
     }
 }
 
-/// Returns true if the line of an action has reported the error already.
+/// Returns whether the line of a failed action has already reported this error.
 fn is_told(report: &ExecutionReport, error: &ErrorObject) -> bool {
     report.failed().iter().any(|failed| {
         error.details.action_id.as_ref() == Some(&failed.action_id)
@@ -125,7 +127,7 @@ fn is_told(report: &ExecutionReport, error: &ErrorObject) -> bool {
     })
 }
 
-/// Writes the outcome, with the totals of the change log.
+/// Writes the outcome of an executed task, with the totals of the change log.
 fn executed(
     out: &mut dyn Write,
     (report, log): (&ExecutionReport, &ChangeLog),
@@ -146,10 +148,13 @@ fn executed(
         }
     }
     if report.rollback_performed() {
-        return writeln!(out, "; everything is as before");
+        return writeln!(out, "; the workspace is as before");
     }
     if result.is_none() && report.facts().more.run.is_some() {
-        return writeln!(out, "; some files may be changed: `actum status` says what is left");
+        return writeln!(
+            out,
+            "; some files may have changed; run `actum status` to see what is left"
+        );
     }
     let (files, lines) = (log.files_affected_count(), log.total_lines_changed());
     let changed = [(files, "file"), (lines, "line")].into_iter();
@@ -169,9 +174,9 @@ fn executed(
     more.notes.iter().try_for_each(|note| writeln!(out, "{}", Harmless(note.as_str().as_bytes())))
 }
 
-/// Adds up the rows that SQL steps changed, as their statements counted them; `None` without such a step, and if not
-/// all statements are listed. The number in the details can be larger: all rows of a table that is too large to
-/// compare.
+/// Adds up the rows that the statements of all SQL steps changed. Returns `None` if there is no SQL step, or if a step does
+/// not list all of its statements. The details can state more rows, because they count all rows of a table that is too
+/// large to compare.
 fn sql_rows(report: &ExecutionReport) -> Option<u64> {
     let steps = report.completed().iter().filter_map(|action| match &action.details {
         Some(ActionDetails::Sql(sql)) => Some(sql),

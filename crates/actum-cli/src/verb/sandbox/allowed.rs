@@ -1,5 +1,5 @@
-//! Access of a command beyond that of every command: only the files that the operator's policy lists. The caller
-//! selects among them, and adds nothing.
+//! Checks that a command gets only access that the operator's policy allows. The caller can select from the files that
+//! the policy lists, but cannot add any.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -17,16 +17,16 @@ use super::policy::{PASSED, PROGRAMS, SETTINGS};
 use crate::private_place::{self, real};
 use crate::{home, look_alike};
 
-/// Names that make a directory a workspace or a repository.
+/// State directories that make their parent directory a workspace or a repository.
 const STATES: [&str; 2] = [".actum", ".git"];
-/// Limit of the entries that are checked in a directory that a command may write to directly.
+/// Maximum number of entries in a directory that a command may write to directly, because all of them are checked.
 const ENTRIES_MAX: usize = 200_000;
-/// Limit of the entries of a workspace that are searched for sockets.
+/// Maximum number of entries in a workspace that is searched for sockets.
 const SOCKET_ENTRIES_MAX: usize = 1_000_000;
-/// Limit of the entries of a readable directory that are searched for homes of ledgers and keys.
+/// Maximum number of entries in a readable directory that is searched for ledgers and keys.
 const READ_ENTRIES_MAX: usize = 1_000_000;
 
-/// Demand that the operator's policy does not allow.
+/// Requested access or limit that the operator's policy does not allow.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotAllowed {
     #[error(
@@ -34,65 +34,65 @@ pub(crate) enum NotAllowed {
         Quoted(path.as_os_str().as_bytes())
     )]
     Path { verb: &'static str, key: &'static str, path: PathBuf },
-    #[error("cannot pass on the variable `{}`: the operator's policy does not list it", Quoted(.0.as_bytes()))]
+    #[error("cannot pass the variable `{}` to the command: the operator's policy does not list it", Quoted(.0.as_bytes()))]
     Variable(String),
     #[error(
-        "cannot let the command see or write `{}`: `{}` holds ledgers, keys, the operator's policy or what is known of \
-         this host, which no command gets",
+        "cannot let the command access `{}`: `{}` holds ledgers, keys, the operator's policy or cached host data, which \
+         are closed to every command",
         Quoted(path.as_os_str().as_bytes()),
         Quoted(own.as_os_str().as_bytes())
     )]
     OperatorsOwn { path: PathBuf, own: PathBuf },
     #[error(
-        "cannot run a command in `{}`: it is your home directory or above, or a hidden directory in it, where \
-         configuration and credentials are",
+        "cannot run a command in `{}`: it is your home directory, a parent of it, or a hidden directory in it, which may \
+         contain credentials",
         Quoted(.0.as_os_str().as_bytes())
     )]
     Home(PathBuf),
     #[error(
-        "cannot start a command in `{}`: `{}` holds {what}, and no command starts there",
+        "cannot start a command in `{}`: `{}` holds {what}, and commands cannot be started there",
         Quoted(root.as_os_str().as_bytes()),
         Quoted(place.as_os_str().as_bytes())
     )]
     System { root: PathBuf, place: &'static Path, what: &'static str },
     #[error(
-        "cannot let the command {verb} `{}`: `{}` is a usual place of credentials, which the operator's policy does not \
-         list itself",
+        "cannot let the command {verb} `{}`: `{}` is a well-known location for credentials, which the operator's policy \
+         does not list explicitly",
         Quoted(path.as_os_str().as_bytes()),
         Quoted(place.as_os_str().as_bytes())
     )]
     Credentials { verb: &'static str, key: &'static str, path: PathBuf, place: PathBuf },
     #[error(
-        "cannot let the command see `{}`: it lies in the state directory of a workspace, which keeps deleted contents for undo",
+        "cannot let the command see `{}`: it is in the state directory of a workspace, which keeps deleted content for undo",
         Quoted(.0.as_os_str().as_bytes())
     )]
     State(PathBuf),
     #[error(
-        "cannot let the command write to `{}`: it lies in the workspace or repository of `{}`; use `actum exec`",
+        "cannot let the command write to `{}`: it is in the workspace or repository of `{}`; use `actum exec`",
         Quoted(path.as_os_str().as_bytes()),
         Quoted(state.as_os_str().as_bytes())
     )]
     InWorkspace { path: PathBuf, state: PathBuf },
     #[error(
-        "cannot let the command write to `{}`: `{}` in it is protected",
+        "cannot let the command write to `{}`: the path `{}` is protected",
         Quoted(path.as_os_str().as_bytes()),
         Quoted(protected.as_os_str().as_bytes())
     )]
     Protected { path: PathBuf, protected: PathBuf },
     #[error(
-        "cannot let the command write to `{}`: it holds more than {ENTRIES_MAX} files, and whether one of them is \
-         protected is not known",
+        "cannot let the command write to `{}`: it has more than {ENTRIES_MAX} entries, too many to check whether one of \
+         them is protected",
         Quoted(.0.as_os_str().as_bytes())
     )]
     TooLarge(PathBuf),
     #[error(
-        "cannot give the command a loopback in `{}`: it holds more than {SOCKET_ENTRIES_MAX} files, and whether one of \
-         them is a socket of the host is not known",
+        "cannot give the command a loopback network in `{}`: it has more than {SOCKET_ENTRIES_MAX} entries, too many to \
+         check whether one of them is a socket of the host",
         Quoted(.0.as_os_str().as_bytes())
     )]
     Sockets(PathBuf),
     #[error(
-        "cannot give the command {} of {resource}: the default is {}, and the operator's policy lists no more",
+        "cannot give the command {} of {resource}: the default is {}, and the operator's policy does not list more",
         amount(*resource, *max),
         amount(*resource, *default)
     )]
@@ -100,16 +100,16 @@ pub(crate) enum NotAllowed {
     #[error("invalid limit `{limit}` under `[sandbox] limits` in the operator's policy: {why}")]
     NoLimit { limit: String, why: LimitError },
     #[error(
-        "cannot let the command read `{}`: it has more than {READ_ENTRIES_MAX} entries, and whether one of them holds \
-         ledgers or keys is not known",
+        "cannot let the command read `{}`: it has more than {READ_ENTRIES_MAX} entries, too many to check whether one of \
+         them holds ledgers or keys",
         Quoted(.0.as_os_str().as_bytes())
     )]
     TooManyEntries(PathBuf),
     #[error(
-        "cannot give the command the network of the host: `[sandbox]` in the operator's policy cannot list it"
+        "cannot give the command the network of the host: `[sandbox]` in the operator's policy cannot allow it"
     )]
     Network,
-    #[error("cannot look at `{}`: {source}", Quoted(path.as_os_str().as_bytes()))]
+    #[error("cannot inspect `{}`: {source}", Quoted(path.as_os_str().as_bytes()))]
     Unreadable { path: PathBuf, source: std::io::Error },
 }
 
@@ -122,55 +122,55 @@ fn amount(resource: Resource, max: u64) -> String {
 }
 
 impl NotAllowed {
-    /// Returns the hint for the user.
+    /// Returns a hint that states how to get the access, or how to avoid needing it.
     pub(crate) fn hint(&self) -> String {
         match self {
             Self::Path { key, .. } | Self::Credentials { key, .. } => {
-                format!("the operator lists it in {}: `[sandbox] {key} = [\"…\"]`", crate::operators_policy::widening())
+                format!("to allow this, the operator lists the path in {}: `[sandbox] {key} = [\"…\"]`", crate::operators_policy::widening())
             }
             Self::Limit { resource, max, .. } => format!(
-                "give less; else the operator lists it in {}: `[sandbox] limits = [\"{resource}={max}{}\"]`",
+                "pass a lower limit, or let the operator allow this one in {}: `[sandbox] limits = [\"{resource}={max}{}\"]`",
                 crate::operators_policy::widening(),
                 if resource.unit() == "ms" { "ms" } else { "" }
             ),
             Self::NoLimit { .. } => format!("correct it in {}", crate::operators_policy::widening()),
             Self::Variable(_) => format!(
-                "`--env NAME=VALUE` sets a value of your own; what comes from outside the operator lists in {}: \
+                "pass `--env NAME=VALUE` to set a value; to allow passing on the variable, the operator lists it in {}: \
                  `[sandbox] env = [\"NAME\"]`",
                 crate::operators_policy::widening()
             ),
             Self::Home(_) => format!(
-                "run it in a project below; else the operator lists the directory in {}: `[sandbox] read = [\"…\"]`",
+                "run it in a project directory below, or let the operator list this one in {}: `[sandbox] read = [\"…\"]`",
                 crate::operators_policy::widening()
             ),
-            Self::System { .. } => "run it in a project elsewhere; the operator lists what it reads \
-                                    there under `[sandbox] read`"
+            Self::System { .. } => "run it in a project in a different directory; the operator can list \
+                                    files to read under `[sandbox] read`"
                 .to_owned(),
             Self::InWorkspace { .. } => {
-                "`actum exec -- COMMAND` keeps what it changes as one run; `--capture` shows what it would change".to_owned()
+                "run `actum exec -- COMMAND` to keep its changes as one run, or pass `--capture` to see what it would change".to_owned()
             }
             Self::Network => {
-                "an external pipeline has it; the operator declares one under `[[pipeline]]`".to_owned()
+                "use an external pipeline, which the operator declares under `[[pipeline]]`".to_owned()
             }
             Self::Sockets(_) => {
-                "`--capture` makes a view of the directory, in which no socket is reached".to_owned()
+                "pass `--capture` to run it in a view of the directory, where sockets cannot be reached".to_owned()
             }
             Self::OperatorsOwn { .. } | Self::State(_) | Self::Protected { .. } | Self::TooLarge(_) | Self::TooManyEntries(_) | Self::Unreadable { .. } => {
-                "name a directory that holds only what the command is to see or write".to_owned()
+                "name a directory that holds only files that the command may access".to_owned()
             }
         }
     }
 }
 
-/// Access that is allowed to commands that start below a root.
+/// Access that the operator allows to commands in a workspace or repository with this root.
 pub(super) struct Allowed<'a> {
     allowance: &'a SandboxAllowance,
     root: &'a Path,
-    /// Directories of ledgers, keys and policies that the environment or the system names.
+    /// Existing directories with ledgers, keys and policies that are known from the environment or the system.
     own: Vec<PathBuf>,
-    /// Directories of credentials.
+    /// Well-known locations for credentials.
     credentials: Vec<PathBuf>,
-    /// Paths that the operator lets commands read or execute.
+    /// Paths that the operator's policy lets commands read or execute.
     listed: Vec<PathBuf>,
 }
 
@@ -182,7 +182,7 @@ impl<'a> Allowed<'a> {
         Self { allowance, root, own, credentials, listed }
     }
 
-    /// Returns the value of a variable that the command requests by its name.
+    /// Returns the value of a variable that is requested by name: the one from the operator's policy, or the inherited one.
     pub(super) fn inherited(&self, name: &str) -> Result<Option<String>, NotAllowed> {
         let listed =
             self.allowance.env.iter().rev().find_map(|listed| match listed.split_once('=') {
@@ -196,7 +196,7 @@ impl<'a> Allowed<'a> {
         }
     }
 
-    /// Rejects a policy that exceeds the operator's lists, and hides paths in it that no command sees.
+    /// Rejects a sandbox policy that exceeds the operator's lists. Then hides the paths that no command may see.
     pub(super) fn confine(&self, policy: &mut SandboxPolicy) -> Result<(), NotAllowed> {
         self.check_root()?;
         self.check_limits(&policy.limits)?;
@@ -233,7 +233,7 @@ impl<'a> Allowed<'a> {
         policy.hide.extend(self.hidden(policy)?);
         let is_view = policy.view.iter().any(|view| view.base == self.root);
         if policy.net == Net::PrivateLoopback && !is_view {
-            // The caller chose the root, and a process that listens there is outside the sandbox.
+            // The caller chose the root, so a process outside the sandbox may listen on a socket in it.
             policy.hide.extend(sockets_in(self.root)?);
         }
         policy.hide.sort();
@@ -241,7 +241,7 @@ impl<'a> Allowed<'a> {
         Ok(())
     }
 
-    /// Rejects a limit above the default that the operator does not list: the caller can only lower it.
+    /// Rejects a limit above the default unless the operator lists it. The caller can always choose a lower one.
     fn check_limits(&self, limits: &Limits) -> Result<(), NotAllowed> {
         let mut listed = Vec::new();
         for limit in &self.allowance.limits {
@@ -292,7 +292,7 @@ impl<'a> Allowed<'a> {
         }
     }
 
-    /// Rejects paths that no list of the operator allows: ledgers, keys, policies, and the state of workspaces.
+    /// Rejects ledgers, keys, policies and the state of workspaces, which the operator cannot allow for any command.
     fn check_not_reserved(&self, path: &Path) -> Result<(), NotAllowed> {
         let named = self.own.iter().find(|own| path.starts_with(own)).cloned();
         let is_closed = |own: &&Path| {
@@ -311,7 +311,7 @@ impl<'a> Allowed<'a> {
         }
     }
 
-    /// Rejects a directory in which direct changes would bypass the gates.
+    /// Rejects a directory where writing directly would bypass the gates, such as one in a workspace.
     fn check_written(&self, path: &Path) -> Result<(), NotAllowed> {
         self.check_not_reserved(path)?;
         let kept = home::cache_directory().and_then(real);
@@ -336,7 +336,8 @@ impl<'a> Allowed<'a> {
         }
     }
 
-    /// Checks the root, since the directory in which the caller starts decides which files the command reads.
+    /// Rejects an unsuitable root. The command can read all files below it, and the caller chooses it by the directory where
+    /// actum starts.
     fn check_root(&self) -> Result<(), NotAllowed> {
         self.check_not_reserved(self.root)?;
         if let Some((place, what)) = private_place::system(self.root) {
@@ -360,7 +361,7 @@ impl<'a> Allowed<'a> {
         }
     }
 
-    /// Returns the paths below readable directories that no command sees.
+    /// Returns the paths in readable directories that must be hidden from every command.
     fn hidden(&self, policy: &SandboxPolicy) -> Result<Vec<PathBuf>, NotAllowed> {
         let base = policy.view.iter().map(|view| &view.base);
         let trees: BTreeSet<&PathBuf> =
@@ -390,7 +391,7 @@ impl<'a> Allowed<'a> {
     }
 }
 
-/// Returns the homes of ledgers, keys and policies directly in a directory that a command may read.
+/// Returns the homes of ledgers, keys and policies in a directory that a command may read.
 fn homes_in(directory: &Path) -> Result<Vec<PathBuf>, NotAllowed> {
     match home::held_in(directory, READ_ENTRIES_MAX) {
         Ok(Some(homes)) => Ok(homes),
@@ -399,8 +400,8 @@ fn homes_in(directory: &Path) -> Result<Vec<PathBuf>, NotAllowed> {
     }
 }
 
-/// Returns the parts of a directory of credentials that the operator does not list: all of it, or the entries beside
-/// the listed ones.
+/// Returns the parts of a credential directory that the operator does not list. This is the directory itself, or all
+/// entries except the listed ones.
 fn not_listed(place: &Path, listed: &[PathBuf]) -> Vec<PathBuf> {
     if listed.iter().any(|it| it == place) {
         return Vec::new();
@@ -408,16 +409,15 @@ fn not_listed(place: &Path, listed: &[PathBuf]) -> Vec<PathBuf> {
     if !listed.iter().any(|it| it.starts_with(place)) {
         return vec![place.to_owned()];
     }
-    // A directory that cannot be listed here cannot be read by a command either.
+    // A directory that actum cannot read is not readable for the command either.
     let entries = std::fs::read_dir(place).into_iter().flatten().filter_map(Result::ok);
     entries.flat_map(|entry| not_listed(&entry.path(), listed)).collect()
 }
 
-/// Entries by which git recognises a repository without a `.git` (gitrepository-layout(5)).
+/// Entries by which git recognises a bare repository, which has no `.git` (gitrepository-layout(5)).
 const REPOSITORY_PARTS: [&str; 3] = ["HEAD", "objects", "refs"];
 
-/// Returns a path at or below `path` that is protected, makes a directory a repository, or holds ledgers and keys. The
-/// search has no order.
+/// Returns any path at or below `path` that is protected, makes its directory a repository, or holds ledgers and keys.
 pub(super) fn protected_in(path: &Path) -> Result<Option<PathBuf>, NotAllowed> {
     let is_protected = |path: &Path| {
         let names: Vec<&[u8]> = path.iter().skip(1).map(OsStrExt::as_bytes).collect();
@@ -448,7 +448,7 @@ pub(super) fn protected_in(path: &Path) -> Result<Option<PathBuf>, NotAllowed> {
             if seen > ENTRIES_MAX {
                 return Err(NotAllowed::TooLarge(path.to_owned()));
             }
-            // No link is followed.
+            // Symbolic links are not directories here, so they are not followed.
             if entry.file_type().map_err(unreadable(&below))?.is_dir() {
                 if home::is_operators(&below) {
                     return Ok(Some(below));
@@ -460,11 +460,11 @@ pub(super) fn protected_in(path: &Path) -> Result<Option<PathBuf>, NotAllowed> {
     Ok(None)
 }
 
-/// Returns the sockets in a directory. A command in a network of its own can still connect to them by their paths.
+/// Returns all sockets in a directory tree. A command in a private network can still connect to sockets by their paths.
 fn sockets_in(directory: &Path) -> Result<Vec<PathBuf>, NotAllowed> {
     let (mut left, mut sockets, mut seen) = (vec![directory.to_owned()], Vec::new(), 0);
     while let Some(next) = left.pop() {
-        // A directory that cannot be listed here cannot be reached by a command either.
+        // A directory that actum cannot read is not accessible for the command either.
         for entry in std::fs::read_dir(&next).into_iter().flatten().filter_map(Result::ok) {
             seen += 1;
             if seen > SOCKET_ENTRIES_MAX {
@@ -480,7 +480,7 @@ fn sockets_in(directory: &Path) -> Result<Vec<PathBuf>, NotAllowed> {
     Ok(sockets)
 }
 
-/// Returns the existing directories of ledgers, keys and the operator's policy.
+/// Returns the existing directories with ledgers, keys and the operator's policy.
 fn operators_own() -> Vec<PathBuf> {
     let mut own: Vec<PathBuf> = home::operators_own().into_iter().filter_map(real).collect();
     own.sort();
@@ -488,7 +488,7 @@ fn operators_own() -> Vec<PathBuf> {
     own
 }
 
-/// Returns paths of the operator's policy, without links if they exist.
+/// Returns the paths from a list in the operator's policy. Symbolic links in existing paths are resolved.
 fn listed(paths: &[String]) -> Vec<PathBuf> {
     paths.iter().map(|path| real(path.into()).unwrap_or_else(|| path.into())).collect()
 }

@@ -1,4 +1,4 @@
-//! `actum sandbox detect`: finds toolchains in the home directory, and prints the policy that lets commands use them.
+//! `actum sandbox detect`: finds toolchains in the home directory and prints a policy that lets commands use them.
 
 use std::path::{Path, PathBuf};
 
@@ -9,22 +9,22 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::{home, operators_policy};
 
-/// Find toolchains, and print the lines of policy that let commands use them
+/// Find toolchains, and print a policy that lets commands use them
 ///
-/// Commands in the sandbox see the programs of the system. They see toolchains in a home directory, such as those of
-/// rustup, pyenv or nvm, only if the operator lists them. This command searches for them and prints the `[sandbox]`
+/// Commands in the sandbox can use the programs of the system. They can use toolchains in a home directory, such as those
+/// of rustup, pyenv or nvm, only if the operator lists them. This command finds such toolchains and prints a `[sandbox]`
 /// section for the operator's policy. It changes nothing.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {}
 
-/// Toolchain that lies in one directory.
+/// Toolchain that is installed in a single directory.
 struct Toolchain {
     name: &'static str,
-    /// Environment variable with its path.
+    /// Environment variable that contains the path of the toolchain.
     variable: &'static str,
-    /// Default path, below the home directory.
+    /// Default path relative to the home directory, or an empty string if the toolchain has no default path.
     usual: &'static str,
-    /// Directory in it, by which it is recognised.
+    /// Subdirectory that must exist, so that the directory is recognised as this toolchain.
     mark: &'static str,
 }
 
@@ -38,17 +38,17 @@ const TOOLCHAINS: [Toolchain; 11] = [
     Toolchain::new("bun", "BUN_INSTALL", ".bun", "bin"),
     Toolchain::new("deno", "DENO_INSTALL", ".deno", "bin"),
     Toolchain::new("go", "GOROOT", ".go", "bin"),
-    Toolchain::new("packages of go", "GOPATH", "go", "bin"),
+    Toolchain::new("go packages", "GOPATH", "go", "bin"),
     Toolchain::new("sdkman (java)", "SDKMAN_DIR", ".sdkman", "candidates"),
 ];
 
-/// Java outside of the directories of the system.
+/// Java installation outside the system directories, which only `JAVA_HOME` can name.
 const JAVA: Toolchain = Toolchain::new("java", "JAVA_HOME", "", "bin");
 
-/// Directories with the programs that every command sees.
+/// System directories, which every command can already use.
 const SYSTEM: [&str; 5] = ["/usr", "/bin", "/sbin", "/lib", "/lib64"];
 
-/// Build files in the root of a workspace, each with its directory of build output.
+/// Build files in a workspace root, each with the cache directory of its build tool.
 const CACHES: [(&str, &str); 4] = [
     ("Cargo.toml", "target"),
     ("build.gradle", ".gradle"),
@@ -66,7 +66,7 @@ impl Toolchain {
         Self { name, variable, usual, mark }
     }
 
-    /// Returns its canonical path; `None` if it is missing or belongs to the system.
+    /// Returns the canonical path of the toolchain, or `None` if it is missing or in a system directory.
     fn find(&self, user: &Path) -> Option<PathBuf> {
         let named = home::inherited_file(self.variable);
         let usual = (!self.usual.is_empty()).then(|| user.join(self.usual));
@@ -81,7 +81,7 @@ impl Toolchain {
 pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let user = home::user_home().unwrap_or_default();
     let toolchains = TOOLCHAINS.iter().chain([&JAVA]);
-    // A path with a line break could add lines to the policy.
+    // A path with a line break could inject lines into the policy.
     let is_plain = |place: &&str| !place.chars().any(char::is_control);
     let found = toolchains.filter_map(|it| {
         let place = it.find(&user)?;
@@ -99,18 +99,18 @@ pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
     session.screen.hand_over(text.as_bytes())?;
     if found.is_empty() {
         session.screen.note(
-            "no toolchain was found in your home directory; those of the system need no line of policy",
+            "no toolchain was found in your home directory; system toolchains need no policy",
         );
         return Ok(Exit::Success);
     }
     session.screen.note(format_args!(
-        "put what you want of this into {}; it holds for every workspace, and commands can then run what is there",
+        "add the lines that you want to {}; commands in every workspace can then use these toolchains",
         operators_policy::operators()
     ));
     Ok(Exit::Success)
 }
 
-/// Returns the policy for these toolchains and caches.
+/// Formats a policy that allows these toolchains and caches.
 fn policy(found: &[(&Toolchain, String)], caches: &[&str]) -> String {
     let list = |items: Vec<String>| Value::from(items).to_string();
     let mut text = String::from("version = 1\n\n[sandbox]\n");
@@ -140,7 +140,7 @@ fn policy(found: &[(&Toolchain, String)], caches: &[&str]) -> String {
 mod tests {
     use super::*;
 
-    /// AA-10: the output is a policy that actum reads.
+    /// AA-10: the output is valid TOML, even if paths contain quotes and backslashes.
     #[test]
     fn the_output_is_a_readable_policy() {
         let [cargo, rustup, ..] = &TOOLCHAINS;

@@ -1,4 +1,4 @@
-//! Failures to run a command in a sandbox, or to report it.
+//! Failures to run a command in a sandbox.
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -14,12 +14,12 @@ use crate::failure::{Failure, FailureKind};
 use crate::snippet::Snippet;
 use actum::reason::Reason;
 
-/// Failure to run or report a command.
+/// Failure to run a command in a sandbox, or to print its policy.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SandboxFailure {
     #[error("{0}; nothing was started")]
     Policy(#[from] PolicyFileError),
-    /// The operator's rules are unknown.
+    /// The operator's policy cannot be used, or does not permit the command.
     #[error(transparent)]
     Operator { source: Box<Failure> },
     #[error("the sandbox policy cannot be used: {error}; nothing was started")]
@@ -42,7 +42,7 @@ pub(crate) enum SandboxFailure {
 }
 
 impl FailureKind for SandboxFailure {
-    /// Returns the exit code, as `env`, `timeout` and shells do.
+    /// Returns the exit code that `env`, `timeout` and shells use for such a failure.
     fn exit(&self) -> Exit {
         const UNAVAILABLE: u8 = 125;
         const NOT_RUN: u8 = 126;
@@ -77,7 +77,7 @@ impl FailureKind for SandboxFailure {
         }
     }
 
-    /// Returns the wrong line of a policy.
+    /// Returns the invalid line of a policy file.
     fn excerpt(&self) -> Option<&Snippet> {
         let Self::Policy(PolicyFileError::Malformed { quote, .. }) = self else { return None };
         quote.snippet()
@@ -90,26 +90,26 @@ impl FailureKind for SandboxFailure {
             Self::Policy(PolicyFileError::NotAllowed(why)) => why.hint(),
             Self::NotExecutable { name } => {
                 let name = ShellWord::path(name.as_os_str().as_bytes());
-                format!("`chmod +x {name}`, or start it by its interpreter")
+                format!("run `chmod +x {name}`, or start it with its interpreter")
             }
             Self::Spawn(SpawnError::Command { errno, .. }) => match *errno {
                 Some(NOT_A_PROGRAM) => {
-                    "start it by its interpreter, for example `-- sh FILE`".to_owned()
+                    "start it with its interpreter, for example `-- sh FILE`".to_owned()
                 }
-                _ => "what a program outside of `/usr` needs is allowed with `--exec PATH`, also \
-                      where a link leads to it"
+                _ => "pass `--exec PATH` for the files outside `/usr` that the program needs, including \
+                      the targets of symbolic links"
                     .to_owned(),
             },
             Self::Policy(PolicyFileError::NotThere { .. }) => {
-                "what may be written or read must be there: make it first".to_owned()
+                "create the path first, because only existing paths can be allowed".to_owned()
             }
             Self::Policy(PolicyFileError::Malformed { .. })
             | Self::Invalid { from_file: true, .. } => {
-                "`actum sandbox run --print-policy` writes one that is valid".to_owned()
+                "run `actum sandbox run --print-policy` to print a valid policy".to_owned()
             }
             Self::Unsatisfiable(Unsatisfiable::Host(unmet)) if unmet.iter().all(is_limit) => {
-                "a control group of its own makes memory and processes hard: `systemd-run --user \
-                 --scope -p Delegate=yes actum …`; or let the limit be polled"
+                "to enforce hard limits of memory and processes, run actum in its own control group with \
+                 `systemd-run --user --scope -p Delegate=yes actum …`; or use polled limits"
                     .to_owned()
             }
             Self::Unsatisfiable(Unsatisfiable::Host(unmet)) if unmet.iter().any(is_resource) => {
@@ -117,7 +117,7 @@ impl FailureKind for SandboxFailure {
                     .to_owned()
             }
             Self::Unsatisfiable(_) => {
-                "`actum doctor` says what this host can hold, and what would change that".to_owned()
+                "run `actum doctor` to see what this host can enforce, and how to change that".to_owned()
             }
             Self::Policy(_)
             | Self::Invalid { from_file: false, .. }
@@ -130,9 +130,9 @@ impl FailureKind for SandboxFailure {
 
     fn state(&self) -> Option<String> {
         match self {
-            // The message of its source does not contain the state.
+            // The message of the source does not mention the workspace, so the state is added.
             Self::Operator { .. } => Some(State::Unchanged.to_string()),
-            // The message states that nothing was started, or that the outcome of the command is unknown.
+            // These messages already state that nothing was started, or that the outcome of the command is unknown.
             Self::Policy(_)
             | Self::Invalid { .. }
             | Self::Unsatisfiable(_)
@@ -145,7 +145,7 @@ impl FailureKind for SandboxFailure {
     }
 }
 
-/// ENOEXEC (execve(2)).
+/// `ENOEXEC`: the file has no format that the kernel can execute (execve(2)).
 const NOT_A_PROGRAM: i32 = 8;
 
 fn is_resource(unmet: &Unmet) -> bool {

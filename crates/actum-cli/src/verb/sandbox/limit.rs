@@ -1,4 +1,4 @@
-//! Limit as users type it: `memory=512M`, `wall=30s`, `processes=64:hard`.
+//! Parser for resource limits as users type them, such as `memory=512M`, `wall=30s` or `processes=64:hard`.
 
 use std::str::FromStr;
 
@@ -7,7 +7,7 @@ use actum_sandbox::{Enforcement, Resource};
 use crate::duration::milliseconds;
 use crate::size::{Size, SizeError};
 
-/// Limit of a resource for the command.
+/// Limit of one resource, and how strictly it must be enforced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TypedLimit {
     pub(crate) resource: Resource,
@@ -15,16 +15,16 @@ pub(crate) struct TypedLimit {
     pub(crate) require: Enforcement,
 }
 
-/// Text that is not a limit.
+/// Reason why a text is not a valid resource limit.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum LimitError {
-    #[error("give NAME=AMOUNT, for example `memory=512M` or `wall=30s`")]
+    #[error("expected NAME=AMOUNT, for example `memory=512M` or `wall=30s`")]
     Malformed,
-    #[error("there is no `{0}`; there are {names}", names = names())]
+    #[error("unknown resource `{0}`; expected one of {names}", names = names())]
     Unknown(String),
-    #[error("`{0}` is no time: give a whole number with `ms`, `s`, `m`, `h` or `d`")]
+    #[error("`{0}` is not a duration: expected a whole number with `ms`, `s`, `m`, `h` or `d`")]
     Time(String),
-    #[error("`{0}` is no whole number")]
+    #[error("`{0}` is not a whole number")]
     Number(String),
     #[error(transparent)]
     Size(#[from] SizeError),
@@ -73,12 +73,12 @@ mod tests {
         let hard = "processes=64:hard".parse::<TypedLimit>().map(|it| it.require);
         assert_eq!(hard, Ok(Enforcement::Hard));
         for (wrong, message) in [
-            ("memory", "give NAME=AMOUNT"),
-            ("ram=1G", "there is no `ram`; there are `wall`, `cpu`"),
-            ("wall=30", "`30` is no time"),
-            ("wall=99999999999999999h", "is no time"),
-            ("processes=many", "`many` is no whole number"),
-            ("memory=big", "give bytes"),
+            ("memory", "expected NAME=AMOUNT"),
+            ("ram=1G", "unknown resource `ram`; expected one of `wall`, `cpu`"),
+            ("wall=30", "`30` is not a duration"),
+            ("wall=99999999999999999h", "is not a duration"),
+            ("processes=many", "`many` is not a whole number"),
+            ("memory=big", "expected a number of bytes"),
             ("memory=1G:soft", "`soft` is neither"),
         ] {
             let error = wrong.parse::<TypedLimit>().unwrap_err().to_string();

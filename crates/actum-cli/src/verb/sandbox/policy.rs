@@ -1,4 +1,4 @@
-//! Policy of a command: from a file, or the default for trials, with the additions of the command line.
+//! Builds the sandbox policy of a command from a policy file or the defaults, and the options of the command line.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
@@ -17,10 +17,10 @@ use super::run::Arguments;
 use crate::snippet::Quote;
 use crate::{home, input, look_alike, root};
 
-/// Paths of programs of the system, which are read and executed.
+/// Paths of system programs and libraries, which every command may read and execute.
 pub(super) const PROGRAMS: [&str; 8] =
     ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store", "/gnu/store"];
-/// Other paths that these programs read.
+/// Paths of system settings, which every command may read.
 pub(super) const SETTINGS: [&str; 16] = [
     "/etc/alternatives",
     "/etc/ca-certificates",
@@ -39,25 +39,26 @@ pub(super) const SETTINGS: [&str; 16] = [
     "/etc/ssl/certs",
     "/etc/ssl/openssl.cnf",
 ];
-/// Variables that are passed on by default.
+/// Environment variables that are passed on to every command.
 pub(super) const PASSED: [&str; 4] = ["PATH", "LANG", "LC_ALL", "TERM"];
-/// Default search path for programs.
+/// Value of `PATH` for a command if the environment has none.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-/// Directories that a sandbox has its own of, or that hold everything.
+/// Directories in which a command cannot start without a policy file, because the sandbox has its own version of them or
+/// they contain all files.
 const NOT_HERE: [&str; 5] = ["/", "/dev", "/proc", "/sys", "/tmp"];
-/// Settings that keep git from updating its index in commands that only read, since the user does not expect that
-/// change (git(1), git-config(1)).
+/// Variables that prevent git from updating its index in read-only commands, because users do not expect such a change
+/// (git(1), git-config(1)).
 const GIT_ONLY_LOOKS: [(&str, &str); 4] = [
     ("GIT_OPTIONAL_LOCKS", "0"),
     ("GIT_CONFIG_COUNT", "1"),
     ("GIT_CONFIG_KEY_0", "diff.autoRefreshIndex"),
     ("GIT_CONFIG_VALUE_0", "false"),
 ];
-/// Limit of the bytes that are read of a policy.
+/// Maximum size of a policy file, in bytes.
 const POLICY_MAX: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
-/// Failure to read a policy.
+/// Failure to read or build the sandbox policy of a command.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PolicyFileError {
     #[error("cannot read the policy `{}`: {source}", Quoted(file.as_os_str().as_bytes()))]
@@ -69,33 +70,33 @@ pub(crate) enum PolicyFileError {
     )]
     Malformed { file: PathBuf, message: String, quote: Quote },
     #[error(
-        "the policy `{}` has `view.staged`, which is for staged changes of actum itself",
+        "the policy `{}` sets `view.staged`, which only actum itself can use",
         Quoted(.0.as_os_str().as_bytes())
     )]
     Staged(PathBuf),
-    #[error("cannot allow `{}` by {option}: {source}", Quoted(path.as_os_str().as_bytes()))]
+    #[error("cannot allow `{}` with {option}: {source}", Quoted(path.as_os_str().as_bytes()))]
     NotThere { option: &'static str, path: PathBuf, source: io::Error },
     #[error(
-        "cannot allow `{}` by {option}: it leads through a symbolic link to `{}`; give that",
+        "cannot allow `{}` with {option}: it leads through a symbolic link to `{}`; use that path",
         Quoted(path.as_os_str().as_bytes()),
         Quoted(real.as_os_str().as_bytes())
     )]
     Elsewhere { option: &'static str, path: PathBuf, real: PathBuf },
     #[error(
-        "a sandbox needs `{}` for itself; change to a directory below it, or give a `--policy`",
+        "a sandbox needs `{}` for itself; change to a directory below it, or pass `--policy FILE`",
         Quoted(start.as_os_str().as_bytes())
     )]
     Here { start: PathBuf },
     #[error(transparent)]
     NotAllowed(#[from] NotAllowed),
-    #[error("`--cache` is for `--capture`, or for a policy with a view")]
+    #[error("`--cache` requires `--capture` or a policy with a view")]
     CacheWithoutView,
     #[error("the policy cannot be written as TOML: {0}")]
     Unwritable(#[from] toml::ser::Error),
 }
 
-/// Returns the policy that the arguments describe, for a command that starts in `start`. It allows no more than every
-/// command may do and the operator lists.
+/// Builds the policy of a command that starts in `start` from the arguments of `actum sandbox run`. Returns an error if it
+/// would allow more than the default access and the operator's lists.
 pub(super) fn read(
     arguments: &Arguments,
     allowance: &SandboxAllowance,
@@ -109,7 +110,7 @@ pub(super) fn read(
     confine(&mut policy, (&arguments.confinement, &allowed), start)?;
     let there = |option: &'static str, paths: &[PathBuf]| all_typed(option, paths, start);
     policy.write.extend(there("`--write`", &arguments.write)?);
-    // Links are not resolved here: their targets may change until the command runs.
+    // Do not resolve symbolic links here, because their targets may change before the command runs.
     policy.deny_write.extend(arguments.deny_write.iter().map(|path| lexical(&start.join(path))));
     if arguments.capture && policy.view.is_none() {
         let (base, caches) = (root::existing_or_new(start).to_owned(), Vec::new());
@@ -132,8 +133,8 @@ pub(super) fn read(
     Ok(policy)
 }
 
-/// Returns the policy for commands whose effects are captured: the access of every command, the additions of the
-/// operator, and those of the command line.
+/// Builds the policy of a command whose changes are captured. It allows the default access, everything that the operator
+/// lists for reading and execution, and the additions of the command line.
 pub(crate) fn for_captured(
     confinement: &Confinement,
     allowance: &SandboxAllowance,
@@ -160,7 +161,7 @@ pub(crate) fn for_captured(
     Ok(policy)
 }
 
-/// Adds the demands of the command line.
+/// Adds the access and the limits that the command line requests.
 fn confine(
     policy: &mut SandboxPolicy,
     (confinement, allowed): (&Confinement, &Allowed<'_>),
@@ -181,13 +182,13 @@ fn confine(
     confinement.env.iter().try_for_each(|variable| set(policy, allowed, variable))
 }
 
-/// Lets the command read these paths, and execute those that it may execute.
+/// Lets the command read all of these paths, and execute those in `exec`.
 fn allow(policy: &mut SandboxPolicy, read: Vec<PathBuf>, exec: Vec<PathBuf>) {
     policy.read.extend(read.into_iter().chain(exec.iter().cloned()));
     policy.exec.extend(exec);
 }
 
-/// Sets a variable, or passes on one of the environment.
+/// Adds a variable to the policy, either as `NAME=VALUE` or by name with its allowed value.
 fn set(
     policy: &mut SandboxPolicy,
     allowed: &Allowed<'_>,
@@ -211,8 +212,7 @@ fn all_typed(
     paths.iter().map(|path| typed(option, path, start)).collect()
 }
 
-/// Writes the policy in the form of the file for `--policy`, for a command that starts in `start`: paths below `start`
-/// are written relative to it.
+/// Formats a policy as a file for `--policy`, for a command that starts in `start`. Paths below `start` are relative to it.
 pub(super) fn to_text(policy: &SandboxPolicy, start: &Path) -> Result<String, PolicyFileError> {
     let mut seen = policy.clone();
     let relative = |path: &mut PathBuf| {
@@ -235,8 +235,8 @@ pub(super) fn to_text(policy: &SandboxPolicy, start: &Path) -> Result<String, Po
     Ok(toml::to_string_pretty(&table)?)
 }
 
-/// Returns hidden directories of keys and ledgers in the workspace at `root`: parts of directories that only look like
-/// a home.
+/// Returns the hidden paths in the workspace at `root` that look like keys or ledgers, but belong to a directory that is
+/// not a home of actum.
 pub(crate) fn hidden_look_alikes<'p>(
     policy: &'p SandboxPolicy,
     root: &'p Path,
@@ -249,26 +249,28 @@ pub(crate) fn hidden_look_alikes<'p>(
     })
 }
 
-/// Returns a note for each of [`hidden_look_alikes`].
+/// Returns a note for each path from [`hidden_look_alikes`].
 pub(crate) fn notes_of_look_alikes(policy: &SandboxPolicy, root: &Path) -> Vec<String> {
     let note = |path: &PathBuf| {
         let path = Quoted(path.as_os_str().as_bytes());
         format!(
-            "`{path}` is hidden from commands: it looks like keys or ledgers of actum; remove it if it is none"
+            "`{path}` is hidden from commands: it looks like keys or ledgers of actum; if it is something else, remove it"
         )
     };
     hidden_look_alikes(policy, root).map(note).collect()
 }
 
-/// Returns notes on parts of a policy that may be mistakes.
+/// Returns notes about parts of a policy that may be mistakes, such as paths that do not exist.
 pub(super) fn notes(policy: &SandboxPolicy) -> Vec<String> {
     let absent = policy.deny_write.iter().filter(|path| path.symlink_metadata().is_err());
-    let note =
-        |path: &PathBuf| format!("`{}` is not there; it is looked for afterwards", path.display());
+    let note = |path: &PathBuf| {
+        format!("`{}` does not exist, so it is checked only afterwards", path.display())
+    };
     absent.map(note).collect()
 }
 
-/// Returns the policy for trials: the programs of the system, the directory to read, scratch, no network.
+/// Builds the default policy: the command can use the programs of the system and the files of the workspace or repository,
+/// and write to a scratch directory. It has no network.
 fn for_trying(start: &Path) -> Result<SandboxPolicy, PolicyFileError> {
     if NOT_HERE.iter().any(|place| start == Path::new(place)) {
         return Err(PolicyFileError::Here { start: start.to_owned() });
@@ -293,11 +295,11 @@ fn for_trying(start: &Path) -> Result<SandboxPolicy, PolicyFileError> {
     })
 }
 
-/// Returns the variables of a command that differ from those of every command, as `NAME=value`. A `PATH` counts if it
-/// names a directory outside the system, since a program there may have the name of another one.
+/// Returns the unusual environment variables of a command, as `NAME=value`. `PATH` is unusual if it contains a directory
+/// outside the system, where a program may have the name of a system program.
 pub(crate) fn special_environment(policy: &SandboxPolicy) -> Vec<String> {
     let is_system = |directory: &Path| {
-        let is_plain = lexical(directory) == directory; // `..` leads anywhere
+        let is_plain = lexical(directory) == directory; // a path with `..` could be anywhere
         is_plain && PROGRAMS.iter().any(|known| directory.starts_with(known))
     };
     let is_usual = |name: &str, value: &str| match name {
@@ -308,13 +310,13 @@ pub(crate) fn special_environment(policy: &SandboxPolicy) -> Vec<String> {
     special.map(|(name, value)| format!("{name}={value}")).collect()
 }
 
-/// Returns true if a value names a locale or a terminal, and no file of one (locale(7), term(7)).
+/// Returns whether a value is the plain name of a locale or terminal, which cannot be a path (locale(7), term(7)).
 fn is_word(value: &str) -> bool {
     value.len() <= 64 && value.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.@:+-".contains(&b))
 }
 
-/// Returns the limits of a command that differ from the usual ones, as `NAME=AMOUNT`: a check that lacks processes or
-/// memory can have another outcome.
+/// Returns the limits of a command that differ from the defaults, as `NAME=AMOUNT`. They are shown to approvers, because
+/// a check without enough memory or processes can have a different outcome.
 pub(crate) fn special_limits(policy: &SandboxPolicy) -> Vec<String> {
     let usual = Limits::default();
     let limits = policy.limits.iter();
@@ -322,8 +324,8 @@ pub(crate) fn special_limits(policy: &SandboxPolicy) -> Vec<String> {
     special.map(|(resource, limit)| format!("{resource}={}", limit.max)).collect()
 }
 
-/// Resolves a path that was typed for an option. It must exist, and lead through no symbolic link: an earlier command
-/// could have made it.
+/// Resolves a path that was passed to an option. The path must exist and must not contain a symbolic link, because an
+/// earlier command could have created the link.
 fn typed(option: &'static str, path: &Path, start: &Path) -> Result<PathBuf, PolicyFileError> {
     let real = std::fs::canonicalize(start.join(path))
         .map_err(|source| PolicyFileError::NotThere { option, path: path.to_owned(), source })?;
@@ -333,7 +335,7 @@ fn typed(option: &'static str, path: &Path, start: &Path) -> Result<PathBuf, Pol
     Ok(real)
 }
 
-/// Returns a path with each `..` resolved by name.
+/// Resolves `.` and `..` in a path by name only, without accessing the file system.
 fn lexical(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for component in path.components() {
@@ -348,12 +350,12 @@ fn lexical(path: &Path) -> PathBuf {
     plain
 }
 
-/// Returns a path without each `.` in it.
+/// Removes every `.` component from a path.
 fn plain(path: &Path) -> PathBuf {
     path.components().collect()
 }
 
-/// Removes directories from `PATH` that are missing in the sandbox, so that a program is found at its actual path.
+/// Removes directories from `PATH` in which the command may not execute programs, so that it finds only usable programs.
 fn keep_what_it_can_run(policy: &mut SandboxPolicy) {
     let exec = policy.exec.clone();
     let runs = |directory: &&str| exec.iter().any(|tree| Path::new(directory).starts_with(tree));
@@ -362,15 +364,15 @@ fn keep_what_it_can_run(policy: &mut SandboxPolicy) {
     }
 }
 
-/// Reads a policy. Paths in it are relative to `start`, which is also the default directory of the command.
+/// Reads a policy file. Its paths are relative to `start`, where the command also starts by default.
 fn from_file(file: &Path, start: &Path) -> Result<SandboxPolicy, PolicyFileError> {
     let text = input::open(file)
         .and_then(|file| {
             let mut text = String::new();
-            // A truncated policy could lack rules that deny writes.
+            // Reject a file that is too large instead of truncating it, which could lose rules that deny writes.
             match file.take(POLICY_MAX + 1).read_to_string(&mut text)? as u64 {
                 0..=POLICY_MAX => Ok(text),
-                _ => Err(io::Error::other("it has more than 1 MiB")),
+                _ => Err(io::Error::other("it is larger than 1 MiB")),
             }
         })
         .map_err(|source| PolicyFileError::Unreadable { file: file.to_owned(), source })?;
@@ -382,7 +384,7 @@ fn from_file(file: &Path, start: &Path) -> Result<SandboxPolicy, PolicyFileError
         PolicyFileError::Malformed { file: file.to_owned(), message, quote }
     };
     let mut policy: SandboxPolicy = toml::from_str(&text).map_err(malformed)?;
-    // A layer would be visible at paths other than its own, where none of its content is hidden.
+    // A staged layer makes files visible at other paths, where the rules that hide them do not apply.
     if policy.view.as_ref().is_some_and(|view| view.staged.is_some()) {
         return Err(PolicyFileError::Staged(file.to_owned()));
     }
@@ -394,7 +396,7 @@ fn from_file(file: &Path, start: &Path) -> Result<SandboxPolicy, PolicyFileError
         let paths = std::iter::once(base).chain(staged).chain(caches);
         paths.for_each(|path| *path = plain(&start.join(&*path)));
     }
-    // By default this is `start` itself.
+    // A policy without `cwd` starts the command in `start`.
     policy.cwd = plain(&start.join(&policy.cwd));
     Ok(policy)
 }
@@ -404,8 +406,8 @@ fn from_file(file: &Path, start: &Path) -> Result<SandboxPolicy, PolicyFileError
 mod tests {
     use super::*;
 
-    /// AA-10, issue 22 (claims): docs/sandbox.md lists each path that every command can read. `UPDATE_DOCS=1`
-    /// regenerates it.
+    /// AA-10, issue 22 (claims): docs/sandbox.md lists all paths that every command can read. `UPDATE_DOCS=1` regenerates
+    /// the list.
     #[test]
     fn the_paths_that_every_command_reads_are_those_in_the_page() {
         let names = |paths: &[&str]| {
@@ -422,7 +424,7 @@ mod tests {
             let text = format!("{before}<!-- system{head}-->\n{list}<!-- end -->{after}");
             std::fs::write(&file, text).unwrap();
         } else {
-            assert_eq!(listed, list, "UPDATE_DOCS=1 writes it anew");
+            assert_eq!(listed, list, "run the test with UPDATE_DOCS=1 to regenerate the page");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Program of a command: searched as in a shell, among the files that the policy lets it see.
+//! Finds the program of a command as a shell would, among the files that the sandbox policy makes visible.
 
 use std::path::{Path, PathBuf};
 
@@ -7,16 +7,16 @@ use actum_sandbox::{NoProgram, SandboxPolicy};
 use super::failure::SandboxFailure;
 use crate::home;
 
-/// Program that was found.
+/// Program that was found in the sandbox.
 pub(super) struct Program {
-    /// Absolute path.
+    /// Absolute path of the program.
     pub(super) path: PathBuf,
-    /// Path of another program of that name in the `PATH` of this process.
+    /// Path of a different program with the same name, which comes first in the `PATH` of this process.
     ours: Option<PathBuf>,
 }
 
 impl Program {
-    /// Finds a program: by its path, or else in the `PATH` of the policy.
+    /// Finds a program by its path, or by its name in the `PATH` of the policy.
     pub(super) fn find(name: &Path, policy: &SandboxPolicy) -> Result<Self, SandboxFailure> {
         let refused = |why: NoProgram, hint: String| {
             Err(SandboxFailure::NotFound { name: name.to_owned(), why, hint })
@@ -33,18 +33,20 @@ impl Program {
             Err(why) => why,
         };
         match why {
-            NoProgram::NotThere => refused(why, "give its path".to_owned()),
-            NoProgram::Directory => refused(why, "give the program in it".to_owned()),
+            NoProgram::NotThere => refused(why, "check the path of the program".to_owned()),
+            NoProgram::Directory => {
+                refused(why, "pass the path of a program in this directory".to_owned())
+            }
             NoProgram::NotExecutable | NoProgram::NotInPath => {
                 let hint = match Self::ours(name, policy) {
                     Some(ours) => format!(
-                        "your `PATH` has `{}`; what it needs is allowed with `--exec DIRECTORY`",
+                        "your `PATH` has `{}`; pass `--exec DIRECTORY` for what it needs",
                         ours.display()
                     ),
                     None if is_shell_text(name) => {
-                        "a line for a shell is run by one: `-- sh -c 'LINE'`".to_owned()
+                        "to run a line of shell code, pass `-- sh -c 'LINE'`".to_owned()
                     }
-                    None => "give a program; what a shell knows by itself is run by one: \
+                    None => "check the name of the program; to use a shell builtin, pass \
                          `-- sh -c 'LINE'`"
                         .to_owned(),
                 };
@@ -53,16 +55,16 @@ impl Program {
         }
     }
 
-    /// Returns the program that a shell would start outside the sandbox.
+    /// Returns the program that a shell would start for this name outside the sandbox.
     fn ours(name: &Path, policy: &SandboxPolicy) -> Option<PathBuf> {
         policy.in_path(name, &home::inherited("PATH")?)
     }
 
-    /// Returns a note if it is another program than a shell would start here.
+    /// Returns a note if a shell outside the sandbox would start a different program for the same name.
     pub(super) fn notes(&self) -> Option<String> {
         let ours = self.ours.as_ref()?;
         Some(format!(
-            "the program is `{}` in the sandbox; outside it is `{}`, which `--exec` allows",
+            "the sandbox uses the program `{}`; outside of it, this would be `{}`, which `--exec` can allow",
             self.path.display(),
             ours.display()
         ))

@@ -1,4 +1,4 @@
-//! Result of a command in a sandbox, for users and for programs.
+//! Reports the result of a command in a sandbox, as notes for users or as a JSON document.
 
 use std::borrow::Borrow;
 use std::ffi::OsString;
@@ -17,18 +17,19 @@ use actum_sandbox::{
 
 use crate::count::{count, number};
 use crate::exit::Exit;
-use crate::output::{Document, Form, Screen};
+use crate::output::{Document, Form, Screen, Verbosity};
 use crate::shown_path::text;
 use crate::size::Size;
 
-/// Number that a shell adds to the signal by which a program ended.
+/// Offset that shells add to the number of a signal to get the exit code of a program that it ended.
 const SIGNAL: i32 = 128;
 const SIGKILL: i32 = 9;
-/// Limit of the changes that are listed one by one.
+/// Maximum number of changes that are listed one by one.
 const TOLD_MAX: usize = 50;
-/// Exit code of timeout(1) after the limit.
+/// Exit code for a command that was killed because of a violation, which is also that of timeout(1).
 const OVER: u8 = 124;
 
+/// Result of a command, with the parts of its policy that the notes mention.
 pub(crate) struct Report {
     pub(crate) document: Sandbox,
     violated: Vec<Violation>,
@@ -73,29 +74,29 @@ impl Report {
         }
     }
 
-    /// Reports the result; returns the exit code.
-    pub(super) fn tell(&self, screen: &Screen, quiet: bool) -> Exit {
+    /// Reports the result on the screen, and returns the exit code of the command.
+    pub(super) fn tell(&self, screen: &Screen) -> Exit {
         match screen.form {
             Form::Json(_) => {
                 if let Err(failure) = screen.show(self) {
                     return screen.failure(&failure);
                 }
             }
-            Form::Text => self.note(screen, quiet),
+            Form::Text => self.note(screen),
         }
         self.exit()
     }
 
-    /// Reports on standard error, since standard output is the command's.
-    fn note(&self, screen: &Screen, quiet: bool) {
+    /// Prints the result as notes on standard error, because standard output belongs to the command.
+    fn note(&self, screen: &Screen) {
         self.note_violations(screen);
-        if !quiet {
+        if screen.verbosity == Verbosity::Normal {
             self.note_usage(screen);
         }
         self.note_changes(screen);
     }
 
-    /// Reports the violations for which it was ended.
+    /// Prints the violations for which the command was killed.
     pub(crate) fn note_violations(&self, screen: &Screen) {
         for violation in &self.violated {
             match violation {
@@ -109,7 +110,7 @@ impl Report {
             }
         }
         if self.document.execution.ended.is_none() && self.violated.is_empty() {
-            screen.note("the command was ended from outside");
+            screen.note("the command was killed by another process");
         }
     }
 
@@ -117,7 +118,7 @@ impl Report {
         let Execution { usage, in_force, .. } = &self.document.execution;
         let actum_api::command::Usage { wall, cpu, memory, processes, .. } = *usage;
         screen.note(format_args!(
-            "tier {}: {}, {} of processor, {}, {}",
+            "tier {}: {}, {} of CPU time, {}, {}",
             in_force.tier,
             time(wall),
             time(cpu),
@@ -135,15 +136,16 @@ impl Report {
             screen.note(line(change));
         }
         if let Some(more @ 1..) = changes.len().checked_sub(TOLD_MAX) {
-            screen.note(format_args!("and {more} more; `--json` has all"));
+            screen.note(format_args!("and {more} more; pass `--json` to list all"));
         }
         let told = count(number(changes.len()), "change");
         let but: Vec<_> = self.caches.iter().map(|path| format!("`{}`", path.display())).collect();
         if but.is_empty() {
-            screen.note(format_args!("{told} captured; the directory is as before"));
+            screen.note(format_args!("{told} captured; the directory is unchanged"));
         } else {
             let but = but.join(", ");
-            screen.note(format_args!("{told} captured; the directory is as before, but for {but}"));
+            screen
+                .note(format_args!("{told} captured; the directory is unchanged except for {but}"));
         }
     }
 
@@ -203,7 +205,7 @@ fn in_force_of(in_force: &InForce) -> actum_api::command::InForce {
     }
 }
 
-/// Converts a captured change for documents.
+/// Converts a captured change to its form in JSON documents.
 fn changed(Change { path, before, after, is_disturbed: _ }: Change) -> NodeChange {
     let kind = match (&before, &after) {
         (None, Some(Node::Directory { .. })) => ChangeKind::DirectoryCreated,
@@ -216,7 +218,7 @@ fn changed(Change { path, before, after, is_disturbed: _ }: Change) -> NodeChang
     NodeChange { path, kind, path_hex, before: before.map(node), after: after.map(node) }
 }
 
-/// Returns the human-readable line of a captured change.
+/// Formats a captured change as a human-readable line.
 fn line(NodeChange { path, kind, before, after, .. }: &NodeChange) -> String {
     let path = Quoted(path.as_bytes());
     let verb = match kind {
@@ -240,7 +242,7 @@ fn line(NodeChange { path, kind, before, after, .. }: &NodeChange) -> String {
         }
         (NodeType::Symlink, Some(actum_api::command::Node { target, .. })) => {
             let target = target.as_deref().unwrap_or_default();
-            format!("{verb} {path} (link to {})", Quoted(target.as_bytes()))
+            format!("{verb} {path} (symbolic link to {})", Quoted(target.as_bytes()))
         }
         (NodeType::Special | NodeType::Other(_), Some(_)) => {
             format!("{verb} {path} (a pipe, socket or device)")
@@ -268,7 +270,7 @@ impl Document for Report {
         &self.document
     }
 
-    /// Writes no text, since it is reported on standard error.
+    /// Writes nothing, because the text form of the report consists of notes on standard error.
     fn write_text(&self, _: &mut dyn Write) -> io::Result<()> {
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! `actum sandbox run`: one command, confined and limited, and its effects.
+//! `actum sandbox run`: runs a command in a sandbox, and reports its resource usage and its changes.
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -17,44 +17,43 @@ use super::report::Report;
 use super::{allowed, policy};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::Form;
+use crate::output::{Form, Verbosity};
 use crate::root;
 use crate::verb::Session;
 
-/// Run a command confined and limited, and report its usage and its changes
+/// Run a command in a sandbox, and report its resource usage and its changes
 ///
-/// Without a policy the command may read the current workspace or repository, or else the current directory, and the
-/// programs of the system. It may write to a scratch directory of its own. It reaches no network, and no option gives
-/// it one. The exit code is that of the command. It is 124 if the command exceeded a limit, 125 if the sandbox could
-/// not be made, 126 and 127 if the command could not be run or found.
+/// Without a policy, the command can read the programs of the system and the current workspace or repository, or the
+/// current directory if there is neither. It can write to a private scratch directory. It has no access to the network,
+/// and no option allows it.
+///
+/// The exit code is that of the command. It is 124 if the command exceeded a limit, and 125 if the sandbox could not be
+/// created. It is 126 if the command could not be run, and 127 if it was not found.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Read the policy of the command from this file, which is TOML; paths in it are relative to the current directory
+    /// Read the policy of the command from this TOML file; its paths are relative to the current directory
     #[arg(long, value_name = "FILE")]
     pub(super) policy: Option<PathBuf>,
-    /// Let the command change the directory freely, report the changes, and keep none of them
+    /// Let the command change the directory freely, then report the changes and discard them
     #[arg(long)]
     pub(super) capture: bool,
     #[command(flatten)]
     pub(super) confinement: Confinement,
-    /// Let the command read and write PATH and all below it, if the operator lists that
+    /// Let the command read and write PATH and everything below it, if the operator's policy lists it
     #[arg(long, value_name = "PATH")]
     pub(super) write: Vec<PathBuf>,
-    /// Deny writes to PATH, though the command may write around it
+    /// Deny writes to PATH, even if the command may write to its parent directory
     #[arg(long, value_name = "PATH")]
     pub(super) deny_write: Vec<PathBuf>,
-    /// With --capture: let the command change DIR permanently, without a report, if the operator lists that
+    /// With --capture, let the command change DIR permanently without a report, if the operator's policy lists it
     #[arg(long, value_name = "DIR")]
     pub(super) cache: Vec<PathBuf>,
-    /// Refuse to run the command in a lower tier
+    /// Refuse to run the command if the host supports only a lower tier
     #[arg(long, value_name = "TIER")]
     pub(super) floor: Option<Floor>,
-    /// Write the policy to standard output, and run nothing
+    /// Write the policy to standard output without running the command
     #[arg(long)]
     print_policy: bool,
-    /// Report nothing about the run, unless the command was killed
-    #[arg(long, short)]
-    quiet: bool,
     /// Command and its arguments
     #[arg(
         trailing_var_arg = true,
@@ -65,13 +64,13 @@ pub(crate) struct Arguments {
     command: Vec<OsString>,
 }
 
-/// Tier as it is typed.
+/// Minimum tier of isolation, as it is typed on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Floor {
     /// Landlock and seccomp
     #[value(name = "L", alias = "l")]
     L,
-    /// Namespaces in addition
+    /// Namespaces, in addition to Landlock and seccomp
     #[value(name = "N", alias = "n")]
     N,
 }
@@ -110,7 +109,7 @@ fn sandboxed(arguments: &Arguments, session: &Session) -> Result<Exit, SandboxFa
     }
     let (program, words) = arguments.command.split_first().ok_or(SpawnError::Empty)?;
     let program = Program::find(Path::new(program), &policy)?;
-    if !arguments.quiet {
+    if session.screen.verbosity == Verbosity::Normal {
         let root = root::existing_or_new(&session.start);
         let hidden = policy::notes_of_look_alikes(&policy, root);
         for note in program.notes().into_iter().chain(policy::notes(&policy)).chain(hidden) {
@@ -130,28 +129,30 @@ fn sandboxed(arguments: &Arguments, session: &Session) -> Result<Exit, SandboxFa
     };
     for path in &policy.write {
         let made = allowed::protected_in(path).unwrap_or_else(|error| {
-            // The command ran. Hidden changes are as bad as forbidden ones.
-            session.screen.note(format_args!("cannot tell what the command made: {error}"));
+            // The command has already run, so changes that cannot be checked are treated as forbidden.
+            session
+                .screen
+                .note(format_args!("cannot determine which files the command created: {error}"));
             Some(path.clone())
         });
         outcome.violated.extend(made.map(Violation::Made));
     }
     let changes = outcome.captured.as_ref().map(Layer::changes).transpose();
     let changes = changes.unwrap_or_else(|error| {
-        session.screen.note(format_args!("what the command changed cannot be told: {error}"));
+        session.screen.note(format_args!("cannot determine the changes of the command: {error}"));
         None
     });
     let report = Report::new(&command, &policy, &outcome, changes);
-    Ok(report.tell(&session.screen, arguments.quiet))
+    Ok(report.tell(&session.screen))
 }
 
-/// Returns true if a command under this policy can change files of the host.
+/// Returns whether a command with this policy can permanently change files of the host.
 fn lets_changes_stay(policy: &SandboxPolicy) -> bool {
     let has_caches = policy.view.as_ref().is_some_and(|view| !view.caches.is_empty());
     !policy.write.is_empty() || has_caches
 }
 
-/// Passes on the output of the command as it is written.
+/// Waits for the command, and passes on its output as it is written.
 fn shown(child: Child) -> Result<actum_sandbox::Outcome, WaitError> {
     child.wait_with(|output, bytes| {
         let written = match output {
@@ -161,12 +162,12 @@ fn shown(child: Child) -> Result<actum_sandbox::Outcome, WaitError> {
             }
             Output::Stderr => io::stderr().lock().write_all(bytes),
         };
-        // If the output has no reader, the command gets the broken pipe itself.
+        // If nothing reads the output any longer, close it for the command as well, which then gets the broken pipe itself.
         written.map_or(ControlFlow::Break(()), ControlFlow::Continue)
     })
 }
 
-/// Returns the enforcement of this host, as it was detected since the last boot.
+/// Returns the isolation features of this host. They are detected once per boot and cached.
 pub(crate) fn known_host(helper: &Helper) -> HostReport {
     match crate::home::cache_directory() {
         Some(directory) => HostReport::kept(helper, &directory.join("sandbox.json")),

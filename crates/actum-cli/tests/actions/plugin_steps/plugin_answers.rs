@@ -66,7 +66,7 @@ fn a_step_that_gives_no_one_answer_has_failed() {
 /// AA-10: the code runs in the process that answers, so the end of that process is reported from outside.
 #[test]
 fn a_step_that_ends_its_process_or_has_no_memory_left_is_told_as_that() {
-    let ended = |code| format!("the code ended its process (exit code {code}) before it answered");
+    let ended = |code| format!("the code exited the process (exit code {code}) before it answered");
     let never = "await new Promise(() => {});";
     let cases = [
         ("process.exit(0);", "did_not_settle", ended(0)),
@@ -77,7 +77,7 @@ fn a_step_that_ends_its_process_or_has_no_memory_left_is_told_as_that() {
         (
             "const all = []; for (;;) all.push(new Array(1e6).fill(all.length));",
             "threw",
-            "the code took more than 512 MiB of memory".to_owned(),
+            "the code used more than 512 MiB of memory".to_owned(),
         ),
     ];
     for (execute, expected, told) in cases {
@@ -114,9 +114,9 @@ fn a_line_that_code_writes_itself_is_no_more_than_what_it_could_return() {
     assert_eq!(write("'{}'").unwrap().output, json!({}), "as if it had been returned");
     assert_eq!(write(&text(fits)).unwrap().output["a"].as_str().unwrap().len(), fits);
     let refused = [
-        (text(fits + 1), "is longer than any answer"),
-        ("'{\"a\":\"\\\\ud800\"}'".to_owned(), "is no answer of the driver"),
-        ("'[1]'.padStart(300, '[').padEnd(600, ']')".to_owned(), "is no answer of the driver"),
+        (text(fits + 1), "is longer than the maximum answer"),
+        ("'{\"a\":\"\\\\ud800\"}'".to_owned(), "is not a valid driver answer"),
+        ("'[1]'.padStart(300, '[').padEnd(600, ']')".to_owned(), "is not a valid driver answer"),
     ];
     for (output, told) in refused {
         let error = write(&output).unwrap_err();

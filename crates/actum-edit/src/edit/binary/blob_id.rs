@@ -1,4 +1,4 @@
-//! The ids git gives to contents of files.
+//! Git blob ids, which identify the content of a file.
 
 use std::fmt;
 
@@ -8,20 +8,22 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha1::Digest as _;
 
-/// Bytes of an invalid id that an error shows at most.
+/// Maximum number of bytes of an invalid id that an error message shows.
 const SHOWN_BYTES_MAX: usize = 80;
 
-/// The id of a content in git: the hash of `blob SIZE`, a NUL, and the content.
+/// Git blob id: the hash of `blob SIZE`, a NUL byte, and the content.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum BlobId {
-    /// In a repository of SHA-1, which is the usual one.
+    /// Blob id in a repository that uses SHA-1, which is the default.
     Sha1([u8; 20]),
-    /// In a repository of SHA-256 (git-init(1), `--object-format`).
+    /// Blob id in a repository that uses SHA-256 (git-init(1), `--object-format`).
     Sha256([u8; 32]),
 }
 
 impl BlobId {
-    /// Reads 40 or 64 lowercase hexadecimal characters; git takes no others.
+    /// Parses a blob id of 40 or 64 lowercase hexadecimal characters.
+    ///
+    /// Returns `None` for any other text. Like git, it rejects uppercase characters.
     pub fn parse(text: &[u8]) -> Option<Self> {
         if text.iter().any(u8::is_ascii_uppercase) {
             return None;
@@ -29,10 +31,10 @@ impl BlobId {
         from_hex(text).map(Self::Sha1).or_else(|| from_hex(text).map(Self::Sha256))
     }
 
-    /// The id of no file.
+    /// All-zero SHA-1 id, which stands for a missing file.
     pub const NONE: Self = Self::Sha1([0; 20]);
 
-    /// The id of `content` by the hash that this id is of.
+    /// Returns the blob id of `content`, computed with the same hash function as this id.
     #[must_use]
     pub fn of_same_kind(self, content: &[u8]) -> Self {
         let head = format!("blob {}\0", content.len());
@@ -48,7 +50,7 @@ impl BlobId {
         }
     }
 
-    /// Returns true for all zeros, which git writes for a missing file.
+    /// Whether the id consists of zeros only, which git writes for a missing file.
     pub fn is_zero(&self) -> bool {
         self.bytes().iter().all(|byte| *byte == 0)
     }
@@ -85,7 +87,8 @@ impl<'de> Deserialize<'de> for BlobId {
         Self::parse(text.as_bytes()).ok_or_else(|| {
             let given = Cut(text.as_bytes(), SHOWN_BYTES_MAX);
             D::Error::custom(format_args!(
-                "`{given}` is no id of git: expected 40 or 64 lowercase hexadecimal characters"
+                "`{given}` is not a git object id: expected 40 or 64 lowercase hexadecimal \
+                 characters"
             ))
         })
     }
@@ -95,7 +98,7 @@ impl<'de> Deserialize<'de> for BlobId {
 mod tests {
     use super::*;
 
-    /// FO-10; the ids that git itself has for the empty file.
+    /// FO-10: git uses these ids for the empty file.
     #[test]
     fn the_ids_are_those_of_git() {
         for empty in [

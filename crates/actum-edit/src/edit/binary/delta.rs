@@ -1,74 +1,76 @@
-//! The deltas of git: how a content is put together from pieces of another and from new bytes
-//! (gitformat-pack(5), "Deltified representation").
+//! Git deltas, which build a content from pieces of a base content and from new bytes (gitformat-pack(5), "Deltified
+//! representation").
 
 use actum_core::count;
 
 use crate::edit::EDIT_BYTES_MAX;
 
-/// A delta that is sound in itself.
+/// A well-formed git delta. It may still be applied to the wrong base, which [`Delta::apply`] checks by size.
 #[derive(Debug)]
 pub(crate) struct Delta<'a> {
     base_size: u64,
-    /// At most [`EDIT_BYTES_MAX`].
+    /// Size of the result in bytes, at most [`EDIT_BYTES_MAX`].
     result_size: u64,
-    /// INVARIANT: well formed; they copy only what a base of `base_size` has, and make
+    /// INVARIANT: the instructions are well formed, copy only within a base of `base_size` bytes, and produce exactly
     /// `result_size` bytes.
     instructions: &'a [u8],
 }
 
-/// A step of a delta, which adds to the end of the result.
+/// Instruction of a delta, which appends bytes to the result.
 enum Instruction<'a> {
-    /// Takes bytes from the base.
+    /// Appends `size` bytes of the base, starting at `offset`.
     Copy { offset: u64, size: u64 },
-    /// Takes these bytes.
+    /// Appends the given bytes.
     Insert(&'a [u8]),
 }
 
 /// Reason why a delta cannot be used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DeltaError {
-    /// The delta is cut off.
+    /// The delta is truncated.
     #[error("the delta ends in the middle of a size or an instruction")]
     EndsEarly,
-    /// The delta has an instruction without a meaning yet.
-    #[error("the delta has the instruction 0, which git reserves")]
+    /// The delta contains the instruction 0, which git reserves for future use.
+    #[error("the delta contains instruction 0, which git reserves")]
     Reserved,
-    /// The result is too large.
-    #[error("the delta makes a content of {bytes} bytes, but at most {EDIT_BYTES_MAX} are made")]
+    /// The result would be larger than [`EDIT_BYTES_MAX`].
+    #[error("the delta produces {bytes} bytes, but at most {EDIT_BYTES_MAX} are allowed")]
     TooLarge {
-        /// The size it announces, as far as a number can hold it.
+        /// Declared size of the result in bytes, or `u64::MAX` if it does not fit.
         bytes: u64,
     },
-    /// The delta copies bytes that the base does not have.
-    #[error("the delta copies {size} bytes from byte {offset} on of a content of {base} bytes")]
+    /// A copy instruction reads beyond the end of the base.
+    #[error(
+        "the delta copies {size} bytes at offset {offset}, beyond the end of its base of {base} bytes"
+    )]
     BeyondBase {
-        /// Start of the copy, counted from 0.
+        /// Offset in the base at which the copy starts, counted from 0.
         offset: u64,
-        /// Number of bytes to copy.
+        /// Number of bytes that the instruction copies.
         size: u64,
-        /// Size of the base according to the delta.
+        /// Size of the base that the delta declares, in bytes.
         base: u64,
     },
-    /// Its instructions make another size than it announces.
-    #[error("the delta announces a content of {announced} bytes, but makes {found}")]
+    /// The instructions produce a different number of bytes than the delta declares.
+    #[error("the delta declares a result of {announced} bytes, but produces {found}")]
     ResultSize {
-        /// The size it announces.
+        /// Declared size of the result in bytes.
         announced: u64,
-        /// The size it makes.
+        /// Number of bytes that the instructions produce.
         found: u64,
     },
-    /// The delta is for a base of another size.
-    #[error("the delta starts from a content of {expected} bytes, but there are {found}")]
+    /// The base does not have the size that the delta declares.
+    #[error("the delta expects a base of {expected} bytes, but the file has {found}")]
     BaseSize {
-        /// The size by the delta.
+        /// Size of the base that the delta declares, in bytes.
         expected: u64,
-        /// Size of the content.
+        /// Actual size of the base in bytes.
         found: u64,
     },
 }
 
 impl<'a> Delta<'a> {
-    /// Reads a delta and checks everything but its base. Nothing is made yet.
+    /// Parses a delta and validates its instructions without a base. The result is not built yet.
     pub(crate) fn new(bytes: &'a [u8]) -> Result<Self, DeltaError> {
         let (base_size, rest) = size(bytes)?;
         let (result_size, instructions) = size(rest)?;
@@ -95,12 +97,12 @@ impl<'a> Delta<'a> {
         Ok(Self { base_size, result_size, instructions })
     }
 
-    /// The size of what it makes, in bytes.
+    /// Returns the size of the result in bytes.
     pub(crate) fn result_size(&self) -> usize {
         usize::try_from(self.result_size).unwrap_or(usize::MAX)
     }
 
-    /// Applies the delta to `base`.
+    /// Applies the delta to `base` and returns the result. Returns an error if `base` has a different size than declared.
     pub(crate) fn apply(&self, base: &[u8]) -> Result<Vec<u8>, DeltaError> {
         let (expected, found) = (self.base_size, count(base.len()));
         if found != expected {
@@ -124,13 +126,13 @@ impl<'a> Delta<'a> {
 }
 
 impl<'a> Instruction<'a> {
-    /// Bits of the first byte that announce a byte of the offset or of the size.
+    /// Bits of the first byte of a copy instruction. Each set bit means that one byte of the offset or size follows.
     const OFFSET_BITS: [u8; 4] = [0x01, 0x02, 0x04, 0x08];
     const SIZE_BITS: [u8; 3] = [0x10, 0x20, 0x40];
-    /// Number of bytes for which a copy of 0 bytes stands.
+    /// Number of bytes that a copy instruction with size 0 copies.
     const SIZE_DEFAULT: u64 = 0x10000;
 
-    /// The instruction that `bytes` starts with, and what follows it.
+    /// Parses the instruction at the start of `bytes`, and returns it with the remaining bytes.
     fn read(bytes: &'a [u8]) -> Result<(Self, &'a [u8]), DeltaError> {
         let (first, rest) = bytes.split_first().ok_or(DeltaError::EndsEarly)?;
         match *first {
@@ -149,7 +151,8 @@ impl<'a> Instruction<'a> {
     }
 }
 
-/// A number of which only the bytes are there that `flags` has the bits of, the lowest first.
+/// Parses a little-endian number from which zero bytes may be omitted. A byte is present only if its bit in `flags` is set.
+/// Returns the number and the remaining bytes.
 fn number<'a>(mut rest: &'a [u8], flags: u8, bits: &[u8]) -> Result<(u64, &'a [u8]), DeltaError> {
     let mut number = 0;
     for (bit, shift) in bits.iter().zip((0u32..).step_by(8)) {
@@ -162,8 +165,8 @@ fn number<'a>(mut rest: &'a [u8], flags: u8, bits: &[u8]) -> Result<(u64, &'a [u
     Ok((number, rest))
 }
 
-/// Reads a size at the start of a delta, seven bits in a byte, the lowest first, and returns the
-/// rest. A size that no number can hold becomes the largest one.
+/// Parses a size in the header of a delta, and returns it with the remaining bytes. Each byte holds seven bits, starting with the
+/// least significant ones. A size that does not fit in a `u64` becomes `u64::MAX`.
 fn size(mut rest: &[u8]) -> Result<(u64, &[u8]), DeltaError> {
     let mut size = 0u64;
     let mut place = Some(1u64);
@@ -202,7 +205,7 @@ mod tests {
         let base: Vec<u8> = (0u32..0x20000).map(|i| (i % 251).to_le_bytes()[0]).collect();
         let sizes = [0x80, 0x80, 0x08]; // 0x20000
         let with = |result: &[u8], rest: &[u8]| [&sizes[..], result, rest].concat();
-        // No byte of the size means 0x10000, and no byte of the offset 0.
+        // A size without any bytes means 0x10000, and an offset without any bytes means 0.
         assert_eq!(apply(&with(b"\x80\x80\x04", b"\x80"), &base).unwrap(), base[..0x10000]);
         assert_eq!(
             apply(&with(b"\x02", b"\x96\x01\x01\x02"), &base).unwrap(),
@@ -230,16 +233,16 @@ mod tests {
     #[test]
     fn a_delta_that_contradicts_itself_is_refused() {
         for (delta, message) in [
-            (&b"\x05\x01\x00"[..], "the delta has the instruction 0, which git reserves"),
+            (&b"\x05\x01\x00"[..], "the delta contains instruction 0, which git reserves"),
             (
                 b"\x05\x02\x91\x04\x02",
-                "the delta copies 2 bytes from byte 4 on of a content of 5 bytes",
+                "the delta copies 2 bytes at offset 4, beyond the end of its base of 5 bytes",
             ),
             (
                 b"\x05\x01\x80",
-                "the delta copies 65536 bytes from byte 0 on of a content of 5 bytes",
+                "the delta copies 65536 bytes at offset 0, beyond the end of its base of 5 bytes",
             ),
-            (b"\x05\x01\x90\x02", "the delta announces a content of 1 bytes, but makes 2"),
+            (b"\x05\x01\x90\x02", "the delta declares a result of 1 bytes, but produces 2"),
         ] {
             assert_eq!(Delta::new(delta).unwrap_err().to_string(), message);
         }
@@ -248,11 +251,11 @@ mod tests {
         assert_eq!(wide, DeltaError::BeyondBase { offset, size, base: 5 });
         assert_eq!(
             apply(b"\x05\x02\x90\x02", b"abcd").unwrap_err().to_string(),
-            "the delta starts from a content of 5 bytes, but there are 4"
+            "the delta expects a base of 5 bytes, but the file has 4"
         );
     }
 
-    /// The instructions are not even looked at.
+    /// A declared size above the limit is rejected before the instructions are parsed.
     #[test]
     fn the_size_of_the_result_is_limited_on_both_sides() {
         let with = |size: u64| {
@@ -263,7 +266,7 @@ mod tests {
         assert_eq!(Delta::new(&with(EDIT_BYTES_MAX)).unwrap_err(), error);
         assert_eq!(
             Delta::new(&with(EDIT_BYTES_MAX + 1)).unwrap_err().to_string(),
-            "the delta makes a content of 104857601 bytes, but at most 104857600 are made"
+            "the delta produces 104857601 bytes, but at most 104857600 are allowed"
         );
         let endless = [&[5][..], &[0xff; 40], b"\x01"].concat();
         let error = DeltaError::TooLarge { bytes: u64::MAX };

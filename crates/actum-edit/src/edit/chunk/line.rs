@@ -1,4 +1,4 @@
-//! Lines of chunks in documents: each behind ` `, `-` or `+`, as in the body of a hunk.
+//! Serialization of chunk lines. As in the body of a hunk, each line begins with ` `, `-` or `+`.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -26,7 +26,7 @@ impl<'de> Deserialize<'de> for ChunkLine {
             Some((b'-', bytes)) => (Side::Old, bytes),
             Some((b'+', bytes)) => (Side::New, bytes),
             Some(_) | None => {
-                return Err(D::Error::custom("a line of a chunk begins with ` `, `-` or `+`"));
+                return Err(D::Error::custom("a line of a chunk must begin with ` `, `-` or `+`"));
             }
         };
         Ok(Self { side, bytes: bytes.to_vec() })

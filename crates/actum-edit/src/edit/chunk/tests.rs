@@ -1,8 +1,9 @@
-//! Places where chunks apply, and where they do not.
+//! Tests for locating chunks in a file.
 
 use super::*;
 
-/// A chunk from lines that begin with ` `, `-`, `+`; `@@ ` is an anchor and `$` the end of the file.
+/// Creates a chunk from lines that begin with ` `, `-` or `+`. The prefix `@@ ` marks an anchor, and `$` requires the end of the
+/// file.
 fn chunk(text: &str) -> Chunk {
     let mut chunk = Chunk { anchors: Vec::new(), lines: Vec::new(), at_end: false };
     for line in text.lines() {
@@ -59,7 +60,7 @@ fn whether_the_file_ends_with_a_newline_stays_as_it_is() {
 fn lines_that_are_in_two_places_are_refused() {
     assert_eq!(
         apply(&["-a\n+b"], "a\nx\na\n"),
-        "the lines of the chunk are in the file at lines 1, 3, so it is not clear which are meant"
+        "the lines of the chunk are in the file at lines 1, 3, so their place is ambiguous"
     );
     assert!(apply(&["-a\n-a"], "a\na\na\n").contains("at lines 1, 2,"));
     assert!(apply(&["-\n+x"], "a\n\n\nb\n").contains("at lines 2, 3,"));
@@ -70,16 +71,16 @@ fn lines_that_are_in_two_places_are_refused() {
 fn an_anchor_chooses_between_places() {
     let file = "class A:\n  def f():\n    1\nclass B:\n  def f():\n    1\n";
     let one = |anchors: &str| apply(&[&format!("{anchors}-    1\n+    2")], file);
-    assert!(one("").contains("not clear"));
+    assert!(one("").contains("ambiguous"));
     assert_eq!(one("@@ class A:\n"), file.replacen("    1", "    2", 1));
     let second = "class A:\n  def f():\n    1\nclass B:\n  def f():\n    2\n";
     assert_eq!(one("@@ class B:\n"), second);
     assert_eq!(one("@@ class B:\n@@   def f():\n"), second);
-    assert!(one("@@ def f():\n").contains("at lines 3, 6, so it is not clear"));
+    assert!(one("@@ def f():\n").contains("at lines 3, 6, so their place is ambiguous"));
     assert_eq!(apply(&["@@ class B:\n class B:\n-  def f():"], file).matches("def f").count(), 1);
     assert_eq!(
         one("@@ class C:\n"),
-        "the chunk is to follow the line `class C:`, which is not there"
+        "the chunk must follow the line `class C:`, which was not found"
     );
 }
 
@@ -89,7 +90,7 @@ fn a_chunk_lies_behind_the_one_before_it() {
     assert_eq!(apply(&[" x\n-a\n+1", "-a\n+2"], "x\na\na\n"), "x\n1\n2\n");
     assert_eq!(
         apply(&["-b", "-a"], "a\nb\n"),
-        "the lines of chunk 2 are in the file at line 1, but not behind the chunk before it"
+        "the lines of chunk 2 are in the file at line 1, but not after the previous chunk"
     );
 }
 
@@ -100,7 +101,7 @@ fn the_end_of_the_file_is_taken_at_its_word() {
     assert_eq!(apply(&["-a\n+b\n$"], "a\nx\na"), "a\nx\nb");
     assert_eq!(
         apply(&["-a\n$"], "a\nx\n"),
-        "the lines of the chunk are in the file at line 1, but not at its end"
+        "the lines of the chunk are in the file at line 1, but not at the end of the file"
     );
 }
 
@@ -115,9 +116,9 @@ fn lines_that_only_add_need_a_place() {
 fn a_missing_line_that_looks_like_a_marker_is_named() {
     assert_eq!(
         apply(&[" a\n-b\n *** Delete File: c"], "a\nb\n"),
-        "the lines of the chunk are not in the file, one after the other, from `a` on; the blank \
-         before `*** Delete File: c` makes it a line of the chunk, not a marker; 2 of its 3 lines \
-         are at line 1"
+        "the lines of the chunk, starting with `a`, are not in the file one after another; the \
+         leading space makes `*** Delete File: c` a line of the chunk instead of a marker; \
+         closest match at line 1 (2 of 3 lines)"
     );
 }
 
@@ -125,10 +126,13 @@ fn a_missing_line_that_looks_like_a_marker_is_named() {
 fn lines_that_are_not_there_say_what_is_nearest() {
     assert_eq!(
         apply(&["-x"], "a\n"),
-        "the lines of the chunk are not in the file, one after the other, from `x` on"
+        "the lines of the chunk, starting with `x`, are not in the file one after another"
     );
     let near = apply(&[" a\n-b\n+c"], "a\r\nb\r\n");
-    assert!(near.ends_with("; line 1 has it with other line ends (CRLF against LF)"), "{near}");
+    assert!(
+        near.ends_with("; the text at line 1 differs only in line endings (CRLF or LF)"),
+        "{near}"
+    );
     assert_eq!(apply(&["-a\n-a"], "ba\na\na\n"), "ba\n");
     assert!(apply(&["-aa"], "baa\naab\n").contains("are not in the file"));
 }
@@ -149,7 +153,7 @@ fn an_empty_line_is_only_where_there_is_one() {
 /// FO-10
 #[test]
 fn an_anchor_must_be_there_also_where_lines_are_added_at_the_end() {
-    assert!(apply(&["@@ no\n+x\n$"], "a\n").contains("which is not there"));
-    assert!(apply(&["@@ no\n+x"], "").contains("which is not there"));
+    assert!(apply(&["@@ no\n+x\n$"], "a\n").contains("which was not found"));
+    assert!(apply(&["@@ no\n+x"], "").contains("which was not found"));
     assert_eq!(apply(&["@@ a\n+x\n$"], "a\n"), "a\nx\n");
 }

@@ -1,4 +1,4 @@
-//! Makes the operations of a patch in a tree.
+//! Applies the operations of a JSON Patch to the tree of a file.
 
 use actum_core::json::{DEPTH_MAX, Value};
 use actum_core::place::Excerpt;
@@ -12,19 +12,19 @@ use super::tree::{Node, Origin, Part, Piece};
 use super::{PatchOperation, Pointer, PointerProblem};
 use crate::Splice;
 
-/// A file while it is edited.
+/// JSON file to which a patch is being applied.
 pub(super) struct Document<'t> {
     file: &'t str,
     lead: Piece<'t>,
     root: Node<'t>,
     trail: Piece<'t>,
     style: Style,
-    /// Layout of an empty document.
+    /// Layout for new containers if the document gives no example.
     empty: Layout,
     room: Room,
 }
 
-/// The pointer that an operation failed at, and why.
+/// Pointer at which an operation failed, and the reason.
 pub(super) type Failed = (Pointer, PointerProblem);
 
 impl<'t> Document<'t> {
@@ -45,7 +45,7 @@ impl<'t> Document<'t> {
         }
     }
 
-    /// Returns the splices that turn the file into this.
+    /// Returns the splices that turn the original file into the edited document.
     pub(super) fn splices(&self) -> Vec<Splice> {
         let mut emitter = Emitter::new(self.file);
         emitter.part(&self.lead.text, Part::Piece(self.lead.place));
@@ -81,7 +81,7 @@ impl<'t> Document<'t> {
             }
             PatchOperation::Copy { from, path } => {
                 let (node, indent) = self.find(from).map_err(|problem| at(from, problem))?;
-                // Before memory is taken for it.
+                // Check the size limit before memory is allocated for the copy.
                 self.room.clone().take(node.bytes()).map_err(|problem| at(path, problem))?;
                 let parcel = Parcel { node: node.clone(), from: Source::File(indent) };
                 self.add(path, parcel).map_err(|problem| at(path, problem))
@@ -99,7 +99,7 @@ impl<'t> Document<'t> {
         }
     }
 
-    /// The value at `path`, and what its line is indented by.
+    /// Returns the value at `path`, and the indentation of its line.
     fn find(&self, path: &Pointer) -> Result<(&Node<'t>, String), PointerProblem> {
         let mut node = &self.root;
         let mut indent = self.lead.last_line();
@@ -113,7 +113,7 @@ impl<'t> Document<'t> {
         Ok((node, indent.to_owned()))
     }
 
-    /// The container that the last step of `path` is in, and that step; none for the whole document.
+    /// Returns the container that the last step of `path` refers to, and that step. Returns `None` for the whole document.
     fn around<'p>(
         &mut self,
         path: &'p Pointer,
@@ -172,7 +172,7 @@ impl<'t> Document<'t> {
     }
 }
 
-/// Refuses a value that would make the document too deep.
+/// Checks that adding a value at `path` does not exceed the maximum nesting depth.
 fn shallow(path: &Pointer, parcel: &Parcel<'_>) -> Result<(), PointerProblem> {
     if path.steps().len().saturating_add(parcel.node.depth()) > DEPTH_MAX {
         return Err(PointerProblem::TooDeep);

@@ -1,5 +1,5 @@
-//! Equality of two values (RFC 6902, section 4.6): names in any order, strings and numbers by their
-//! meaning and not by their spelling.
+//! Equality of JSON values (RFC 6902, section 4.6). The order of members is ignored, and strings and numbers are compared by value
+//! instead of their spelling.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -8,7 +8,7 @@ use actum_core::json::Kind;
 
 use super::tree::{Brackets, Container, Node};
 
-/// Returns true if `a` and `b` are equal. An object that has a name twice equals no other.
+/// Checks whether two values are equal. An object with a duplicate name is not equal to any value.
 pub(in crate::edit) fn equal(a: &Node<'_>, b: &Node<'_>) -> bool {
     match (a, b) {
         (Node::Scalar(kind_a, a), Node::Scalar(kind_b, b)) if kind_a == kind_b => match kind_a {
@@ -37,7 +37,7 @@ pub(in crate::edit) fn equal(a: &Node<'_>, b: &Node<'_>) -> bool {
     }
 }
 
-/// The values of an object; none for a name that is there twice.
+/// Returns the values of an object by their names. A duplicate name has the value `None`.
 fn by_name<'a>(object: &'a Container<'_>) -> HashMap<&'a str, Option<&'a Node<'a>>> {
     let mut values = HashMap::with_capacity(object.items.len());
     for item in &object.items {
@@ -51,13 +51,13 @@ fn decoded(spelled: &str) -> Option<Cow<'_, str>> {
     serde_json::from_str::<String>(spelled).ok().map(Cow::Owned)
 }
 
-/// A number of any size: its digits without zeros at either end, times a power of ten.
+/// Decimal number of any size: digits without leading or trailing zeros, multiplied by a power of ten.
 #[derive(Debug, PartialEq, Eq)]
 struct Decimal<'n> {
     is_negative: bool,
     digits: String,
     exponent: i128,
-    /// The spelling, where the exponent is too large to be counted with.
+    /// Text of the number if its exponent is too large to compute with. Such numbers are compared by their text.
     spelled: Option<&'n str>,
 }
 

@@ -1,16 +1,16 @@
-//! Finds the splices between a file and a tree that was made of it.
+//! Computes the splices that turn a file into the text of its modified tree.
 
 use actum_core::count;
 
 use super::tree::Part;
 use crate::Splice;
 
-/// Takes the text of a tree part by part, and holds it against the file.
+/// Receives the text of a tree part by part, and compares it with the original file.
 pub(super) struct Emitter<'t> {
     file: &'t str,
-    /// Number of bytes of the file that are kept, replaced or removed so far.
+    /// Number of bytes of the file that have been kept, replaced or removed so far.
     reached: usize,
-    /// New text that replaces the following bytes.
+    /// New text that replaces the next bytes of the file.
     new: String,
     splices: Vec<Splice>,
 }
@@ -20,8 +20,8 @@ impl<'t> Emitter<'t> {
         Self { file, reached: 0, new: String::new(), splices: Vec::new() }
     }
 
-    /// Adds the next part. Whatever its kind, the splices give the text of the tree; the more exact
-    /// the kind is, the smaller they are.
+    /// Adds the next part of the tree. The kind of the part only affects the size of the splices. Their result is always the text
+    /// of the tree.
     pub(super) fn part(&mut self, text: &str, part: Part) {
         match part {
             Part::Piece(Some(place)) if place >= self.reached => {
@@ -35,7 +35,7 @@ impl<'t> Emitter<'t> {
         }
     }
 
-    /// The splices, when all parts have been given.
+    /// Returns the splices after the last part has been added.
     pub(super) fn finish(mut self) -> Vec<Splice> {
         self.close(self.file.len());
         self.splices
@@ -45,7 +45,7 @@ impl<'t> Emitter<'t> {
         self.file.get(self.reached..).unwrap_or_default()
     }
 
-    /// Ends what is replaced at `place`.
+    /// Records the splice for the bytes up to `place`, which the new text replaces.
     fn close(&mut self, place: usize) {
         let old = self.file.get(self.reached..place).unwrap_or_default();
         let smallest = Splice::between(old.as_bytes(), self.new.as_bytes());

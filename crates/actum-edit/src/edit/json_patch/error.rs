@@ -1,4 +1,4 @@
-//! Errors of a JSON Patch that cannot be applied.
+//! Errors that occur while a JSON Patch is applied.
 
 use std::fmt;
 
@@ -10,120 +10,122 @@ use super::{JSON_BYTES_MAX, OPERATIONS_MAX, Pointer};
 /// Reason why a JSON Patch cannot be applied to a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JsonPatchError {
-    /// The file is no JSON.
+    /// The file is not strict JSON.
     #[error(
-        "the file is not JSON, of which only the strict form without comments is edited: line {}, \
-         column {}: {problem}",
+        "the file is not strict JSON without comments: line {}, column {}: {problem}",
         place.line,
         place.column
     )]
     NotJson {
-        /// Place of the problem.
+        /// Position of the syntax error.
         place: Place,
-        /// Problem of the text.
+        /// Syntax error at this position.
         problem: SyntaxProblem,
     },
-    /// The file is too large.
-    #[error("the file has {bytes} bytes, but JSON is edited up to {JSON_BYTES_MAX} only")]
+    /// The file is larger than [`JSON_BYTES_MAX`].
+    #[error("the file has {bytes} bytes, but a JSON file may have at most {JSON_BYTES_MAX} bytes")]
     TooLarge {
-        /// Its size.
+        /// Size of the file in bytes.
         bytes: u64,
     },
-    /// The patch is too long.
-    #[error("the patch has {operations} operations, but at most {OPERATIONS_MAX} are made")]
+    /// The patch has more than [`OPERATIONS_MAX`] operations.
+    #[error("the patch has {operations} operations, but at most {OPERATIONS_MAX} are allowed")]
     TooMany {
-        /// Number of operations.
+        /// Number of operations in the patch.
         operations: usize,
     },
-    /// The patch is too long for a file of this size.
+    /// The patch has too many operations for a file of this size.
     #[error(
-        "{operations} operations on a file of {bytes} bytes are too much at once; split the patch"
+        "{operations} operations on a file of {bytes} bytes exceed the work limit; split the patch"
     )]
     TooMuch {
-        /// Number of operations.
+        /// Number of operations in the patch.
         operations: usize,
-        /// The size of the file.
+        /// Size of the file in bytes.
         bytes: u64,
     },
-    /// The result is refused as the file would be.
-    #[error("the result could not be read again: {problem}")]
+    /// The result could not be parsed, for example because it exceeds a limit of the parser.
+    #[error("the result would not be valid JSON: {problem}")]
     Result {
-        /// Problem of the result.
+        /// Syntax error in the result.
         problem: SyntaxProblem,
     },
-    /// An operation cannot be made.
+    /// An operation cannot be applied.
     #[error("operation {number} (`{name}` {}): {problem}", At(pointer))]
     Operation {
         /// Number of the operation, counted from 1.
         number: usize,
         /// Name of the operation.
         name: &'static str,
-        /// Place that it changes, or that it takes the value from.
+        /// Pointer at which the operation failed, which is either its `path` or its `from`.
         pointer: Pointer,
-        /// Problem of the operation.
+        /// Reason why the operation failed.
         #[source]
         problem: Box<PointerProblem>,
     },
 }
 
-/// Reason why an operation cannot be made.
+/// Reason why an operation of a JSON Patch cannot be applied.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PointerProblem {
-    /// An object on the way has no such member.
+    /// An object on the path does not have the requested member.
     #[error("there is no member `{name}` {}", In(inside))]
     NoMember {
-        /// Its name.
+        /// Name of the missing member.
         name: Excerpt,
-        /// The object.
+        /// Pointer to the object.
         inside: Pointer,
     },
-    /// An object on the way has the member twice.
+    /// An object on the path has more than one member with the requested name.
     #[error(
-        "the member `{name}` is there more than once {}, so it is not clear which is meant",
+        "the member `{name}` occurs more than once {}, so the pointer is ambiguous",
         In(inside)
     )]
     Doubled {
-        /// Its name.
+        /// Duplicate name.
         name: Excerpt,
-        /// The object.
+        /// Pointer to the object.
         inside: Pointer,
     },
-    /// An array on the way ends before.
-    #[error("there is no element {step} {}, which has {length}", In(inside))]
+    /// An array on the path has fewer elements than the index requires.
+    #[error("there is no element {step} {} (number of elements: {length})", In(inside))]
     NoElement {
-        /// The index.
+        /// Index of the missing element, or `-`.
         step: Excerpt,
-        /// The array.
+        /// Pointer to the array.
         inside: Pointer,
-        /// Number of elements.
+        /// Number of elements in the array.
         length: usize,
     },
-    /// A step into an array is no index.
-    #[error("`{step}` is no index of the array {}: digits without leading zeros", In(inside))]
+    /// A step into an array is not a valid index.
+    #[error(
+        "`{step}` is not a valid array index {}: expected digits without leading zeros",
+        In(inside)
+    )]
     NoIndex {
-        /// The step.
+        /// Invalid step.
         step: Excerpt,
-        /// The array.
+        /// Pointer to the array.
         inside: Pointer,
     },
-    /// A value on the way holds nothing.
-    #[error("{found} is {}, and has nothing inside", There(inside))]
+    /// A value on the path is neither an object nor an array.
+    #[error("{} is {found}, which cannot contain other values", There(inside))]
     NoContainer {
         /// Kind of the value.
         found: Kind,
-        /// Place of the value.
+        /// Pointer to the value.
         inside: Pointer,
     },
-    /// The whole document would be removed.
+    /// The operation would remove the whole document.
     #[error("the whole document cannot be removed")]
     Root,
-    /// A value would be moved into itself.
+    /// The operation would move a value into itself.
     #[error("a value cannot be moved into itself, to `{}`", Excerpt::new(to.to_string().as_bytes()))]
     IntoItself {
-        /// New place.
+        /// Pointer to the new place of the value.
         to: Pointer,
     },
-    /// A test failed.
+    /// A `test` operation found a different value than expected.
     #[error("the value is `{found}`, not `{expected}`")]
     Differs {
         /// Value in the file.
@@ -131,16 +133,16 @@ pub enum PointerProblem {
         /// Expected value.
         expected: Excerpt,
     },
-    /// The value of the operation is no JSON.
-    #[error("its value is not JSON: {problem}")]
+    /// The value of the operation is not valid JSON.
+    #[error("the value is not valid JSON: {problem}")]
     Value {
-        /// Problem of the value.
+        /// Syntax error in the value.
         problem: SyntaxProblem,
     },
-    /// The result would be nested too deeply.
-    #[error("the result would be nested more than {DEPTH_MAX} deep")]
+    /// The result would exceed the maximum nesting depth.
+    #[error("the result would be nested more than {DEPTH_MAX} levels deep")]
     TooDeep,
-    /// The result would be too large.
+    /// The result would be larger than [`JSON_BYTES_MAX`].
     #[error("the result would have more than {JSON_BYTES_MAX} bytes")]
     TooLarge,
 }
@@ -165,7 +167,7 @@ impl fmt::Display for At<'_> {
 impl fmt::Display for In<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.steps() {
-            [] => f.write_str("at the top"),
+            [] => f.write_str("at the top level"),
             [_, ..] => write!(f, "in `{}`", shown(self.0)),
         }
     }
@@ -175,7 +177,7 @@ impl fmt::Display for There<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0.steps() {
             [] => f.write_str("the whole document"),
-            [_, ..] => write!(f, "at `{}`", shown(self.0)),
+            [_, ..] => write!(f, "the value at `{}`", shown(self.0)),
         }
     }
 }

@@ -1,37 +1,36 @@
-//! Layout of a file, and the same layout for what is new in it.
+//! Detects the layout of a JSON file, and lays out new values in the same style.
 
 use super::PointerProblem;
 use super::parcel::Room;
 use super::tree::{Brackets, Container, Item, Node, Piece};
 
-/// Layout of a container, in one line or in several.
+/// Whether the items of a container are on one line or on several lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::edit) enum Layout {
     OneLine,
     Lines,
 }
 
-/// Style of a file, by its first example of each property; the usual style where it has no example.
+/// Formatting style of a JSON file. Each property is taken from its first example in the file, or has a default value.
 #[derive(Debug, Clone)]
 pub(in crate::edit) struct Style {
     pub(in crate::edit) newline: &'static str,
-    /// Indentation of a line against the one around it.
+    /// Indentation that one nesting level adds.
     pub(in crate::edit) unit: String,
     pub(in crate::edit) colon: String,
-    /// Blanks behind a comma in one line.
+    /// Blanks after a comma between items on the same line.
     pub(in crate::edit) gap: String,
-    /// Blanks inside the brackets of an object in one line.
+    /// Blanks inside the brackets of an object on one line.
     object_pad: String,
     array_pad: String,
-    /// Layout of an array that holds no other container.
+    /// Layout of arrays that contain only scalars.
     list: Layout,
 }
 
-/// Longest indentation of one line against the one around it, in bytes; a longer one does not
-/// count.
+/// Maximum indentation of one nesting level, in bytes. A larger indentation is not used as an example.
 const UNIT_BYTES_MAX: usize = 32;
 
-/// The examples found so far.
+/// Style properties for which an example has been found.
 #[derive(Default)]
 struct Examples {
     unit: Option<String>,
@@ -61,7 +60,7 @@ impl Style {
         }
     }
 
-    /// Style of the items of `container`, which has priority over that of the file.
+    /// Returns the style for the items of `container`. Examples in the container have priority over those in the rest of the file.
     pub(in crate::edit) fn inside(&self, container: &Container<'_>) -> Self {
         let mut found = Examples::default();
         found.look_at(container, "");
@@ -84,16 +83,15 @@ impl Style {
         Piece::new(pad.clone())
     }
 
-    /// The start of a line.
+    /// Returns a line break followed by the indentation of the new line.
     pub(in crate::edit) fn line(&self, indent: &str) -> Piece<'static> {
         Piece::new(format!("{}{indent}", self.newline))
     }
 
-    /// Lays out a value of the patch; its own line is indented by `indent`.
-    /// The blanks take from the room there is.
+    /// Lays out a value of the patch, whose line is indented by `indent`. The new blanks are deducted from `room`.
     ///
     /// # Errors
-    /// When they take more.
+    /// Returns an error if the blanks need more bytes than `room` allows.
     pub(in crate::edit) fn lay_out(
         &self,
         node: &mut Node<'_>,
@@ -128,7 +126,7 @@ impl Style {
         Ok(())
     }
 
-    /// Layout of a value where nothing else gives an example.
+    /// Returns the default layout of a value, for which the surrounding items give no example.
     fn usual(&self, node: &Node<'_>) -> Layout {
         let is_list = match node {
             Node::Scalar(..) => false,
@@ -179,21 +177,23 @@ fn learn(known: &mut Option<String>, found: Option<&str>) {
 }
 
 impl Container<'_> {
-    /// Layout of its items, in one line or in several; `None` without items.
+    /// Returns the layout of the items, or `None` if the container is empty.
     pub(in crate::edit) fn layout(&self) -> Option<Layout> {
         let last = self.items.last()?;
         let breaks = last.after.has_newline() || self.items.iter().any(|i| i.before.has_newline());
         Some(if breaks { Layout::Lines } else { Layout::OneLine })
     }
 
-    /// Returns true for an array that holds no other container.
+    /// Whether the container is an array that contains only scalars.
     fn is_list(&self) -> bool {
         let is_scalar = |item: &Item<'_>| matches!(item.value, Node::Scalar(..));
         self.brackets == Brackets::Array && self.items.iter().all(is_scalar)
     }
 
-    /// Layout of `node` in it, where it is laid out itself in `layout`: that of the item that it
-    /// replaces, else that of its last sibling of the kind.
+    /// Returns the layout for a new item `node` of the container, which itself has the layout `layout`.
+    ///
+    /// If the container spans several lines, the layout is copied from the item that `node` replaces, or else from the last item of
+    /// the same kind. Without an example, the default of `style` is used.
     pub(in crate::edit) fn layout_of(
         &self,
         node: &Node<'_>,
@@ -216,7 +216,7 @@ impl Container<'_> {
             .unwrap_or_else(|| style.usual(node))
     }
 
-    /// Indentation of the line for the item at `index`.
+    /// Returns the indentation of the line on which the item at `index` starts. The container itself is indented by `outer`.
     pub(in crate::edit) fn indent_at<'a>(&'a self, index: usize, outer: &'a str) -> &'a str {
         let upto = self.items.get(..=index).unwrap_or(&self.items);
         upto.iter().rev().find_map(|item| item.before.indent()).unwrap_or(outer)
@@ -224,7 +224,7 @@ impl Container<'_> {
 }
 
 impl Node<'_> {
-    /// Layout of its items, in one line or in several; `None` without items.
+    /// Returns the layout of the items, or `None` for a scalar or an empty container.
     pub(in crate::edit) fn layout(&self) -> Option<Layout> {
         match self {
             Self::Scalar(..) => None,
@@ -232,7 +232,7 @@ impl Node<'_> {
         }
     }
 
-    /// Moves lines that are indented by `from` and more to `to` and as much more.
+    /// Replaces the indentation `from` with `to` on all lines that start with it. Any further indentation is kept.
     pub(in crate::edit) fn indent(&mut self, from: &str, to: &str) {
         if from == to {
             return;
@@ -251,7 +251,7 @@ impl Node<'_> {
         });
     }
 
-    /// Returns the number of line ends in it.
+    /// Returns the number of line breaks in the text of the node.
     pub(in crate::edit) fn lines(&self) -> usize {
         let mut lines = 0;
         self.write(&mut |part, _| lines += memchr::memchr_iter(b'\n', part.as_bytes()).count());

@@ -1,4 +1,4 @@
-//! A value on its way into a container: how it is laid out there, and whether there is room for it.
+//! Values to insert into a container: their layout, and the check that the document does not become too large.
 
 use actum_core::json::Value;
 
@@ -6,21 +6,21 @@ use super::layout::{Layout, Style};
 use super::tree::{Node, Origin};
 use super::{JSON_BYTES_MAX, JsonText, PointerProblem};
 
-/// A value that is put somewhere.
+/// Value to insert into a document.
 pub(in crate::edit) struct Parcel<'t> {
     pub(in crate::edit) node: Node<'t>,
     pub(in crate::edit) from: Source,
 }
 
-/// Origin of a value.
+/// Origin of a value to insert.
 pub(in crate::edit) enum Source {
-    /// From the patch, so it is laid out as what is around it.
+    /// The value is from the patch, so it is laid out like the values around it.
     Patch,
-    /// From a line of the file that is indented by this; it keeps its layout.
+    /// The value is from a line of the file with this indentation. It keeps its layout.
     File(String),
 }
 
-/// Number of bytes that a document may still grow by.
+/// Number of bytes by which a document may still grow.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::edit) struct Room(usize);
 
@@ -32,7 +32,7 @@ impl<'t> Parcel<'t> {
         Ok(Self { node: Node::from_value(&value, text, Origin::Patch), from: Source::Patch })
     }
 
-    /// The value, laid out for a line that is indented by `indent`.
+    /// Returns the value, laid out for a line that is indented by `indent`.
     pub(in crate::edit) fn open(
         mut self,
         layout: Layout,
@@ -41,7 +41,7 @@ impl<'t> Parcel<'t> {
         room: &mut Room,
     ) -> Result<Node<'t>, PointerProblem> {
         self.node.each_piece(&mut |piece| piece.place = None);
-        // The blanks alone must fit before they are written.
+        // Check that the blanks alone fit, before memory is allocated for them.
         let mut blanks = *room;
         match (self.from, layout) {
             (Source::Patch, layout) => {
@@ -61,7 +61,7 @@ impl<'t> Parcel<'t> {
 }
 
 impl Room {
-    /// Returns the limit for a document of so many bytes.
+    /// Returns the number of bytes by which a document of `bytes` bytes may grow.
     pub(in crate::edit) fn beside(bytes: usize) -> Self {
         Self(usize::try_from(JSON_BYTES_MAX).unwrap_or(usize::MAX).saturating_sub(bytes))
     }

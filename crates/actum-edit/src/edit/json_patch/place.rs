@@ -1,4 +1,4 @@
-//! Puts values into a container, and takes them out, with the blanks around them.
+//! Inserts values into containers and removes them, together with the blanks around them.
 
 use actum_core::place::Excerpt;
 
@@ -8,26 +8,26 @@ use super::pointer::Index;
 use super::tree::{Brackets, Container, Item, Name, Node, Piece};
 use super::{Pointer, PointerProblem};
 
-/// A container, and what is known of it from outside.
+/// Container with information about its position in the document.
 pub(super) struct Inside<'d, 't> {
     pub(super) container: &'d mut Container<'t>,
-    /// Indentation of the line that it starts in.
+    /// Indentation of the line on which the container starts.
     pub(super) indent: String,
     pub(super) layout: Layout,
-    /// The way to it.
+    /// Pointer to the container.
     pub(super) pointer: Pointer,
 }
 
-/// Target of an added value.
+/// Place of an added value in a container.
 enum Place {
-    /// Replaces the item with this index.
+    /// The value replaces the item with this index.
     Replace(usize),
-    /// Goes before the item with this index.
+    /// The value is inserted before the item with this index, or appended if the index is the number of items.
     Insert(usize),
 }
 
 impl<'t> Inside<'_, 't> {
-    /// Adds a value at the step `step` as RFC 6902 says (section 4.1).
+    /// Adds a value at `step`, following RFC 6902, section 4.1.
     pub(super) fn add(
         &mut self,
         step: &str,
@@ -56,7 +56,7 @@ impl<'t> Inside<'_, 't> {
         }
     }
 
-    /// Puts a value in the place of the one at `index`.
+    /// Replaces the value of the item at `index`.
     pub(super) fn replace(
         &mut self,
         index: usize,
@@ -98,7 +98,7 @@ impl<'t> Inside<'_, 't> {
         Ok(())
     }
 
-    /// The blanks around a new item at `index`, and those of its neighbours set right.
+    /// Returns the blanks around a new item at `index`, and adjusts the blanks of its neighbors.
     fn make_room(&mut self, index: usize, style: &Style) -> (Piece<'t>, Piece<'t>) {
         let brackets = self.container.brackets;
         let items = &mut self.container.items;
@@ -109,7 +109,7 @@ impl<'t> Inside<'_, 't> {
         let gap = || Piece::new(style.gap.clone());
         if let Some(next) = items.get_mut(index) {
             let before = line_start(&next.before);
-            // What was first follows a comma now.
+            // The previous first item now follows a comma.
             let in_line = second.filter(|second| !second.has_newline());
             if index == 0 && (in_line.is_some() || !next.before.has_newline()) {
                 next.before = in_line.unwrap_or_else(gap);
@@ -129,8 +129,8 @@ impl<'t> Inside<'_, 't> {
     }
 }
 
-/// The end of a line and the indentation of the next, without empty lines between; all of it where
-/// it is in one line.
+/// Returns the last line break of `before` and the indentation after it, so that empty lines are not copied. Blanks without a
+/// line break are returned unchanged.
 fn line_start<'t>(before: &Piece<'_>) -> Piece<'t> {
     Piece::new(match before.text.rsplit_once('\n') {
         Some((above, indent)) if above.ends_with('\r') => format!("\r\n{indent}"),
@@ -166,7 +166,7 @@ impl<'t> Node<'t> {
 }
 
 impl<'t> Container<'t> {
-    /// The item that a step means; one that is there.
+    /// Returns the existing item to which a step refers, and its index.
     pub(super) fn item(
         &self,
         step: &str,
@@ -209,7 +209,7 @@ impl<'t> Container<'t> {
         Ok((index, self.items.get_mut(index).ok_or_else(missing)?))
     }
 
-    /// Takes out the item at `index`, with its comma and its line.
+    /// Removes the item at `index` with its comma and its line, and returns its value.
     pub(super) fn take(&mut self, index: usize) -> Node<'t> {
         let removed = self.items.remove(index);
         match (index.checked_sub(1), self.items.get_mut(index)) {

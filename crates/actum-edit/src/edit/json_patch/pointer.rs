@@ -1,52 +1,52 @@
-//! JSON Pointer (RFC 6901): the way to a value inside a document.
+//! JSON Pointer (RFC 6901), which identifies a value in a JSON document.
 
 use std::fmt;
 
 use actum_core::place::Excerpt;
 use serde::{Deserialize, Serialize, Serializer};
 
-/// The way to a value: the names and indices from the outside in.
+/// JSON Pointer: member names and array indices from the root of a document to a value.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Pointer(Vec<String>);
 
-/// Error for a text that is not a pointer.
+/// Error for a text that is not a valid JSON Pointer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{given}` is no JSON Pointer: {problem}")]
+#[error("`{given}` is not a valid JSON Pointer: {problem}")]
 pub struct PointerError {
-    /// The text that was given.
+    /// Rejected text.
     pub given: Excerpt,
-    /// Problem of the text.
+    /// Reason why the text is invalid.
     pub problem: PointerSyntax,
 }
 
-/// Problem of the spelling of a pointer.
+/// Syntax error in a JSON Pointer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PointerSyntax {
-    /// The text is neither empty nor starts with a slash.
-    #[error("it must be empty, for the whole document, or start with `/`")]
+    /// The text is not empty and does not start with a slash.
+    #[error("it must start with `/`, or be empty for the whole document")]
     NoSlash,
-    /// A tilde that is no escape.
-    #[error("`~` may stand only in `~0`, which means `~`, and in `~1`, which means `/`")]
+    /// A tilde is not part of an escape sequence.
+    #[error("`~` may appear only in the escapes `~0` (for `~`) and `~1` (for `/`)")]
     Tilde,
 }
 
-/// Meaning of a step of a pointer in an array.
+/// Meaning of a pointer step that is applied to an array.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Index {
-    /// The element with this number, counted from 0.
+    /// Element with this index, counted from 0.
     At(usize),
-    /// Behind the last one.
+    /// Position after the last element, written as `-`.
     End,
-    /// Nothing.
+    /// The step is not a valid index.
     None,
 }
 
 impl Pointer {
-    /// Reads a pointer.
+    /// Parses a JSON Pointer.
     ///
     /// # Errors
-    /// [`PointerError`].
+    /// Returns a [`PointerError`] if the text does not follow RFC 6901.
     pub fn new(text: &str) -> Result<Self, PointerError> {
         let refused = |problem| PointerError { given: Excerpt::new(text.as_bytes()), problem };
         if text.is_empty() {
@@ -70,31 +70,31 @@ impl Pointer {
         decoded.collect::<Result<_, _>>().map(Self)
     }
 
-    /// The steps, from the outside in.
+    /// Returns the decoded steps, starting at the root of the document.
     pub fn steps(&self) -> &[String] {
         &self.0
     }
 
-    /// The first steps of it.
+    /// Returns a pointer that consists of the first `steps` steps.
     pub(super) fn first(&self, steps: usize) -> Self {
         Self(self.0.iter().take(steps).cloned().collect())
     }
 
-    /// Returns true if it leads into the target of `other`.
+    /// Whether the pointer refers to a value inside the value that `other` refers to.
     pub(super) fn is_inside(&self, other: &Self) -> bool {
         self.0.len() > other.0.len() && self.0.starts_with(&other.0)
     }
 }
 
 impl Index {
-    /// Reads a step: digits without leading zeros, or `-`.
+    /// Parses an array index, which consists of digits without leading zeros, or is `-`.
     pub(super) fn parse(step: &str) -> Self {
         let is_number = !step.is_empty() && step.bytes().all(|b| b.is_ascii_digit());
         match step {
             "-" => Self::End,
             "0" => Self::At(0),
             _ if is_number && !step.starts_with('0') => {
-                // What does not fit is past the end of any array.
+                // An index that does not fit in a `usize` is past the end of any array.
                 Self::At(step.parse().unwrap_or(usize::MAX))
             }
             _ => Self::None,
@@ -103,7 +103,7 @@ impl Index {
 }
 
 impl fmt::Display for Pointer {
-    /// In RFC 6901 spelling; not escaped for a terminal.
+    /// Formats the pointer in RFC 6901 syntax. Control characters are not escaped for a terminal.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0
             .iter()
@@ -147,14 +147,15 @@ mod tests {
         let error = |text| Pointer::new(text).unwrap_err().to_string();
         assert_eq!(
             error("a\n"),
-            "`a\\n` is no JSON Pointer: it must be empty, for the whole document, or start with `/`"
+            "`a\\n` is not a valid JSON Pointer: it must start with `/`, or be empty for the whole \
+             document"
         );
         for text in ["/~", "/a~2", "/~~1"] {
             assert_eq!(
                 error(text),
                 format!(
-                    "`{text}` is no JSON Pointer: `~` may stand only in `~0`, which means `~`, and \
-                     in `~1`, which means `/`"
+                    "`{text}` is not a valid JSON Pointer: `~` may appear only in the escapes `~0` \
+                     (for `~`) and `~1` (for `/`)"
                 )
             );
         }

@@ -1,29 +1,29 @@
-//! A JSON text as a tree that holds every byte of it.
+//! Tree of a JSON document that contains every byte of its text.
 
 use std::borrow::Cow;
 
 use actum_core::json::{Content, Kind, Value};
 
-/// A piece of text, and where in the file it stands if it is still there.
+/// Piece of text, with its offset in the original file if it has not been moved or changed.
 #[derive(Debug, Clone)]
 pub(in crate::edit) struct Piece<'t> {
     pub(in crate::edit) text: Cow<'t, str>,
     pub(in crate::edit) place: Option<usize>,
 }
 
-/// A value.
+/// JSON value in the tree.
 #[derive(Debug, Clone)]
 pub(in crate::edit) enum Node<'t> {
     Scalar(Kind, Piece<'t>),
     Container(Container<'t>),
 }
 
-/// An array or an object.
+/// Array or object in the tree.
 #[derive(Debug, Clone)]
 pub(in crate::edit) struct Container<'t> {
     pub(in crate::edit) brackets: Brackets,
     pub(in crate::edit) items: Vec<Item<'t>>,
-    /// Blanks between the brackets of an empty container.
+    /// Blanks between the brackets if the container is empty.
     pub(in crate::edit) blank: Piece<'t>,
 }
 
@@ -33,28 +33,28 @@ pub(in crate::edit) enum Brackets {
     Object,
 }
 
-/// An element or a member.
+/// Array element or object member.
 #[derive(Debug, Clone)]
 pub(in crate::edit) struct Item<'t> {
-    /// The blanks before it.
+    /// Blanks before the item.
     pub(in crate::edit) before: Piece<'t>,
-    /// In an object.
+    /// Name of the member. `None` for an array element.
     pub(in crate::edit) name: Option<Name<'t>>,
     pub(in crate::edit) value: Node<'t>,
-    /// The blanks before the comma or the closing bracket.
+    /// Blanks between the value and the following comma or closing bracket.
     pub(in crate::edit) after: Piece<'t>,
 }
 
 #[derive(Debug, Clone)]
 pub(in crate::edit) struct Name<'t> {
     pub(in crate::edit) decoded: Cow<'t, str>,
-    /// With its quotes.
+    /// Name as written in the file, including its quotes.
     pub(in crate::edit) spelled: Piece<'t>,
-    /// From the name to the value.
+    /// Text between the name and the value: the colon and the blanks around it.
     pub(in crate::edit) colon: Piece<'t>,
 }
 
-/// Source of the text of a tree.
+/// Source of the text of a tree. Only pieces of the file have an offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::edit) enum Origin {
     File,
@@ -66,7 +66,7 @@ impl<'t> Piece<'t> {
         Self { text: text.into(), place: None }
     }
 
-    /// Returns a copy of the text without a place.
+    /// Returns a copy of the piece without its offset in the file.
     pub(in crate::edit) fn again(&self) -> Self {
         Self { text: self.text.clone(), place: None }
     }
@@ -75,33 +75,33 @@ impl<'t> Piece<'t> {
         self.text.contains('\n')
     }
 
-    /// Returns true if a piece of blanks holds a comment. No blank and no mark between values has
-    /// the sign that both kinds of comments begin with.
+    /// Whether a piece between values contains a comment. Both kinds of comments begin with a slash, which cannot occur there
+    /// otherwise.
     pub(in crate::edit) fn has_comment(&self) -> bool {
         self.text.contains('/')
     }
 
-    /// Returns the blanks behind its last line end, if it has one, up to a comment.
+    /// Returns the blanks after the last line break, up to a comment. Returns `None` if there is no line break.
     pub(in crate::edit) fn indent(&self) -> Option<&str> {
         let (_, line) = self.text.rsplit_once('\n')?;
         let blanks = line.find(|c: char| !matches!(c, ' ' | '\t' | '\r'));
         line.get(..blanks.unwrap_or(line.len()))
     }
 
-    /// Returns the text behind its last line end, or all of it.
+    /// Returns the indentation after the last line break, or the entire text if there is no line break.
     pub(in crate::edit) fn last_line(&self) -> &str {
         self.indent().unwrap_or(&self.text)
     }
 }
 
 impl<'t> Node<'t> {
-    /// The tree of a value that was read from `text`.
+    /// Creates the tree of a value that was parsed from `text`.
     pub(in crate::edit) fn from_value(value: &Value<'t>, text: &'t str, origin: Origin) -> Self {
         Self::beside(value, text, text, origin)
     }
 
-    /// The tree of a value that was read from `strict`, with the pieces of `text`, which differs from it
-    /// only where that has blanks: by comments.
+    /// Creates the tree of a value that was parsed from `strict`, but takes its pieces from `text`. The two texts have the same
+    /// length, but `strict` has blanks in place of comments and trailing commas.
     pub(in crate::edit) fn beside(
         value: &Value<'t>,
         strict: &'t str,
@@ -112,7 +112,7 @@ impl<'t> Node<'t> {
             text: text.get(from..to).unwrap_or_default().into(),
             place: (origin == Origin::File).then_some(from),
         };
-        // The parts of each child: its start, its name with the end of that, and its value.
+        // Each child is a tuple of its start, its member if it has a name, and its value.
         let (brackets, children): (_, Vec<_>) = match &value.content {
             Content::Null | Content::Boolean(_) | Content::Number(_) | Content::String(_) => {
                 return Self::Scalar(value.kind(), piece(value.span.start, value.span.end));
@@ -149,7 +149,7 @@ impl<'t> Node<'t> {
         Self::Container(Container { brackets, items: items.collect(), blank })
     }
 
-    /// Returns the number of containers around its innermost part.
+    /// Returns the nesting depth of the node. A scalar has depth 0.
     pub(in crate::edit) fn depth(&self) -> usize {
         match self {
             Self::Scalar(..) => 0,
@@ -159,7 +159,7 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// Calls `visit` with each piece, in order, except for brackets and commas.
+    /// Calls `visit` with each piece in order. Brackets and commas are not pieces, so they are skipped.
     pub(in crate::edit) fn each_piece(&mut self, visit: &mut impl FnMut(&mut Piece<'t>)) {
         match self {
             Self::Scalar(_, piece) => visit(piece),
@@ -176,21 +176,21 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// Its text.
+    /// Returns the text of the node.
     pub(in crate::edit) fn text(&self) -> String {
         let mut text = String::new();
         self.write(&mut |part, _| text.push_str(part));
         text
     }
 
-    /// Its length in bytes.
+    /// Returns the length of the text in bytes.
     pub(in crate::edit) fn bytes(&self) -> usize {
         let mut bytes = 0usize;
         self.write(&mut |part, _| bytes += part.len());
         bytes
     }
 
-    /// Passes on its text in order, each part with its place.
+    /// Calls `out` with each part of the text in order.
     pub(in crate::edit) fn write(&self, out: &mut impl FnMut(&str, Part)) {
         let container = match self {
             Self::Scalar(_, piece) => return out(&piece.text, Part::Piece(piece.place)),
@@ -220,10 +220,10 @@ impl<'t> Node<'t> {
     }
 }
 
-/// Kind of a part of the text of a tree.
+/// Kind of a part that [`Node::write`] emits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::edit) enum Part {
-    /// A piece, with its place in the file.
+    /// A piece, with its offset in the file if it is unchanged.
     Piece(Option<usize>),
     /// A bracket or a comma.
     Mark,

@@ -1,4 +1,4 @@
-//! Errors of a path that is invalid, or does not lead to exactly one place.
+//! Errors for JSONPaths that are invalid, or do not select exactly one place.
 
 use std::fmt;
 
@@ -6,165 +6,165 @@ use actum_core::place::{Excerpt, Place};
 
 use super::{PATH_BYTES_MAX, PATH_NESTING_MAX};
 
-/// Error for a text that is not a path.
+/// Error for a text that is not a valid JSONPath.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{given}` is no JSONPath: {problem}")]
+#[error("`{given}` is not a valid JSONPath: {problem}")]
 pub struct JsonPathError {
-    /// The text that was given.
+    /// Rejected text.
     pub given: Excerpt,
-    /// Problem of the text.
+    /// Reason why the text is invalid.
     #[source]
     pub problem: JsonPathSyntax,
 }
 
-/// Problem of the spelling of a path.
+/// Reason why a text is not a valid JSONPath, or is not supported.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JsonPathSyntax {
-    /// The path is too long.
-    #[error("it has {bytes} bytes, but at most {PATH_BYTES_MAX} are read")]
+    /// The path is longer than [`PATH_BYTES_MAX`].
+    #[error("it has {bytes} bytes, but at most {PATH_BYTES_MAX} are allowed")]
     TooLong {
-        /// Length of the path.
+        /// Length of the path in bytes.
         bytes: usize,
     },
-    /// The path is nested too deeply.
-    #[error("its brackets and parentheses are nested more than {PATH_NESTING_MAX} deep")]
+    /// Brackets and parentheses are nested more than [`PATH_NESTING_MAX`] levels deep.
+    #[error("its brackets and parentheses are nested more than {PATH_NESTING_MAX} levels deep")]
     TooDeep,
-    /// The path calls a function that takes a regular expression.
+    /// The path calls a function that evaluates a regular expression.
     #[error(
-        "the function `{name}` is not supported, since the cost of its regular expression has no \
-         limit here; give a path of names and indices"
+        "the function `{name}` is not supported because the cost of its regular expression is \
+         unbounded; use a path of names and indices"
     )]
     Pattern {
-        /// The function.
+        /// Name of the function.
         name: &'static str,
     },
-    /// The path does not follow RFC 9535.
+    /// The path does not follow the syntax of RFC 9535.
     #[error(
-        "it does not read as RFC 9535 says, from byte {byte} on{}; `$.name`, `$['any name']` and \
-         `$.list[0]` are paths",
+        "it violates the syntax of RFC 9535 at byte {byte}{}; `$.name`, `$['any name']` and \
+         `$.list[0]` are valid paths",
         Found(found.as_ref())
     )]
     Syntax {
-        /// Position of the problem, counted from 1.
+        /// Position of the syntax error in bytes, counted from 1.
         byte: u64,
-        /// Text at the position, if it is not the end.
+        /// Character at this position, or `None` at the end of the path.
         found: Option<Excerpt>,
     },
 }
 
-/// Reason why a path does not lead to one place.
+/// Reason why a JSONPath does not select exactly one place in a file.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathProblem {
     /// The path selects nothing.
     #[error("the path `{path}` selects nothing in the file")]
     Nothing {
-        /// The path.
+        /// Path of the edit.
         path: Excerpt,
     },
-    /// The path ends at a place that exists.
+    /// A step of the path does not match the value that the previous steps select.
     #[error("the path `{path}` selects nothing in the file: {stop} at `{inside}`")]
     Stops {
-        /// The path.
+        /// Path of the edit.
         path: Excerpt,
-        /// Place at which it ends.
+        /// Path to the last value that exists.
         inside: Excerpt,
-        /// Missing part there.
+        /// Reason why the next step does not match.
         stop: Stop,
     },
     /// The path selects more than one place.
     #[error(
-        "the path `{path}` selects {count} places ({}), so it is not clear which is meant",
+        "the path `{path}` selects {count} places ({}), but must select exactly one",
         List(first, *count)
     )]
     Several {
-        /// The path.
+        /// Path of the edit.
         path: Excerpt,
-        /// Number of places.
+        /// Number of places that the path selects.
         count: usize,
-        /// The first of them.
+        /// Paths to the first few of these places.
         first: Vec<Excerpt>,
     },
-    /// The path selects one place more than once.
+    /// The path selects a single place more than once.
     #[error(
-        "the path `{path}` selects the place `{place}` {times} times, and it must select exactly one \
-         node; leave out what selects it again"
+        "the path `{path}` selects `{place}` {times} times, but must select exactly one node; \
+         remove the repeated selectors"
     )]
     Repeated {
-        /// The path.
+        /// Path of the edit.
         path: Excerpt,
-        /// The place.
+        /// Path to the selected place.
         place: Excerpt,
-        /// Number of times.
+        /// Number of times that the place is selected.
         times: usize,
     },
-    /// A name stands twice in an object, which readers take differently.
+    /// An object has a duplicate name, which parsers interpret differently.
     #[error(
-        "the name `{name}` stands a second time in its object at line {}, column {}, so it is not \
-         clear what the path means",
+        "the name `{name}` occurs again in its object at line {}, column {}, so the path is \
+         ambiguous",
         place.line,
         place.column
     )]
     Doubled {
-        /// The name.
+        /// Duplicate name.
         name: Excerpt,
-        /// Place of the second one.
+        /// Position of the second occurrence.
         place: Place,
     },
-    /// A number that a filter may have to compare, and cannot exactly.
+    /// The file contains a number that a filter cannot compare exactly.
     #[error(
-        "the number `{number}` at line {}, column {} cannot be compared exactly, so it is not clear \
-         what the filter in the path means; give a path of names and indices",
+        "the number `{number}` at line {}, column {} cannot be compared exactly, so the filter in \
+         the path is ambiguous; use a path of names and indices",
         place.line,
         place.column
     )]
     Number {
-        /// The number.
+        /// Number as written in the file.
         number: Excerpt,
-        /// Place of it.
+        /// Position of the number.
         place: Place,
     },
-    /// Evaluating it could take too long.
+    /// The evaluation of the path could take too long.
     #[error(
-        "evaluating the path `{path}` in a file of this size could take too long; give a path of \
+        "evaluating the path `{path}` in a file of this size could take too long; use a path of \
          names and indices"
     )]
     TooMuch {
-        /// The path.
+        /// Path of the edit.
         path: Excerpt,
     },
 }
 
-/// Missing part where a path stops.
+/// Reason why a step of a path does not match a value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Stop {
-    /// An object has no such member.
+    /// The object does not have the requested member.
     #[error("there is no `{name}`")]
     NoMember {
-        /// Its name.
+        /// Name of the missing member.
         name: Excerpt,
     },
-    /// An array ends before.
-    #[error("there is no element {index}, of {length},")]
+    /// The array has fewer elements than the index requires.
+    #[error("there is no element {index} (number of elements: {length})")]
     NoElement {
-        /// Its index, counted from 0.
+        /// Index of the missing element, counted from 0.
         index: usize,
-        /// Number of elements.
+        /// Number of elements in the array.
         length: usize,
     },
-    /// The value at the place has no members.
-    #[error("what has a member `{name}` must be an object, but {found} is")]
+    /// The step selects a member, but the value is not an object.
+    #[error("the member `{name}` requires an object, but there is {found}")]
     NoObject {
-        /// The name of the member.
+        /// Name of the requested member.
         name: Excerpt,
-        /// Kind of the value at the place.
+        /// Kind of the value, including the article.
         found: &'static str,
     },
-    /// The value at the place has no elements.
-    #[error("what has an element {index} must be an array, but {found} is")]
+    /// The step selects an element, but the value is not an array.
+    #[error("element {index} requires an array, but there is {found}")]
     NoArray {
-        /// The index of the element.
+        /// Index of the requested element.
         index: usize,
-        /// Kind of the value at the place.
+        /// Kind of the value, including the article.
         found: &'static str,
     },
 }

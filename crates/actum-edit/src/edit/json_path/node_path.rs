@@ -1,19 +1,19 @@
-//! The way to one place: names and indices from the outside in.
+//! Path to a single node: member names and array indices from the root of a document.
 
 use std::fmt;
 
 use serde_json_path::{NormalizedPath, PathElement};
 
-/// One step of a way.
+/// Step of a node path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::edit) enum Step {
-    /// Into the member of this name.
+    /// Selects the member with this name.
     Name(String),
-    /// Into the element with this number, counted from 0.
+    /// Selects the element with this index, counted from 0.
     Index(usize),
 }
 
-/// The steps to a place, none to the whole document.
+/// Steps from the root of a document to a node. An empty path refers to the whole document.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in crate::edit) struct NodePath(pub(in crate::edit) Vec<Step>);
 
@@ -26,14 +26,14 @@ impl NodePath {
         Self(path.iter().map(step).collect())
     }
 
-    /// The first steps of it.
+    /// Returns a path that consists of the first `steps` steps.
     pub(in crate::edit) fn first(&self, steps: usize) -> Self {
         Self(self.0.iter().take(steps).cloned().collect())
     }
 }
 
 impl fmt::Display for NodePath {
-    /// Writes a normalized path (RFC 9535, section 2.7), not escaped for a terminal.
+    /// Formats a normalized path (RFC 9535, section 2.7). Control characters are not escaped for a terminal.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("$")?;
         self.0.iter().try_for_each(|step| match step {

@@ -1,8 +1,10 @@
-//! Comparisons of order, rewritten for the parser below. It takes `>` for "neither less nor equal" and
-//! `>=` for "not less", also of values that have no order, where RFC 9535 (section 2.3.5.2.2) has both
-//! false. Only `<` and `==` are left, whose meaning is the same there and here.
+//! Rewrites the comparisons in a JSONPath so that they only use `<` and `==`.
+//!
+//! The JSONPath library evaluates `a > b` as "neither less nor equal" and `a >= b` as "not less". That is wrong for values without
+//! an order, for which RFC 9535 (section 2.3.5.2.2) defines both comparisons as false. The library evaluates `<` and `==` as
+//! the RFC requires.
 
-/// The offsets of the bytes of `text` that are outside of quoted strings.
+/// Returns the offsets of all bytes of `text` that are outside of quoted strings.
 pub(super) fn outside_quotes(text: &str) -> impl Iterator<Item = usize> + '_ {
     let (mut quote, mut escaped) = (None, false);
     text.bytes().enumerate().filter_map(move |(at, byte)| {
@@ -18,16 +20,16 @@ pub(super) fn outside_quotes(text: &str) -> impl Iterator<Item = usize> + '_ {
     })
 }
 
-/// An open bracket or parenthesis in the output.
+/// Comparison that is being read, at one nesting level of brackets and parentheses.
 struct Frame {
-    /// Start of the current comparison.
+    /// Offset in the output at which the comparison starts.
     start: usize,
-    /// Its operator, and where that starts and ends.
+    /// Operator of the comparison, with the offsets at which it starts and ends.
     operator: Option<(&'static str, usize, usize)>,
 }
 
-/// The path with `a > b` as `b < a`, `a <= b` as `(a < b || a == b)` and `a >= b` as
-/// `(b < a || a == b)`. It must be a sound path.
+/// Returns the path with `a > b` rewritten as `b < a`, `a <= b` as `(a < b || a == b)`, and `a >= b` as `(b < a || a == b)`. The
+/// path must be valid.
 pub(super) fn rewritten(path: &str) -> String {
     let mut out = String::with_capacity(path.len());
     let mut frames = vec![Frame { start: 0, operator: None }];
@@ -69,11 +71,11 @@ pub(super) fn rewritten(path: &str) -> String {
     out
 }
 
-/// Tokens that delimit a comparison; of two that begin alike the longer one first.
+/// Tokens that delimit a comparison. If one token is a prefix of another, the longer one comes first.
 const TOKENS: [&str; 13] = ["==", "<=", ">=", "<", ">", "[", "]", "(", ")", "?", ",", "&&", "||"];
 
 impl Frame {
-    /// Rewrites the comparison that ends where the output ends.
+    /// Rewrites the comparison at the end of the output.
     fn finish(&mut self, out: &mut String) {
         let Some((operator, from, to)) = self.operator.take() else { return };
         let part = |part: Option<&str>| part.unwrap_or_default().trim().to_owned();

@@ -1,11 +1,11 @@
-//! The steps of a path that has only names and indices from the front.
+//! Parser for JSONPaths that consist only of names and non-negative indices.
 //!
-//! Only the spelling of a path is read here that another parser has found sound. What is not
-//! plain is left to that parser: nothing is ever read differently here.
+//! The full JSONPath parser has already accepted the path. This parser returns `None` for everything that is not clearly a name
+//! or an index, so the two parsers cannot disagree.
 
 use super::{NodePath, Step};
 
-/// The steps of `path`; none where it may select anything but one place.
+/// Returns the steps of `path`, or `None` if it is not a plain path that can only select a single place.
 pub(super) fn steps(path: &str) -> Option<NodePath> {
     let mut rest = path.strip_prefix('$')?;
     let mut steps = Vec::new();
@@ -20,14 +20,14 @@ pub(super) fn steps(path: &str) -> Option<NodePath> {
     Some(NodePath(steps))
 }
 
-/// `name` and what follows.
+/// Parses a name in the shorthand `.name`, from which the dot has been removed. Returns the step and the remaining text.
 fn shorthand(text: &str) -> Option<(Step, &str)> {
     let in_name = |c: char| c.is_ascii_alphanumeric() || c == '_' || !c.is_ascii();
     let (name, rest) = text.split_at_checked(text.find(|c| !in_name(c)).unwrap_or(text.len()))?;
     (!name.is_empty()).then(|| (Step::Name(name.to_owned()), rest))
 }
 
-/// `'name']`, `"name"]` or `0]`, and what follows.
+/// Parses `'name']`, `"name"]` or `0]`. Returns the step and the remaining text.
 fn bracketed(text: &str) -> Option<(Step, &str)> {
     let quote = text.chars().next().filter(|first| matches!(first, '\'' | '"'));
     let Some(quote) = quote else {
@@ -39,7 +39,7 @@ fn bracketed(text: &str) -> Option<(Step, &str)> {
     Some((Step::Name(name), rest.strip_prefix(']')?))
 }
 
-/// A name up to its quote, with what its escapes stand for, and what follows.
+/// Parses a quoted name up to its closing quote and decodes its escapes. Returns the name and the remaining text.
 fn quoted(text: &str, quote: char) -> Option<(String, &str)> {
     let mut name = String::new();
     let mut rest = text.chars();
@@ -55,7 +55,7 @@ fn quoted(text: &str, quote: char) -> Option<(String, &str)> {
                 'u' => {
                     let (digits, after) = rest.as_str().split_at_checked(4)?;
                     rest = after.chars();
-                    // Not of half a pair.
+                    // A surrogate is not a character, so names with surrogate pairs are left to the full parser.
                     char::from_u32(u32::from_str_radix(digits, 16).ok()?)?
                 }
                 itself @ ('/' | '\\' | '\'' | '"') => itself,

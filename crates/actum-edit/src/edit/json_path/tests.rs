@@ -1,4 +1,4 @@
-//! Paths: which are read, what they select, and what they may cost.
+//! Tests for parsing JSONPaths, for the places that they select, and for their limits.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -39,13 +39,13 @@ fn a_path_that_selects_nothing_or_several_places_is_refused_and_names_the_first(
     );
     assert_eq!(
         selected("$..b", &document).unwrap_err(),
-        "the path `$..b` selects 4 places (`$['a'][0]['b']`, `$['a'][1]['b']`, `$['a'][2]['b']`, …), \
-         so it is not clear which is meant"
+        "the path `$..b` selects 4 places (`$['a'][0]['b']`, `$['a'][1]['b']`, `$['a'][2]['b']`, \
+         …), but must select exactly one"
     );
     assert_eq!(
         selected("$.a[0:2].b", &document).unwrap_err(),
-        "the path `$.a[0:2].b` selects 2 places (`$['a'][0]['b']`, `$['a'][1]['b']`), so it is not \
-         clear which is meant"
+        "the path `$.a[0:2].b` selects 2 places (`$['a'][0]['b']`, `$['a'][1]['b']`), but must \
+         select exactly one"
     );
     let long = format!("$.c{}", "d".repeat(200));
     assert!(selected(&long, &document).unwrap_err().len() < 150);
@@ -57,8 +57,8 @@ fn what_is_no_path_is_refused_where_that_shows() {
     let error = |path: &str| JsonPath::new(path).unwrap_err().to_string();
     assert_eq!(
         error("a.b"),
-        "`a.b` is no JSONPath: it does not read as RFC 9535 says, from byte 1 on (`a`); `$.name`, \
-         `$['any name']` and `$.list[0]` are paths"
+        "`a.b` is not a valid JSONPath: it violates the syntax of RFC 9535 at byte 1 (`a`); \
+         `$.name`, `$['any name']` and `$.list[0]` are valid paths"
     );
     for path in ["", "$.", "$.a b", "$[01]", "$['a]", "/a/b", "$..", " $", "$ "] {
         assert!(JsonPath::new(path).is_err(), "{path}");
@@ -76,12 +76,12 @@ fn a_function_with_a_pattern_is_refused_for_its_cost() {
     let error = |path: &str| JsonPath::new(path).unwrap_err().to_string();
     assert_eq!(
         error("$[?match(@.a, 'b')]"),
-        "`$[?match(@.a, 'b')]` is no JSONPath: the function `match` is not supported, since the cost \
-         of its regular expression has no limit here; give a path of names and indices"
+        "`$[?match(@.a, 'b')]` is not a valid JSONPath: the function `match` is not supported \
+         because the cost of its regular expression is unbounded; use a path of names and indices"
     );
     assert!(error("$[?!search(@.a, @.b)]").contains("the function `search` is not supported"));
     for other in ["$[?@.a == 'match('", "$[?rematch(@.a)]", "$.match(", "$[?@.match (1)]"] {
-        assert!(error(other).contains("does not read as RFC 9535 says"), "{other}");
+        assert!(error(other).contains("violates the syntax of RFC 9535"), "{other}");
     }
 }
 
@@ -91,15 +91,15 @@ fn a_place_that_is_selected_twice_is_not_one_node() {
     let document = json!({"a": [{"id": 1}, {"id": 2}], "b": {"b": {"c": 1}}});
     assert_eq!(
         selected("$.a[0,0].id", &document).unwrap_err(),
-        "the path `$.a[0,0].id` selects the place `$['a'][0]['id']` 2 times, and it must select \
-         exactly one node; leave out what selects it again"
+        "the path `$.a[0,0].id` selects `$['a'][0]['id']` 2 times, but must select exactly one \
+         node; remove the repeated selectors"
     );
     assert!(selected("$.a[-1,1]", &document).unwrap_err().contains("`$['a'][1]` 2 times"));
     assert!(selected("$..b..c", &document).unwrap_err().contains("2 times"));
     assert!(selected("$.a[0,0,1]", &document).unwrap_err().contains("selects 2 places"));
 }
 
-/// EX-10: the table of RFC 9535, section 2.3.5.3, and what is not in it.
+/// EX-10: the comparisons in the table of RFC 9535, section 2.3.5.3, and some more.
 #[test]
 fn a_filter_compares_as_rfc_9535_says() {
     let number = |spelled| Value::Number(comparable(spelled).unwrap());
@@ -169,7 +169,7 @@ fn the_length_and_the_nesting_of_a_path_are_limited_on_both_sides() {
     assert!(JsonPath::new(&nested(PATH_NESTING_MAX)).is_ok());
     let error = JsonPath::new(&nested(PATH_NESTING_MAX + 1)).unwrap_err();
     assert_eq!(error.problem, JsonPathSyntax::TooDeep);
-    // What is in quotes is not nested.
+    // Brackets in quotes do not count as nesting.
     assert!(JsonPath::new(&format!("$['{}\\'(']", "[".repeat(100))).is_ok());
 }
 
@@ -178,12 +178,12 @@ fn the_length_and_the_nesting_of_a_path_are_limited_on_both_sides() {
 fn the_work_of_a_query_is_limited_on_both_sides() {
     let nested = |deep: usize| (0..deep).fold(json!(1), |inside, _| json!([inside]));
     let document = nested(100);
-    // 101 values, 101 deep: 101 * 101^3 is too much, and 101 * 101^2 is not.
+    // With 101 values and a depth of 101, the estimate is 101 * 101^2 for the first path and 101 * 101^3 for the second.
     assert!(selected("$..a..a..a", &document).unwrap_err().contains("selects nothing"));
     assert_eq!(
         selected("$..a..a..a..a", &document).unwrap_err(),
-        "evaluating the path `$..a..a..a..a` in a file of this size could take too long; give a path of \
-         names and indices"
+        "evaluating the path `$..a..a..a..a` in a file of this size could take too long; use a \
+         path of names and indices"
     );
     let unions = format!("$.a{}", "[0,0]".repeat(40));
     assert!(selected(&unions, &document).unwrap_err().contains("could take too long"));
@@ -226,7 +226,7 @@ proptest! {
     ) {
         let Ok(path) = JsonPath::new(&path) else { return Ok(()) };
         let Some(way) = path.steps() else { return Ok(()) };
-        // A document that has the place, and others beside it.
+        // Build a document in which the path exists and has siblings at each level.
         let document = way.0.iter().rev().fold(json!("here"), |inside, step| match step {
             Step::Name(name) => {
                 let mut members: serde_json::Map<_, _> =

@@ -1,4 +1,4 @@
-//! A member behind the last of an object.
+//! Appends a member to the end of an object.
 
 use super::outline::Level;
 use super::sketch::Spot;
@@ -7,15 +7,15 @@ use crate::edit::json_patch::layout::Layout;
 use crate::edit::json_patch::parcel::{Parcel, Room};
 use crate::edit::json_patch::tree::Brackets;
 
-/// The member to add, before its line is known.
+/// Member to add, before its indentation is known.
 struct Member<'t> {
     name: String,
     parcel: Parcel<'t>,
     layout: Layout,
 }
 
-/// Pieces that add the member `key`. It goes behind the comments in the line of the last member; if a
-/// comma follows that one, the new one gets a comma as well.
+/// Returns the pieces that add the member `key`. It is inserted after any comments on the line of the last member. If the last
+/// member has a trailing comma, the new member gets one as well.
 pub(super) fn pieces(
     file: File<'_>,
     object: &Level,
@@ -53,7 +53,7 @@ pub(super) fn pieces(
     Ok(vec![(last.value.end..last.value.end, ",".to_owned()), (at..at, new)])
 }
 
-/// The first member of an object, in which nothing is but blanks and comments.
+/// Returns the pieces that add a member to an object without members, which may contain comments.
 fn first(
     file: File<'_>,
     inside: &Gap,
@@ -86,12 +86,12 @@ fn first(
     if file.text.get(rest.clone()).is_some_and(|rest| rest.contains('\n')) {
         return Ok(vec![(at..at, text)]);
     }
-    // The bracket gets a line of its own.
+    // Move the closing bracket to a separate line.
     Ok(vec![(rest, format!("{text}{newline}{}", spot.indent))])
 }
 
 impl Member<'_> {
-    /// Its text, in a line that is indented by `indent`.
+    /// Returns the text of the member for a line that is indented by `indent`.
     fn text(
         self,
         spot: &Spot<'_, '_>,
@@ -104,8 +104,7 @@ impl Member<'_> {
     }
 }
 
-/// Returns true if a new last member gets a line of its own, and the text before it where it does
-/// not.
+/// Returns whether a new last member starts on a new line, and the text before the member if it does not.
 fn separation(spot: &Spot<'_, '_>) -> (bool, String) {
     let gap = || spot.style.gap.clone();
     match spot.container.map(|container| container.items.as_slice()) {
@@ -117,7 +116,7 @@ fn separation(spot: &Spot<'_, '_>) -> (bool, String) {
     }
 }
 
-/// Indentation of the line of the last member.
+/// Returns the indentation of the line of the last member, or of the place itself if there is no container.
 fn line_indent(spot: &Spot<'_, '_>) -> String {
     let Some(container) = spot.container else { return spot.indent.clone() };
     let last = container.items.len().saturating_sub(1);

@@ -1,4 +1,4 @@
-//! Errors of a value of a JSON file that cannot be changed.
+//! Errors for changes of a single value in a JSON file.
 
 use actum_core::json::{DEPTH_MAX, SyntaxProblem};
 use actum_core::place::{Excerpt, Place};
@@ -7,111 +7,111 @@ use super::outline::Missed;
 use crate::edit::json_patch::{JSON_BYTES_MAX, PointerProblem};
 use crate::edit::json_path::{JsonPath, NodePath, PathProblem};
 
-/// Reason why a value of a JSON file cannot be changed.
+/// Reason why a value in a JSON file cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JsonValueError {
-    /// The file is no JSON.
-    #[error("the file is not JSON, with or without comments: line {}, column {}: {problem}", place.line, place.column)]
+    /// The file is neither JSON nor JSON with comments.
+    #[error("the file is neither JSON nor JSON with comments: line {}, column {}: {problem}", place.line, place.column)]
     NotJson {
-        /// Place of the problem.
+        /// Position of the syntax error.
         place: Place,
-        /// Problem of the text.
+        /// Syntax error at this position.
         #[source]
         problem: SyntaxProblem,
     },
-    /// A comment has no end.
-    #[error("the comment at line {}, column {} has no end", place.line, place.column)]
+    /// A `/*` comment is not closed.
+    #[error("the comment at line {}, column {} is not closed", place.line, place.column)]
     OpenComment {
-        /// Start of the comment.
+        /// Position at which the comment starts.
         place: Place,
     },
-    /// The end of a comment is unclear.
+    /// A line comment contains a carriage return without a line feed, so parsers disagree about where it ends.
     #[error(
-        "in the comment at line {}, column {} is a carriage return without a line feed, which ends it \
-         for some readers and not for others",
+        "the carriage return without a line feed at line {}, column {} ends the comment in some \
+         parsers only",
         place.line,
         place.column
     )]
     UnclearComment {
-        /// Place of the carriage return.
+        /// Position of the carriage return.
         place: Place,
     },
-    /// The file is too large.
-    #[error("the file has {bytes} bytes, but JSON is edited up to {JSON_BYTES_MAX} only")]
+    /// The file is larger than [`JSON_BYTES_MAX`].
+    #[error("the file has {bytes} bytes, but a JSON file may have at most {JSON_BYTES_MAX} bytes")]
     TooLarge {
-        /// Its size.
+        /// Size of the file in bytes.
         bytes: u64,
     },
-    /// The path does not lead to one place.
+    /// The path does not select exactly one place.
     #[error(transparent)]
     Path(#[from] PathProblem),
-    /// The container of a member must be an object.
+    /// The path selects a value that is not an object, so it cannot have members.
     #[error(
-        "`{path}` leads to line {}, column {}, where {found} is: only an object has properties",
+        "`{path}` leads to {found} at line {}, column {}, but only objects have properties",
         place.line,
         place.column
     )]
     NoObject {
-        /// The path.
+        /// Path of the edit.
         path: Excerpt,
-        /// Kind of the value at the place.
+        /// Kind of the value, including the article.
         found: &'static str,
-        /// Place of the value.
+        /// Position of the value.
         place: Place,
     },
-    /// The member to add is there.
+    /// The member to add already exists.
     #[error(
-        "the property `{name}` is there already, at line {}, column {}",
+        "the property `{name}` already exists at line {}, column {}",
         place.line,
         place.column
     )]
     Exists {
-        /// Its name.
+        /// Name of the member.
         name: Excerpt,
-        /// Place of the member.
+        /// Position of the existing member.
         place: Place,
     },
-    /// The member to remove is missing.
+    /// The member to remove does not exist.
     #[error(
         "the object at line {}, column {} has no property `{name}`",
         place.line,
         place.column
     )]
     Missing {
-        /// Its name.
+        /// Name of the member.
         name: Excerpt,
-        /// Place of the object.
+        /// Position of the object.
         place: Place,
     },
-    /// The result would be nested too deeply.
-    #[error("the result would be nested more than {DEPTH_MAX} deep")]
+    /// The result would exceed the maximum nesting depth.
+    #[error("the result would be nested more than {DEPTH_MAX} levels deep")]
     TooDeep,
-    /// The value cannot be laid out.
+    /// The new value is not valid JSON, or does not fit in the file.
     #[error(transparent)]
     Value(Box<PointerProblem>),
-    /// The result is not the requested change.
-    #[error("internal problem: the edit was made and taken back, since {problem}")]
+    /// The final check of the computed result failed, so the edit was discarded.
+    #[error("internal error: the computed edit was discarded because {problem}")]
     Unproven {
-        /// Problem of the result.
+        /// Problem that the check found.
         #[source]
         problem: Unproven,
     },
 }
 
-/// Problem of an edit that was made.
+/// Problem that the final check of a computed JSON edit found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Unproven {
-    /// The result is not JSON.
-    #[error("its result is no JSON any more")]
+    /// The result is neither JSON nor JSON with comments.
+    #[error("the result is not valid JSON")]
     Syntax,
-    /// The result changes more than the place.
-    #[error("it reaches beyond the place")]
+    /// The edit affects text outside its target.
+    #[error("it affects text outside the target")]
     Beyond,
-    /// Something else has changed.
-    #[error("something beside the place has changed")]
+    /// A value or comment other than the target would change.
+    #[error("a value or comment outside the target would change as well")]
     Beside,
-    /// At the place is not what was asked for.
-    #[error("what is at the place now is not what was asked for")]
+    /// The target would not have the requested value.
+    #[error("the target does not match the request")]
     Place,
 }
 
@@ -128,7 +128,7 @@ impl From<Unproven> for JsonValueError {
 }
 
 impl JsonValueError {
-    /// The error for a way that does not lead to a place.
+    /// Converts the error of a search that did not reach the end of the path.
     pub(super) fn missed(
         missed: Missed,
         path: &JsonPath,

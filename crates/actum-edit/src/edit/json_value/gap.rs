@@ -1,10 +1,10 @@
-//! Text between two values: blanks, comments, and perhaps a comma.
+//! Text between two values, which consists of blanks, comments, and possibly a comma.
 
 use std::ops::Range;
 
 use super::strict::comment;
 
-/// Text between two values, by its places in the text.
+/// Text between two values, described by byte offsets in the file.
 #[derive(Debug, Default)]
 pub(super) struct Gap {
     pub(super) range: Range<usize>,
@@ -15,12 +15,12 @@ pub(super) struct Gap {
 #[derive(Debug, Clone)]
 pub(super) struct Comment {
     pub(super) range: Range<usize>,
-    /// True if it reaches to the end of its line.
+    /// Whether the comment is a `//` comment, which extends to the end of its line.
     pub(super) is_line: bool,
 }
 
 impl Gap {
-    /// Reads the text in `range`, which holds no value.
+    /// Parses the text in `range`, which must not contain a value.
     pub(super) fn new(text: &str, range: Range<usize>) -> Self {
         let mut gap = Self { range: range.clone(), ..Self::default() };
         let bytes = text.as_bytes().get(..range.end).unwrap_or_default();
@@ -42,8 +42,8 @@ impl Gap {
         gap
     }
 
-    /// Returns the end of what belongs to the line of `from`: behind the comments that start before
-    /// the line ends. The flag is true if the last of them leaves nothing of the line.
+    /// Returns the offset after the comments that follow `from` on the same line. The flag is true if the last of them is a `//`
+    /// comment, so that nothing can follow it on the line.
     pub(super) fn rest_of_line(&self, text: &str, from: usize) -> (usize, bool) {
         let (mut at, mut is_line) = (from, false);
         for comment in self.comments.iter().filter(|comment| comment.range.start >= from) {

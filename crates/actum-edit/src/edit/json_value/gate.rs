@@ -1,4 +1,4 @@
-//! Holds what an edit made against what was asked for: another reading of the whole result.
+//! Final check of a computed edit: parses the complete result again and compares it with the request.
 
 use std::ops::Range;
 
@@ -12,10 +12,11 @@ use crate::edit::json_patch::compare::equal;
 use crate::edit::json_patch::tree::{Node, Origin};
 use crate::edit::json_path::NodePath;
 
-/// Refuses pieces that do not make exactly `change` at the end of `way`, along which `old` is the file.
+/// Checks that `pieces` make exactly the requested `change` at the end of `way`, and change nothing else. `old` is the outline of
+/// the original file along `way`.
 ///
 /// # Errors
-/// `Unproven`.
+/// Returns [`JsonValueError::Unproven`] if the result is invalid or differs from the request.
 pub(super) fn prove(
     file: File<'_>,
     (way, old): (&NodePath, &Outline),
@@ -44,7 +45,7 @@ pub(super) fn prove(
     if is_made { Ok(()) } else { Err(Unproven::Place.into()) }
 }
 
-/// The text with its pieces replaced.
+/// Returns the text after the pieces have been replaced, or `None` if their ranges are invalid.
 fn made(text: &str, pieces: &[Piece]) -> Option<String> {
     let mut result = String::with_capacity(text.len());
     let mut reached = 0;
@@ -70,8 +71,7 @@ impl Pair<'_> {
         }
     }
 
-    /// Returns true if each container on the way has the children that it had, and leads through
-    /// the same.
+    /// Checks that each container on the path still has the same children, except for the child on the path itself.
     fn way_is_kept(&self, old: &Outline, new: &Outline) -> bool {
         let on_way = |level: &&Level| level.chosen.is_some();
         let levels = |outline: &Outline| outline.levels.iter().filter(on_way).count();
@@ -126,7 +126,7 @@ impl Pair<'_> {
         self.are_same_children(kept.map(|(_, child)| child), new.children.iter())
     }
 
-    /// Returns true if the text in `span` of the result is `value`.
+    /// Checks whether the text in `span` of the result is a value equal to `value`.
     fn holds(&self, span: &Range<usize>, value: &JsonText) -> bool {
         let found = self.new.strict.get(span.clone()).unwrap_or_default();
         let read = |text| Value::read(str::as_bytes(text)).ok();
@@ -142,7 +142,7 @@ mod tests {
 
     type Pieces<'p> = &'p [(Range<usize>, &'p str)];
 
-    /// Judges `pieces` that should put 3 at the end of the path, or add it as `c`.
+    /// Checks `pieces` against a change that sets `a.x` to 3, adds `a.c` with the value 3, or removes `a.x`.
     fn judged(change: &str, pieces: Pieces<'_>) -> Result<(), JsonValueError> {
         let text = "{\"a\": {\"x\": 1}, \"b\": 2}";
         let value = JsonText::new("3").unwrap();
@@ -180,13 +180,13 @@ mod tests {
         ];
         for (change, pieces, expected) in cases {
             let found = judged(change, pieces);
-            // What lies outside of the text, or is not ascending, cannot even be made.
+            // Pieces out of order or outside of the text are rejected as well.
             assert_eq!(found, expected, "{change} {pieces:?}");
         }
         assert_eq!(
             judged("update a.x", &[(12..13, "4")]).unwrap_err().to_string(),
-            "internal problem: the edit was made and taken back, since what is at the place now is not \
-             what was asked for"
+            "internal error: the computed edit was discarded because the target does not match the \
+             request"
         );
     }
 }

@@ -1,6 +1,7 @@
-//! The containers on the way to a place, and the places of their children; all else is skipped.
+//! Locates a place in a JSON text, with the containers on the path to it and the byte ranges of their children. All other values
+//! are skipped without being parsed.
 //!
-//! The text has been judged before, so what is found is sound; what is not is passed back as odd.
+//! The text has already been validated. If it turns out to be invalid anyway, the search fails with [`Missed::Odd`].
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -12,55 +13,57 @@ use actum_core::place::Excerpt;
 use crate::edit::json_patch::tree::Brackets;
 use crate::edit::json_path::{NodePath, Step, Stop};
 
-/// Containers on the way to a place.
+/// Byte ranges of a place in a JSON text and of the containers on the path to it.
 #[derive(Debug, Default)]
 pub(super) struct Outline {
-    /// The containers around the place, from the outside in.
+    /// Containers around the place, starting with the outermost one. If the place is an object whose members are read, it is the
+    /// last level.
     pub(super) levels: Vec<Level>,
-    /// Range of the value at the place.
+    /// Byte range of the value at the place.
     pub(super) place: Range<usize>,
-    /// Kind of the value.
+    /// Kind of the value, including the article.
     pub(super) found: &'static str,
-    /// The whole document.
+    /// Byte range of the root value.
     pub(super) root: Range<usize>,
 }
 
-/// A container.
+/// Container on the path.
 #[derive(Debug)]
 pub(super) struct Level {
     pub(super) brackets: Brackets,
     pub(super) span: Range<usize>,
     pub(super) children: Vec<Child>,
-    /// The child that the way leads through; none in the last container.
+    /// Index of the child on the path, or `None` if the path ends at this container.
     pub(super) chosen: Option<usize>,
 }
 
-/// A member or an element.
+/// Object member or array element.
 #[derive(Debug, Clone)]
 pub(super) struct Child {
-    /// Its name with the quotes; nothing, at the value, in an array.
+    /// Byte range of the name, including its quotes. For an array element, an empty range at the start of the value.
     pub(super) name: Range<usize>,
     pub(super) value: Range<usize>,
 }
 
-/// Depth to which the end of the way is read.
+/// Part of the value at the end of the path that is parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Last {
+    /// Only the byte range of the value.
     Whole,
-    /// The members too, if it is an object.
+    /// The byte range of the value, and its members if it is an object.
     Members,
 }
 
-/// Reason why the way does not lead to a place.
+/// Reason why the end of a path was not reached.
 #[derive(Debug)]
 pub(super) enum Missed {
-    /// The way stops after so many steps.
+    /// The step after the first `depth` steps does not match.
     Stop { depth: usize, stop: Stop },
-    /// A name stands twice.
+    /// An object on the path has a duplicate name.
     Doubled { name: Excerpt, offset: usize },
-    /// A name has an escape that stands for nothing.
+    /// A name has an escape sequence that does not encode a character.
     Name { offset: usize },
-    /// The text is not what it was judged to be.
+    /// The text is not valid JSON, although it was validated before.
     Odd,
 }
 
@@ -72,14 +75,14 @@ impl Outline {
         Ok(Self { root: start..end, ..walk.outline })
     }
 
-    /// The object at the place.
+    /// Returns the object at the place, if its members were read.
     pub(super) fn object(&self) -> Option<&Level> {
         self.levels.last().filter(|level| level.chosen.is_none() && level.span == self.place)
     }
 }
 
 impl Level {
-    /// The member of this name.
+    /// Returns the member with the given name.
     pub(super) fn member(&self, strict: &str, name: &str) -> Option<&Child> {
         self.index(strict, name).and_then(|index| self.children.get(index))
     }
@@ -97,7 +100,7 @@ struct Walk<'t> {
 }
 
 impl Walk<'_> {
-    /// Follows `steps` into the value at `at`; where it ends.
+    /// Follows `steps` into the value at offset `at`, and returns the offset of its end.
     fn value(&mut self, at: usize, steps: &[Step]) -> Result<usize, Missed> {
         let found = self.text.as_bytes().get(at).copied().ok_or(Missed::Odd)?;
         let Some((step, rest)) = steps.split_first() else {
@@ -181,14 +184,14 @@ impl Walk<'_> {
     }
 }
 
-/// Returns the end of the blanks at `at`.
+/// Returns the offset of the first byte at or after `at` that is not blank.
 pub(super) fn blanks(bytes: &[u8], at: usize) -> usize {
     let rest = bytes.get(at..).unwrap_or_default();
     let is_blank = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r');
     at + rest.iter().position(|byte| !is_blank(byte)).unwrap_or(rest.len())
 }
 
-/// Returns the end of the value at `at`.
+/// Returns the offset of the end of the value that starts at `at`.
 fn end(text: &str, at: usize) -> Result<usize, Missed> {
     let bytes = text.as_bytes();
     let rest = bytes.get(at..).unwrap_or_default();
@@ -220,7 +223,7 @@ fn end(text: &str, at: usize) -> Result<usize, Missed> {
     }
 }
 
-/// The name that is spelled, with its quotes, in `span`.
+/// Decodes the quoted name in `span`. Returns `None` if it contains an invalid escape sequence.
 fn decoded<'t>(text: &'t str, span: &Range<usize>) -> Option<Cow<'t, str>> {
     let spelled = text.get(span.clone())?;
     if spelled.contains('\\') {

@@ -1,4 +1,4 @@
-//! The document as a query sees it.
+//! Converts a JSON document to the value on which a JSONPath query is evaluated.
 
 use actum_core::json::{Content, SyntaxError, Value};
 use actum_core::place::{Excerpt, Place};
@@ -6,8 +6,8 @@ use actum_core::place::{Excerpt, Place};
 use super::error::JsonValueError;
 use crate::edit::json_path::{PathProblem, comparable};
 
-/// The document that `strict` holds. A name that stands twice is refused, and where values are
-/// compared, a number that cannot be.
+/// Parses the strict text of a document for a query. Duplicate names are rejected. If the query `compares` values, numbers that
+/// cannot be compared exactly are rejected as well.
 pub(super) fn document(
     strict: &str,
     compares: bool,
@@ -34,7 +34,7 @@ fn taken(
                 let number = Excerpt::new(spelled.as_bytes());
                 return Err(PathProblem::Number { number, place: place(value.span.start) });
             }
-            // The value is not read.
+            // The query does not compare values, so the number is irrelevant.
             None => 0.into(),
         },
         Content::Array(elements) => {

@@ -1,4 +1,4 @@
-//! A member out of an object, with its comma and its line. No comment goes but those inside of it.
+//! Removes a member of an object with its comma and its line. Of the comments, only those inside the member are removed.
 
 use std::ops::Range;
 
@@ -6,7 +6,7 @@ use super::gap::Gap;
 use super::outline::Level;
 use super::{File, Piece};
 
-/// Pieces that remove the member at `index`.
+/// Returns the pieces that remove the member at `index`.
 pub(super) fn pieces(file: File<'_>, object: &Level, index: usize) -> Vec<Piece> {
     let text = file.text;
     let Some(member) = object.children.get(index) else { return Vec::new() };
@@ -27,7 +27,7 @@ pub(super) fn pieces(file: File<'_>, object: &Level, index: usize) -> Vec<Piece>
             core.end = own + 1;
         }
         (Some(own), _) => comma = Some(own),
-        // The last one goes with the comma before it, and with all blanks between.
+        // Remove the last member together with the comma before it and all blanks in between.
         (None, Some(_)) if before.comments.is_empty() => {
             return vec![gone(before.range.start..core.end)];
         }
@@ -40,7 +40,8 @@ pub(super) fn pieces(file: File<'_>, object: &Level, index: usize) -> Vec<Piece>
     pieces
 }
 
-/// `core` with the blanks around it that it leaves: the whole line where nothing else is in it.
+/// Extends `core` by the blanks around it that are no longer needed. If nothing else is on the line, the entire line is
+/// included.
 fn line(text: &str, core: Range<usize>, within: Range<usize>) -> Range<usize> {
     let is_blank = |c: char| matches!(c, ' ' | '\t');
     let left = text.get(within.start..core.start).unwrap_or_default();
@@ -52,10 +53,10 @@ fn line(text: &str, core: Range<usize>, within: Range<usize>) -> Range<usize> {
     let starts_line = left.get(..start - within.start).is_some_and(|left| left.ends_with('\n'));
     match (starts_line, line_end) {
         (true, Some(length)) => start..end + length,
-        // Something follows that takes its place.
+        // The text after the member moves to the start of the member.
         (true, None) => core.start..end,
         (false, None) if !rest.is_empty() => core.start..end,
-        // A line end or the bracket keeps what is before it.
+        // The member is followed by a line break or the closing bracket, so remove the blanks before the member.
         (false, Some(_) | None) => start..core.end,
     }
 }

@@ -1,5 +1,5 @@
-//! Layout of the file around a place: a tree of the containers on the way, with samples of what else
-//! is in them.
+//! Detects the layout around a place in a file, from a tree of the containers on the path to it. The tree contains only a sample
+//! of the other values, to limit the cost for large files.
 
 use std::ops::Range;
 
@@ -10,29 +10,29 @@ use super::outline::{Child, Level, Outline};
 use crate::edit::json_patch::layout::{Layout, Style};
 use crate::edit::json_patch::tree::{Brackets, Container, Item, Name, Node, Origin, Piece};
 
-/// Bytes beside the way that are searched for examples at most.
+/// Maximum number of bytes in values beside the path that are searched for layout examples.
 const SAMPLE_BYTES_MAX: usize = 64 * 1024;
-/// Children of a container that are read from its start at most, and as many from its end.
+/// Maximum number of children that are sampled at the start of a container, and also at its end.
 const SAMPLE_CHILDREN_MAX: usize = 512;
 
-/// The tree.
+/// Partial tree of a file, with the containers on the path to a place.
 pub(super) struct Sketch<'t> {
     file: File<'t>,
     root: Node<'t>,
-    /// At each level the item that the way leads through.
+    /// Index of the item on the path, for each level of the tree.
     chosen: Vec<Option<usize>>,
     /// Indentation of the first line of the document.
     indent: String,
 }
 
-/// Surroundings of the place.
+/// Container, layout and style at a place.
 pub(super) struct Spot<'s, 't> {
-    /// The container around the place, or the object at it; none at the top.
+    /// Container around the place, or the object at the place if a member is added or removed. `None` at the root.
     pub(super) container: Option<&'s Container<'t>>,
     pub(super) chosen: Option<usize>,
-    /// Layout of that container, or of the document.
+    /// Layout of the container, or of the document if there is no container.
     pub(super) layout: Layout,
-    /// Indentation of the line of the place.
+    /// Indentation of the line on which the place is.
     pub(super) indent: String,
     pub(super) style: Style,
 }
@@ -52,7 +52,7 @@ impl<'t> Sketch<'t> {
         Self { file, root, chosen, indent }
     }
 
-    /// The innermost container on the way, and how it is laid out.
+    /// Returns the innermost container on the path, with its layout and style.
     pub(super) fn spot(&self) -> Spot<'_, 't> {
         let style = Style::new(self.file.text, &self.root);
         let empty = if self.file.text.contains('\n') { Layout::Lines } else { Layout::OneLine };
@@ -82,7 +82,7 @@ impl<'t> Sketch<'t> {
 }
 
 impl Spot<'_, '_> {
-    /// Layout of `node` there.
+    /// Returns the layout for a new value `node` at the place.
     pub(super) fn layout_of(&self, node: &Node<'_>, replaced: Option<usize>) -> Layout {
         match self.container {
             Some(container) => container.layout_of(node, self.layout, replaced, &self.style),
@@ -101,7 +101,7 @@ impl<'t> Artist<'t> {
         Piece::new(self.file.text.get(range).unwrap_or_default())
     }
 
-    /// The first of `levels`, with the others inside.
+    /// Creates the tree of the first of `levels`, which contains the other levels.
     fn level(&mut self, levels: &[Level], way: &mut Vec<Option<usize>>) -> Node<'t> {
         let Some((level, inner)) = levels.split_first() else {
             return Node::Scalar(Kind::Null, Piece::new(""));
@@ -143,13 +143,13 @@ impl<'t> Artist<'t> {
         Node::Container(Container { brackets: level.brackets, items, blank })
     }
 
-    /// Returns the position of the comma behind `child`, or `next` without a comma.
+    /// Returns the offset of the comma after `child`, or `next` if there is no comma.
     fn comma(&self, child: &Child, next: usize) -> usize {
         let gap = self.file.strict.get(child.value.end..next).unwrap_or_default();
         gap.find(',').map_or(next, |comma| child.value.end + comma)
     }
 
-    /// A value beside the way; one that is large is not looked into.
+    /// Creates the node of a value beside the path. The content of a value that exceeds the remaining limit is not parsed.
     fn beside(&mut self, span: &Range<usize>) -> Node<'t> {
         let text = self.file.text.get(span.clone()).unwrap_or_default();
         let strict = self.file.strict.get(span.clone()).unwrap_or_default();

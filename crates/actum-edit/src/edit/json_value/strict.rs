@@ -1,4 +1,4 @@
-//! JSON with comments as strict JSON in which everything keeps its place.
+//! Converts JSON with comments to strict JSON in which every value keeps its byte offset.
 
 use std::borrow::Cow;
 
@@ -15,15 +15,15 @@ pub(in crate::edit) enum Unread {
     UnclearComment(usize),
 }
 
-/// Places of comments and superfluous commas.
+/// Byte ranges of comments, and offsets of trailing commas.
 struct Found {
     comments: Vec<std::ops::Range<usize>>,
     commas: Vec<usize>,
 }
 
-/// `text` with blanks in the place of comments and of commas behind a last value, judged as JSON.
+/// Replaces comments and trailing commas in `text` with blanks, and validates the result as strict JSON.
 pub(in crate::edit) fn strict(text: &str) -> Result<Cow<'_, str>, Unread> {
-    // Most files have neither.
+    // Most files are strict JSON already.
     let Err(plain) = json::judge(text) else { return Ok(text.into()) };
     let found = look(text.as_bytes())?;
     if found.comments.is_empty() && found.commas.is_empty() {
@@ -37,7 +37,7 @@ pub(in crate::edit) fn strict(text: &str) -> Result<Cow<'_, str>, Unread> {
     }
     for comment in found.comments {
         for byte in bytes.get_mut(comment).unwrap_or_default() {
-            // Lines stay lines, so that places can be reported.
+            // Keep line breaks, so that line numbers in error messages are correct.
             if *byte != b'\n' {
                 *byte = b' ';
             }
@@ -48,10 +48,10 @@ pub(in crate::edit) fn strict(text: &str) -> Result<Cow<'_, str>, Unread> {
     Ok(strict.into())
 }
 
-/// One pass over text that may be anything.
+/// Searches for comments and trailing commas in a single pass. The text does not have to be valid JSON.
 fn look(text: &[u8]) -> Result<Found, Unread> {
     let mut found = Found { comments: Vec::new(), commas: Vec::new() };
-    // The last comma that nothing has followed yet, if a value may be before it.
+    // The most recent comma, if a value may precede it and only blanks or comments have followed it so far.
     let mut comma = None;
     let mut last = b'[';
     let mut at = 0;
@@ -93,7 +93,7 @@ pub(super) enum Open {
     CarriageReturn(usize),
 }
 
-/// Returns the length of the comment that `rest` starts with; 0 without a comment.
+/// Returns the length of the comment at the start of `rest`, or 0 if there is no comment.
 pub(super) fn comment(rest: &[u8]) -> Result<usize, Open> {
     match rest {
         [b'/', b'/', inside @ ..] => {

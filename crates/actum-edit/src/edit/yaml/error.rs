@@ -1,166 +1,165 @@
-//! Errors of a value of a YAML file that cannot be replaced.
+//! Errors of YAML edits that cannot be applied.
 
 use actum_core::place::{Excerpt, Place};
 
 use super::{YAML_BYTES_MAX, YamlProblem};
 use crate::edit::json_path::PathProblem;
 
-/// Reason why a value of a YAML file cannot be replaced.
+/// Reason why a value in a YAML file cannot be added, replaced or removed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum YamlError {
-    /// The file is too large.
-    #[error("the file has {bytes} bytes, but YAML is edited up to {YAML_BYTES_MAX} only")]
+    /// The file is larger than [`YAML_BYTES_MAX`].
+    #[error("the file has {bytes} bytes, but a YAML file may have at most {YAML_BYTES_MAX} bytes")]
     TooLarge {
-        /// Its size.
+        /// Size of the file in bytes.
         bytes: u64,
     },
-    /// The result would be too large.
+    /// The edited file would be larger than [`YAML_BYTES_MAX`].
     #[error("the result would have more than {YAML_BYTES_MAX} bytes")]
     ResultTooLarge,
-    /// A byte that belongs to no character.
+    /// The file is not valid UTF-8.
     #[error(
-        "YAML is edited as UTF-8, and the byte at line {}, column {} is not",
+        "YAML must be UTF-8, but the byte at line {}, column {} is invalid",
         place.line,
         place.column
     )]
     NotUtf8 {
-        /// Place of the byte.
+        /// Position of the first invalid byte.
         place: Place,
     },
-    /// The file is no YAML, or not one that all readers take alike.
-    #[error("the file is not strict YAML: line {line}, column {column}: {problem}")]
+    /// The file is not valid YAML, or parsers could disagree about its content.
+    #[error("the file is not valid YAML: line {line}, column {column}: {problem}")]
     NotYaml {
-        /// The line, counted from 1; 0 where it is not known.
+        /// Line number, counted from 1. It is 0 if the parser does not report a position.
         line: u64,
-        /// The character in that line, counted from 1.
+        /// Column in characters, counted from 1.
         column: u64,
-        /// Problem at the place.
+        /// Syntax error at this position.
         #[source]
         problem: YamlProblem,
     },
-    /// There is no such document.
-    #[error("the file has no document {document}: it has {count}")]
+    /// The file has fewer documents than the given number.
+    #[error("document {document} does not exist (number of documents in the file: {count})")]
     NoDocument {
-        /// Number of the document, counted from 1.
+        /// Given document number, counted from 1.
         document: u32,
-        /// Number of documents.
+        /// Number of documents in the file.
         count: usize,
     },
-    /// Nothing is written in the document.
+    /// The document is empty.
     #[error(
         "the document at line {}, column {} is empty, so there is no value to replace",
         place.line,
         place.column
     )]
     Empty {
-        /// Start of the document.
+        /// Position at which the document starts.
         place: Place,
     },
-    /// The path leads to no member of a mapping.
-    #[error("`{way}` is no member of a mapping; only members are removed")]
+    /// The path of a removal does not select a member of a mapping.
+    #[error("cannot remove `{way}`: it is not a member of a mapping")]
     NoMember {
-        /// The place.
+        /// Path of the selected node.
         way: Excerpt,
     },
-    /// The value to write is no JSON.
-    #[error("the value to write is not JSON")]
+    /// The new value is not valid JSON.
+    #[error("the new value is not valid JSON")]
     Value,
-    /// The path does not lead to one place.
+    /// The path does not select exactly one node.
     #[error(transparent)]
     Path(#[from] PathProblem),
-    /// The path leads through an alias.
+    /// The path leads through an alias, whose value is defined at its anchor.
     #[error(
-        "the path leads through the alias `{alias}` at line {}, column {}: what it stands for is written \
-         elsewhere, and is changed only there",
+        "the path leads through the alias `{alias}` at line {}, column {}; edit the value at its anchor \
+         instead",
         place.line,
         place.column
     )]
     Alias {
-        /// The alias.
+        /// Text of the alias.
         alias: Excerpt,
-        /// Place of the alias.
+        /// Position of the alias.
         place: Place,
     },
-    /// An alias elsewhere stands for the value, or for something in it or around it.
+    /// The edit would change an anchored value that an alias refers to.
     #[error(
-        "what the anchor `{anchor}` at line {}, column {} stands for would change, and the alias at line \
-         {}, column {} refers to it",
+        "the edit would change the value of the anchor `{anchor}` at line {}, column {}, which the alias \
+         at line {}, column {} refers to",
         place.line,
         place.column,
         alias.line,
         alias.column
     )]
     Anchored {
-        /// The anchor.
+        /// Text of the anchor.
         anchor: Excerpt,
-        /// Place of the anchor.
+        /// Position of the anchor.
         place: Place,
-        /// Place of the first alias.
+        /// Position of the first alias that refers to the anchor.
         alias: Place,
     },
-    /// The value has a tag.
+    /// The value to replace has a tag.
     #[error(
-        "the value at line {}, column {} has the tag `{tag}`, which says what it is; it is not written \
-         over",
+        "the value at line {}, column {} has the tag `{tag}`; values with a tag cannot be replaced",
         place.line,
         place.column
     )]
     Tagged {
-        /// The tag.
+        /// Text of the tag.
         tag: Excerpt,
-        /// Place of the tag.
+        /// Position of the tag.
         place: Place,
     },
-    /// A query looks at all names, and one is no string.
+    /// A mapping has a key that is not a plain string, so the path is ambiguous.
     #[error(
-        "the name at line {}, column {} is no plain string, so it is not clear what the path means; give \
-         a path of names and indices",
+        "the key at line {}, column {} is not a plain string, so the path is ambiguous; use a path of \
+         names and indices",
         place.line,
         place.column
     )]
     Name {
-        /// Place of the name.
+        /// Position of the key.
         place: Place,
     },
-    /// The extent of a value is unclear.
+    /// The byte range of a value cannot be determined.
     #[error(
-        "it is not clear where the value at line {}, column {} begins or ends",
+        "cannot determine where the value at line {}, column {} begins or ends",
         place.line,
         place.column
     )]
     Unclear {
-        /// Place of the value.
+        /// Position of the value.
         place: Place,
     },
-    /// The result is not the requested change.
-    #[error("internal problem: the edit was made and taken back, since {problem}")]
+    /// The final check of the computed result failed, so the edit was discarded.
+    #[error("internal error: the computed edit was discarded because {problem}")]
     Unproven {
-        /// Problem of the result.
+        /// Problem that the check found.
         #[source]
         problem: YamlUnproven,
     },
 }
 
-/// Problem of an edit that was made.
+/// Problem that the final check of a computed YAML edit found.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum YamlUnproven {
-    /// The result is not YAML.
-    #[error("its result is not strict YAML any more")]
+    /// The result is not valid YAML.
+    #[error("the result is not valid YAML")]
     Syntax,
-    /// The place is outside of the text.
-    #[error("it reaches beyond the place")]
+    /// The edit affects text outside its target.
+    #[error("it affects text outside the target")]
     Beyond,
-    /// Something else has changed.
-    #[error("`{way}` has changed as well")]
+    /// A node other than the target would change.
+    #[error("`{way}` would change as well")]
     Beside {
-        /// The first such place.
+        /// Path of the first other node that would change.
         way: Excerpt,
     },
-    /// A comment has changed.
-    #[error("a comment has changed as well")]
+    /// A comment outside the target would change.
+    #[error("a comment would change as well")]
     Comment,
-    /// At the place is not what was asked for.
-    #[error("what is at the place now is not what was asked for")]
+    /// The target would not have the requested value.
+    #[error("the target does not match the request")]
     Place,
 }
 

@@ -1,4 +1,4 @@
-//! Search for the node that a path selects.
+//! Finds the node of a YAML file that a path selects.
 
 use std::num::NonZeroU32;
 
@@ -9,34 +9,34 @@ use super::error::YamlError;
 use super::tree::{Node, NodeKind, Stream, Style};
 use crate::edit::json_path::{JsonPath, NodePath, PathProblem, Step, Stop, comparable};
 
-/// Limit for the nodes that a query sees, each alias counted with its whole target.
+/// Maximum number of nodes that a query may visit. Each alias counts as all nodes of its target.
 const NODES_MAX: usize = 500_000;
 
-/// Path to search for, and the document, if not all.
+/// Path to search for, and the number of the document to search, or `None` for all documents.
 #[derive(Clone, Copy)]
 pub(super) struct Wanted<'p> {
     pub(super) path: &'p JsonPath,
     pub(super) document: Option<NonZeroU32>,
 }
 
-/// Result for a path without a target, except for a mapping that lacks its last name.
+/// Behavior for a path whose last name is missing from its mapping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Missing {
-    /// The member that could be there.
+    /// Return the path as that of a member to add.
     Member,
-    /// Nothing.
+    /// Return an error.
     Refuse,
 }
 
-/// Target of a path.
+/// Node that a path selects, or member that it could add.
 pub(super) struct Found {
     pub(super) document: usize,
     pub(super) way: NodePath,
-    /// True if the last name does not exist yet.
+    /// Whether the last name of the path does not exist yet.
     pub(super) is_new: bool,
 }
 
-/// The document and the way in it.
+/// Evaluates the wanted path and returns the document and the node path that it selects.
 pub(super) fn way(
     stream: &Stream<'_>,
     Wanted { path, document }: Wanted<'_>,
@@ -94,19 +94,21 @@ pub(super) fn way(
     let places = places.map(|(index, way)| (first + index, way)).collect();
     let (document, way) = path.only(places, shown)?;
     if let Some(root) = stream.documents.get(document) {
-        // The way may lead through an alias.
+        // Return an error if the path leads through an alias.
         follow(root, &way, text, place)?;
     }
     Ok(at((document, way)))
 }
 
-/// Target of a way.
+/// Result of following a node path.
 pub(super) enum Followed<'n, 't> {
+    /// All nodes along the path, from the root to the target.
     Node(Vec<&'n Node<'t>>),
+    /// The step at index `depth` does not exist.
     Stop { depth: usize, stop: Stop },
 }
 
-/// The nodes on the way, from the document to the place.
+/// Follows a node path from the root of a document. Returns an error if a node on the path is an alias.
 pub(super) fn follow<'n, 't>(
     root: &'n Node<'t>,
     way: &NodePath,
@@ -163,7 +165,7 @@ fn aliased(node: &Node<'_>, text: &str, place: impl Fn(usize) -> Place) -> Resul
     Err(YamlError::Alias { alias: Excerpt::new(alias.as_bytes()), place })
 }
 
-/// Makes the values that a query sees.
+/// Converts YAML nodes into the JSON values that a query is evaluated over.
 struct Plain<'n, 't, P> {
     anchors: Vec<(usize, &'n Node<'t>)>,
     room: usize,
@@ -185,7 +187,7 @@ impl<P: Fn(usize) -> Place> Plain<'_, '_, P> {
                 let mut members = serde_json::Map::new();
                 for (key, value) in entries {
                     let refused = || YamlError::Name { place: (self.place)(key.extent.start) };
-                    // What is merged would be seen at two places.
+                    // The query would see the content of a merge key (`<<`) at two paths.
                     let name = key.as_string().filter(|name| *name != "<<").ok_or_else(refused)?;
                     if members.contains_key(name) {
                         return Err(refused());

@@ -1,5 +1,7 @@
-//! Compares the result of an edit with the request. Both readings of the result, by value and by
-//! spelling, may differ from those of the file at the place alone.
+//! Checks the result of an edit before it is returned.
+//!
+//! The result is parsed twice, for its values and for its notation. Both must match the original file everywhere except
+//! at the edited node.
 
 use actum_core::json::{Content, Value};
 use actum_core::place::{Excerpt, Place};
@@ -10,17 +12,17 @@ use super::tree::{Node, NodeKind, Stream};
 use super::{Change, Piece, find};
 use crate::edit::json_path::{NodePath, Step};
 
-/// The file before.
+/// Text of the file before the edit, and both parses of it.
 pub(super) struct Old<'o, 't> {
     pub(super) text: &'t str,
     pub(super) loaded: &'o [Loaded],
     pub(super) stream: &'o Stream<'t>,
 }
 
-/// Refuses a result that is not the file with the change at the end of `way`.
+/// Checks that `result` is the old file with only `change` applied at the node path `way`.
 ///
 /// # Errors
-/// `Unproven`.
+/// Returns [`YamlError::Unproven`] if anything else differs.
 pub(super) fn prove(
     old: &Old<'_, '_>,
     (document, way): (usize, &NodePath),
@@ -37,7 +39,7 @@ pub(super) fn prove(
         Change::Remove => same_but_member((old.loaded, &loaded), (document, way), None)?,
     }
     same_spelling(old, &stream, result, (document, way), change)?;
-    // Each comment stays that is not in what was replaced.
+    // Comments outside the replaced ranges must be unchanged.
     let outside = |comment: &&std::ops::Range<usize>| {
         !pieces.iter().any(|(range, _)| range.start <= comment.start && comment.end <= range.end)
     };
@@ -49,7 +51,7 @@ pub(super) fn prove(
     Ok(())
 }
 
-/// By the strict reader, which leaves out documents in which nothing is.
+/// Checks that only the value at `way` differs, and that it equals `value`. The strict parser omits empty documents.
 fn same_values(
     old: &[Loaded],
     new: &[Loaded],
@@ -67,7 +69,7 @@ fn same_values(
     }
     let mut places = 0;
     for (index, (old, new)) in old.iter().zip(new).enumerate() {
-        // Documents before may be left out; none is behind the place that was before it.
+        // Empty documents are omitted, so the index can only be lower than `document`, never higher.
         let at_place = index <= document
             && old.at(&way.0).is_some()
             && new.at(&way.0).is_some_and(|new| new.is(value))
@@ -82,7 +84,7 @@ fn same_values(
     if places == 0 { Err(YamlUnproven::Place) } else { Ok(()) }
 }
 
-/// By the strict reader: the documents that have the member at the end of `way` are the others without it.
+/// Checks that the values of `with` and `without` differ only by the member at `way`, which must equal `value` if given.
 fn same_but_member(
     (with, without): (&[Loaded], &[Loaded]),
     (document, way): (usize, &NodePath),
@@ -93,7 +95,7 @@ fn same_but_member(
         if with == other {
             continue;
         }
-        // Documents before may be left out; none is behind the place that was before it.
+        // Empty documents are omitted, so the index can only be lower than `document`, never higher.
         let rest = with.without(&way.0).filter(|_| index <= document);
         let is_rest = |(rest, member): (Loaded, Loaded)| {
             rest == *other && value.is_none_or(|value| member.is(value))
@@ -106,7 +108,7 @@ fn same_but_member(
     if places == 1 && with.len() == without.len() { Ok(()) } else { Err(YamlUnproven::Place) }
 }
 
-/// Compares documents where one is replaced as a whole, which leaves it out or makes it show up.
+/// Checks the replacement of an entire document. The strict parser omits empty documents, so their number may change.
 fn whole_document(old: &[Loaded], new: &[Loaded], value: &Value<'_>) -> Result<(), YamlUnproven> {
     let before = old.iter().zip(new).take_while(|(old, new)| old == new).count();
     let rest = |documents: &'_ [Loaded]| documents.len() - before;
@@ -122,7 +124,7 @@ fn whole_document(old: &[Loaded], new: &[Loaded], value: &Value<'_>) -> Result<(
     if is_value && is_one { Ok(()) } else { Err(YamlUnproven::Place) }
 }
 
-/// By the parser: styles, tags, anchors and aliases as well.
+/// Checks that styles, tags, anchors and aliases are unchanged everywhere except at the edited node.
 fn same_spelling(
     old: &Old<'_, '_>,
     new: &Stream<'_>,
@@ -130,7 +132,7 @@ fn same_spelling(
     (document, way): (usize, &NodePath),
     change: Change<'_>,
 ) -> Result<(), YamlUnproven> {
-    let beside = || YamlUnproven::Beside { way: Excerpt::new(b"the spelling of something else") };
+    let beside = || YamlUnproven::Beside { way: Excerpt::new(b"the notation of another node") };
     if old.stream.documents.len() != new.documents.len() {
         return Err(beside());
     }
@@ -158,12 +160,12 @@ fn same_spelling(
 struct Pair<'t> {
     old: &'t str,
     new: &'t str,
-    /// True if one of them has the member at the end of the way, and the other does not.
+    /// Whether a member was added or removed, so that only one of the texts has it.
     is_of_member: bool,
 }
 
 impl Pair<'_> {
-    /// Returns true if two nodes have the same spelling, except at the end of `way`.
+    /// Checks whether two nodes have the same notation, except at the node path `way`.
     fn same(&self, old: &Node<'_>, new: &Node<'_>, way: Option<&[Step]>) -> bool {
         let anchor = |node: &Node<'_>| node.anchor.as_ref().map(|anchor| anchor.span.clone());
         let tag = |node: &Node<'_>| node.tag.clone();
@@ -183,7 +185,7 @@ impl Pair<'_> {
         let alike = match (&old.shape, &new.shape) {
             (NodeKind::Scalar(a, style), NodeKind::Scalar(b, other)) => a == b && style == other,
             (NodeKind::Alias(a), NodeKind::Alias(b)) => {
-                // Ids count the anchors before, of which some may be gone.
+                // The id of an alias depends on the number of previous anchors, which the edit may have changed.
                 let spelled = (self.old.get(old.span.clone()), self.new.get(new.span.clone()));
                 a == b || spelled.0 == spelled.1
             }
@@ -202,7 +204,7 @@ impl Pair<'_> {
                 let rest = |(key, _): &&(Node<'_>, Node<'_>)| key.as_string() != Some(name);
                 let old: Vec<_> = entries.iter().filter(rest).collect();
                 let new: Vec<_> = others.iter().filter(rest).collect();
-                // A mapping without members has no lines.
+                // An empty mapping can only be in flow style, so its notation may differ.
                 (a == b || old.is_empty())
                     && old.len() == new.len()
                     && old.iter().zip(new).all(|((key, old), (other, new))| {
@@ -240,7 +242,7 @@ mod tests {
 
     type Pieces<'p> = &'p [(Range<usize>, &'p str)];
 
-    /// Judges `pieces` that should put 3 at `$.a`.
+    /// Checks `pieces` against the request to set `$.a` to 3.
     fn judged(text: &str, pieces: Pieces<'_>) -> Result<(), String> {
         let stream = Stream::read(text, &|_| Place::START).unwrap();
         let Ok(loaded) = Loaded::read(text) else { panic!("{text}") };
@@ -258,20 +260,20 @@ mod tests {
     fn an_edit_that_does_more_or_less_than_was_asked_for_is_not_given_out() {
         let file = "a: 1\nb: [2] # c\n";
         let refused = |problem: &str| {
-            Err(format!("internal problem: the edit was made and taken back, since {problem}"))
+            Err(format!("internal error: the computed edit was discarded because {problem}"))
         };
-        let place = refused("what is at the place now is not what was asked for");
-        let spelling = refused("`the spelling of something else` has changed as well");
+        let place = refused("the target does not match the request");
+        let spelling = refused("`the notation of another node` would change as well");
         let cases: [(&str, Pieces<'_>, _); 9] = [
             (file, &[(3..4, "3")], Ok(())),
             (file, &[(3..4, "4")], place.clone()),
             (file, &[(3..4, "\"3\"")], place),
-            (file, &[(3..4, "[")], refused("its result is not strict YAML any more")),
-            (file, &[(3..4, "3\nc: 4")], refused("`$` has changed as well")),
-            (file, &[(3..4, "3"), (9..10, "5")], refused("`$['b'][0]` has changed as well")),
-            (file, &[(3..4, "3 # x")], refused("a comment has changed as well")),
+            (file, &[(3..4, "[")], refused("the result is not valid YAML")),
+            (file, &[(3..4, "3\nc: 4")], refused("`$` would change as well")),
+            (file, &[(3..4, "3"), (9..10, "5")], refused("`$['b'][0]` would change as well")),
+            (file, &[(3..4, "3 # x")], refused("a comment would change as well")),
             (file, &[(3..4, "3"), (9..10, "&k 2")], spelling),
-            ("a: &k 1\nb: *k\n", &[(6..7, "3")], refused("`$['b']` has changed as well")),
+            ("a: &k 1\nb: *k\n", &[(6..7, "3")], refused("`$['b']` would change as well")),
         ];
         for (text, pieces, expected) in cases {
             assert_eq!(judged(text, pieces), expected, "{pieces:?}");

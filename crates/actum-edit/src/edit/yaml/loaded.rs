@@ -1,4 +1,4 @@
-//! Values of a text, from a strict reader of YAML: each alias with its target.
+//! Reads the values of a YAML text with a strict parser, which replaces each alias with its target.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,35 +13,35 @@ use super::YamlProblem;
 use super::error::YamlError;
 use crate::edit::json_path::{NodePath, Step};
 
-/// The most nodes in a file.
+/// Maximum number of nodes in a YAML file.
 const NODES_MAX: usize = 1_000_000;
 
-/// A value as the reader gives it.
+/// YAML value as the strict parser returns it.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::edit) enum Loaded {
     Null,
     Boolean(bool),
     Integer(i128),
-    /// The bits, so that each is equal to itself.
+    /// Bits of the floating-point number, so that NaN is equal to itself.
     Float(u64),
     String(String),
     Sequence(Vec<Self>),
     Mapping(Vec<(Self, Self)>),
 }
 
-/// Reason why a text cannot be read, with the place.
+/// Position and reason of a YAML syntax error.
 pub(in crate::edit) struct Unread {
     pub(in crate::edit) line: u64,
     pub(in crate::edit) column: u64,
     pub(in crate::edit) problem: YamlProblem,
 }
 
-/// Tags that the reader keeps to: those that make a string of any scalar.
+/// Tags that the strict parser respects, which turn any scalar into a string. All other tags are ignored.
 const STRING_TAGS: [&str; 2] = ["!", "!!str"];
 
 impl Loaded {
-    /// Reads all documents of a text. Tags are not judged: a value with a tag is read as it would be
-    /// with an unknown tag, except for tags that make a string of it.
+    /// Reads all documents of a YAML text. All tags except [`STRING_TAGS`] are treated like unknown tags, so a value
+    /// does not have to match its tag.
     pub(in crate::edit) fn read(text: &str) -> Result<Vec<Self>, Unread> {
         let options = options! {
             budget: budget! {
@@ -67,7 +67,7 @@ impl Loaded {
         })
     }
 
-    /// Returns true if it is `value`. Numbers are compared as the reader gives them.
+    /// Compares this value with a JSON value. Numbers are compared by value, as an `i128` or an `f64`.
     pub(super) fn is(&self, value: &Value<'_>) -> bool {
         match (self, &value.content) {
             (Self::Null, Content::Null) => true,
@@ -100,7 +100,7 @@ impl Loaded {
         }
     }
 
-    /// Converts it into JSON, if its names are strings and its numbers finite.
+    /// Converts the value to JSON. Returns `None` if a key is not a string or a number is not finite.
     pub(in crate::edit) fn to_json(&self) -> Option<serde_json::Value> {
         use serde_json::{Number, Value};
         Some(match self {
@@ -127,7 +127,7 @@ impl Loaded {
         })
     }
 
-    /// The document without the member at the end of a way, and that member.
+    /// Returns a copy of the document without the member at the node path `way`, and the removed member.
     pub(super) fn without(&self, way: &[Step]) -> Option<(Self, Self)> {
         let (step, rest) = way.split_first()?;
         match (self, step) {
@@ -163,7 +163,7 @@ impl Loaded {
         }
     }
 
-    /// The value at the end of a way.
+    /// Returns the value at the node path `way`, if it exists.
     pub(super) fn at(&self, way: &[Step]) -> Option<&Self> {
         let Some((step, rest)) = way.split_first() else { return Some(self) };
         match (self, step) {
@@ -185,7 +185,7 @@ impl Loaded {
         }
     }
 
-    /// The first place where the two differ, other than inside of `way`.
+    /// Returns the path of the first difference between two values, ignoring the node at `way`.
     pub(super) fn differs(
         &self,
         other: &Self,
@@ -221,7 +221,7 @@ impl Loaded {
                         | Self::Sequence(_)
                         | Self::Mapping(_) => Step::Name(String::new()),
                     };
-                    // A name that is no string is on no way.
+                    // A node path cannot contain a key that is not a string.
                     let way = inner(&step).filter(|_| matches!(name, Self::String(_)));
                     at.0.push(step);
                     let found =
@@ -236,8 +236,9 @@ impl Loaded {
     }
 }
 
-/// The text with local tags of the same length, whose meaning no reader knows, in the place of all but
-/// [`STRING_TAGS`]: what `!!binary`, `!!timestamp` or `!!int` says of a value is not judged here.
+/// Replaces every tag except [`STRING_TAGS`] with a meaningless local tag of the same length.
+///
+/// The parser would otherwise check whether a value matches its tag, such as `!!binary`, `!!timestamp` or `!!int`.
 fn without_meaning_of_tags(text: &str) -> Cow<'_, str> {
     let tags = if text.contains('!') { tags(text).unwrap_or_default() } else { Vec::new() };
     let has_meaning = |tag: &Range<usize>| {
@@ -251,11 +252,14 @@ fn without_meaning_of_tags(text: &str) -> Cow<'_, str> {
     String::from_utf8(bytes).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
-/// Returns the places of the tags of a text.
+/// Returns the byte ranges of all tags in a YAML text.
 ///
 /// # Errors
-/// What the parser of events refuses, and what is nested too deeply.
-#[expect(clippy::wildcard_enum_match_arm, reason = "only what can have a tag counts")]
+/// Returns an error if the event parser rejects the text or the text is nested too deeply.
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "only scalars, sequences and mappings can have tags"
+)]
 fn tags(text: &str) -> Result<Vec<Range<usize>>, YamlProblem> {
     let (mut tags, mut depth) = (Vec::new(), 0usize);
     let options = granit_parser::options! { emit_comments: false };

@@ -1,4 +1,4 @@
-//! A member that is added to a mapping, or removed from one.
+//! Adds a member to a YAML mapping, or removes one from it.
 
 use actum_core::json::Value;
 use actum_core::place::{Excerpt, Place};
@@ -14,7 +14,7 @@ use crate::edit::json_path::{NodePath, Step};
 
 type Entry<'t> = (Node<'t>, Node<'t>);
 
-/// The pieces that add the member at the end of `way`, behind the last of its mapping.
+/// Computes the replacements that append the member at `way` to the end of its mapping.
 pub(super) fn added(
     text: &str,
     stream: &Stream<'_>,
@@ -30,7 +30,7 @@ pub(super) fn added(
     let NodeKind::Mapping(notation, entries) = &parent.shape else {
         return Err(YamlUnproven::Beyond.into());
     };
-    // Some readers take a name that is no string for one.
+    // Some parsers treat a key that is not a string, such as a number, as a string of the same spelling.
     let is_alike = |key: &Node<'_>| matches!(&key.shape, NodeKind::Scalar(text, _) if text == name);
     if let Some((key, _)) = entries.iter().find(|(key, _)| is_alike(key)) {
         return Err(YamlError::Name { place: place(key.extent.start) });
@@ -59,7 +59,7 @@ pub(super) fn added(
     Ok(vec![(end..end, entry)])
 }
 
-/// The pieces that remove the member at the end of `way`: with its comma, or with its lines and the comments in them.
+/// Computes the replacements that remove the member at `way`, together with its comma or with its lines and their comments.
 pub(super) fn removed(
     text: &str,
     stream: &Stream<'_>,
@@ -93,7 +93,7 @@ pub(super) fn removed(
     from_block(text, entry, behind.first()).ok_or_else(unclear)
 }
 
-/// The name of the member that a way leads to, and the way to its mapping.
+/// Splits the path of a member into its name and the path of its mapping.
 fn member(way: &NodePath) -> Result<(&str, NodePath), YamlError> {
     match way.0.last() {
         Some(Step::Name(name)) => Ok((name, way.first(way.0.len() - 1))),
@@ -115,17 +115,17 @@ fn nodes<'n, 't>(
     }
 }
 
-/// Returns true if a flow mapping has braces; a pair in a flow sequence has none.
+/// Checks whether a flow mapping has braces. A single pair in a flow sequence has none.
 fn has_braces(text: &str, mapping: &Node<'_>) -> bool {
     text.get(mapping.extent.start..).is_some_and(|rest| rest.starts_with('{'))
 }
 
-/// Returns true if an entry is written as `? key`.
+/// Checks whether the key of an entry is written with an explicit indicator, as in `? key`.
 fn is_explicit(text: &str, (key, _): &Entry<'_>) -> bool {
     text.get(..key.extent.slot).is_some_and(|before| before.ends_with('?'))
 }
 
-/// An entry between braces goes with the comma behind it, else with the one before it. Comments around it stay.
+/// Removes an entry from a flow mapping, with the comma after it or else the comma before it, and keeps nearby comments.
 fn from_flow(text: &str, before: Option<&Entry<'_>>, (key, value): &Entry<'_>) -> Vec<Piece> {
     let piece = |range| (range, String::new());
     let (start, end) = (key.extent.slot, value.extent.end);
@@ -149,7 +149,7 @@ fn from_flow(text: &str, before: Option<&Entry<'_>>, (key, value): &Entry<'_>) -
     }
 }
 
-/// An entry in lines goes with them.
+/// Removes an entry of a block mapping, together with its lines.
 fn from_block(
     text: &str,
     (key, value): &Entry<'_>,
@@ -165,7 +165,7 @@ fn from_block(
     };
     let range = if above.get(line..)?.trim_matches(' ').is_empty() {
         match end_of_line(text.get(stop..)?) {
-            // The file ends without a line end, and still does.
+            // The file does not end with a newline. Remove the newline before the entry, so that this stays true.
             0 => {
                 let before = text.get(..line)?;
                 let before = before.strip_suffix('\n').unwrap_or(before);
@@ -174,7 +174,7 @@ fn from_block(
             length => line..stop + length,
         }
     } else {
-        // The first one follows a mark, and the next takes its place.
+        // The first entry follows an indicator such as `- ` on the same line, so the next entry takes its position.
         let next = behind?.0.extent.slot;
         match text.get(stop..next)?.trim().is_empty() {
             true => slot..next,

@@ -1,10 +1,14 @@
-//! Places of the nodes. Between two nodes are only blanks, comments, anchors, tags and marks, so that
-//! much is read here.
+//! Computes the byte ranges of YAML nodes, which the event parser reports only in part.
+//!
+//! The text between two nodes consists of whitespace, comments, anchors, tags and indicators. Only this text is scanned
+//! here.
 
 use super::tree::{Extent, Node, NodeKind, Notation, Style};
 
-/// Sets the places of `node` and of all inside it. It follows a mark that ends at `slot`. Gives where it
-/// ends; fails with the byte where the text is not what it should be.
+/// Sets the [`Extent`] of `node` and all nodes inside it, and returns the end of `node`.
+///
+/// `slot` is the end of the indicator before the node. If the text does not match the parsed nodes, the error is the byte
+/// offset of the mismatch.
 pub(super) fn settle(node: &mut Node<'_>, text: &str, slot: usize) -> Result<usize, usize> {
     let mut free = slot;
     let mut start = skip(text, slot);
@@ -56,7 +60,7 @@ pub(super) fn settle(node: &mut Node<'_>, text: &str, slot: usize) -> Result<usi
         }
         NodeKind::Mapping(notation, entries) => {
             let is_flow = *notation == Notation::Flow;
-            // A pair in a flow sequence has no braces.
+            // A single pair in a flow sequence has no braces.
             let has_braces = is_flow && text.get(start..).is_some_and(|rest| rest.starts_with('{'));
             let mut at = start + usize::from(has_braces);
             for (key, value) in entries {
@@ -98,17 +102,20 @@ fn entry(
     Ok(end)
 }
 
-/// A block scalar: where its header ends, the line of that, and the scalar itself without blank lines
-/// that do not count.
+/// Byte offsets of the parts of a block scalar.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct BlockScalar {
+    /// End of the header, such as `|` or `>-2`.
     pub(super) header: usize,
+    /// End of the line that contains the header.
     pub(super) line: usize,
+    /// End of the scalar, without trailing blank lines that are not part of its value.
     pub(super) end: usize,
 }
 
-/// The block scalar of this value whose header starts at `start`, and whose lines end before `stop`. Behind them can
-/// stand comments that are indented less, and the indentation of what follows.
+/// Finds the parts of the block scalar that has this `value`, starts at `start` and ends before `stop`.
+///
+/// The lines of the scalar may be followed by comments with less indentation, and by the indentation of the next node.
 pub(super) fn block_scalar(
     text: &str,
     start: usize,
@@ -129,10 +136,11 @@ pub(super) fn block_scalar(
     Ok(BlockScalar { header, line, end: body_end.map_or(header, |end| line + end) })
 }
 
-/// Returns the end of the last line of a block scalar, whose lines are at the beginning of `body`, behind the end of
-/// that of its header. `None` where no line of it counts. `is_last` is true if nothing is behind `body`.
+/// Returns the end of the last line of a block scalar within `body`, or `None` if no line belongs to its value.
+///
+/// `body` starts at the end of the header's line. `is_last` is true if the file ends after `body`.
 fn body_end(body: &str, value: &str, keeps: bool, is_last: bool) -> Option<usize> {
-    // Folding leaves the first line with text as it is: it has the blanks of the value, and the indentation before them.
+    // Folding does not change the first line with text, so its spaces beyond those of the value are the indentation.
     let has_text = |line: &&str| !line.trim_matches([' ', '\r', '\n']).is_empty();
     let blanks = |line: &str| line.len() - line.trim_start_matches(' ').len();
     let own = value.split('\n').find(has_text).map(blanks);
@@ -143,13 +151,13 @@ fn body_end(body: &str, value: &str, keeps: bool, is_last: bool) -> Option<usize
         let content = line.trim_end_matches(['\n', '\r']);
         let is_blank = blanks(content) == content.len();
         let counts = match indentation {
-            // What is indented less ends it.
+            // A line with less indentation ends the scalar.
             Some(indentation) if !is_blank && blanks(content) < indentation => break,
             Some(indentation) => content.len() > indentation,
             None if !is_blank => break,
             None => !content.is_empty(),
         };
-        // Else it is the indentation of what follows.
+        // Otherwise, this is the indentation of the next node and not a line.
         let is_line = line.len() > content.len() || !is_blank || is_last;
         if is_line && (counts || (keeps && at > 0)) {
             end = Some(at + content.len());
@@ -159,13 +167,13 @@ fn body_end(body: &str, value: &str, keeps: bool, is_last: bool) -> Option<usize
     end
 }
 
-/// Returns the end of the line of `at`, before its line end.
+/// Returns the end of the line that contains the offset `at`, before its line break.
 pub(super) fn line_end(text: &str, at: usize) -> usize {
     let rest = text.get(at..).unwrap_or_default();
     at + rest.find(['\n', '\r']).unwrap_or(rest.len())
 }
 
-/// Lines with their ends, each of which is LF, CRLF or CR.
+/// Splits a text into lines that include their line breaks, which can be LF, CRLF or CR.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -180,7 +188,7 @@ fn lines(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns the end of the blanks and comments at `at`.
+/// Skips whitespace and comments from the offset `at`, and returns the offset after them.
 pub(super) fn skip(text: &str, at: usize) -> usize {
     let mut at = at;
     loop {

@@ -1,66 +1,68 @@
-//! Problems of a text that is not strict YAML, in words of our own: no message of a parser reaches
-//! a user.
+//! YAML syntax errors. Parser errors are mapped to actum's own messages, so that users never see the messages of a
+//! parser library.
 
 use actum_core::json::DEPTH_MAX;
 use serde_saphyr::Error;
 use serde_saphyr::budget::BudgetBreach;
 use serde_saphyr::granit_parser::ErrorKind;
 
-/// Problem of a text that is not strict YAML.
+/// Syntax error in a YAML text, or a limit that the text exceeds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum YamlProblem {
-    /// A flow collection is not closed, or its values are not separated.
+    /// A flow collection is not closed, or a separator between its values is missing.
     #[error("a `[` or `{{` is not closed, or a `,` is missing between two of its values")]
     Brackets,
-    /// A quoted string is not sound.
-    #[error("a quoted string is not closed, or has an escape or a line that YAML does not allow")]
+    /// A quoted string is invalid.
+    #[error("a quoted string is not closed, or contains an invalid escape or line break")]
     Quoted,
-    /// A tab indents.
-    #[error("a tab stands where only blanks may indent")]
+    /// A tab is used for indentation.
+    #[error("a tab is used for indentation, where only spaces are allowed")]
     Tab,
-    /// The indentation fits nothing around it.
-    #[error("the indentation, or the text behind the value before, fits no block around it")]
+    /// The indentation or the text after a value does not match any enclosing block.
+    #[error(
+        "the indentation does not match any enclosing block, or text follows the previous value"
+    )]
     Block,
-    /// A mark stands where no entry can begin.
-    #[error("no entry of a mapping or sequence can begin here; a value with `: ` needs quotes")]
+    /// An entry indicator such as `: ` or `- ` is at a position where no entry can begin.
+    #[error("a mapping or sequence entry cannot begin here; quote a value that contains `: `")]
     Entry,
-    /// A comment begins without a blank before it.
-    #[error("a comment needs a blank before its `#`, and may not interrupt a text")]
+    /// A comment has no space before it, or interrupts a scalar.
+    #[error("a comment needs a space before its `#` and cannot interrupt a scalar")]
     Comment,
-    /// A block scalar is not sound.
-    #[error("a block scalar (`|` or `>`) has a header or an indentation that YAML does not allow")]
+    /// A block scalar is invalid.
+    #[error("a block scalar (`|` or `>`) has an invalid header or indentation")]
     BlockScalar,
-    /// A tag, an anchor or a directive is not sound.
+    /// A tag, anchor, alias or directive is malformed.
     #[error("a tag, an anchor, an alias or a directive is malformed")]
     Property,
-    /// A character that YAML does not allow here.
-    #[error("a character is here that YAML does not allow outside of quotes")]
+    /// A character is not allowed at this position.
+    #[error("YAML does not allow this character outside of quotes")]
     Character,
-    /// An alias without an anchor.
-    #[error("an alias refers to no anchor before it")]
+    /// An alias refers to an undefined anchor.
+    #[error("an alias refers to an anchor that is not defined before it")]
     Alias,
-    /// An alias within what it refers to.
-    #[error("an alias refers to a value that it is part of")]
+    /// An alias is inside the value that it refers to.
+    #[error("an alias refers to a value that contains it")]
     Cycle,
-    /// A key that stands twice.
-    #[error("a key stands a second time in its mapping")]
+    /// A mapping has a duplicate key.
+    #[error("this key is already in the mapping")]
     DuplicateKey,
     /// The text is nested too deeply.
-    #[error("mappings and sequences are nested more than {DEPTH_MAX} deep here")]
+    #[error("mappings and sequences are nested more than {DEPTH_MAX} levels deep")]
     TooDeep,
-    /// The text has too much of something.
-    #[error("it has more values, aliases or anchors than are read")]
+    /// The text exceeds a limit of the parser.
+    #[error("the text has too many values, aliases or anchors")]
     TooMuch,
-    /// Anything else.
-    #[error("it does not read as YAML")]
+    /// Any other error of a parser library.
+    #[error("the syntax is invalid")]
     Other,
 }
 
 impl YamlProblem {
-    /// The problem that the parser of events reports.
+    /// Converts an error of the event parser.
     #[expect(
         clippy::wildcard_enum_match_arm,
-        reason = "a library may add problems, and those without words of their own are alike"
+        reason = "the library may add variants, and all variants without their own message are handled alike"
     )]
     pub(super) fn from_kind(kind: &ErrorKind) -> Self {
         use ErrorKind as Kind;
@@ -142,10 +144,10 @@ impl YamlProblem {
         }
     }
 
-    /// The problem that the strict reader has with a text that the parser of events takes.
+    /// Converts an error of the strict parser for a text that the event parser accepts.
     #[expect(
         clippy::wildcard_enum_match_arm,
-        reason = "a library may add problems, and those without words of their own are alike"
+        reason = "the library may add variants, and all variants without their own message are handled alike"
     )]
     pub(super) fn from_reader(error: &Error) -> Self {
         match error.without_snippet() {

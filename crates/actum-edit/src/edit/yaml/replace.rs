@@ -1,4 +1,4 @@
-//! Replaces a value: selects the bytes to cut out, and the text to put there.
+//! Replaces a YAML value by choosing the bytes to cut out and the text to insert.
 
 use actum_core::json::{Content, Value};
 use actum_core::place::{Excerpt, Place};
@@ -11,7 +11,7 @@ use super::tree::{Node, NodeKind, Notation, Stream, Style};
 use super::{Piece, YamlUnproven};
 use crate::edit::json_path::NodePath;
 
-/// Role of a node in its container.
+/// Position of a node in its container: a whole document, a sequence item, or a mapping member.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     Document,
@@ -19,19 +19,19 @@ enum Role {
     Member,
 }
 
-/// The place that is written to.
+/// Node to replace, and the context that determines how the new value is written.
 struct Spot<'n, 't> {
     text: &'t str,
     node: &'n Node<'t>,
     role: Role,
-    /// True if brackets are around it.
+    /// Whether the node is inside a flow collection, so that the new value must be on one line.
     in_flow: bool,
-    /// The column of the block collection it is in.
+    /// Column of the collection that contains the node, or 0 for a document.
     column: usize,
     lines: Lines<'static>,
 }
 
-/// The pieces that put `value` at the end of `way`.
+/// Computes the replacements that write `value` to the node at `way`.
 pub(super) fn pieces(
     text: &str,
     stream: &Stream<'_>,
@@ -118,8 +118,8 @@ impl Spot<'_, '_> {
         }
     }
 
-    /// Returns true if a value is put in lines of its own where a scalar was: nothing else is in its
-    /// line then.
+    /// Checks whether a block-style value can replace a scalar. This is the case only if nothing follows the scalar on
+    /// its line.
     fn opens(&self, value: &Value<'_>) -> bool {
         let extent = self.node.extent;
         let alone = self.text.get(extent.end..line_end(self.text, extent.end));
@@ -143,7 +143,7 @@ impl Spot<'_, '_> {
         }
     }
 
-    /// One line in the place of something that is not in lines.
+    /// Replaces a node that is not in block style with a value on one line.
     fn in_line(&self, value: &Value<'_>) -> Vec<Piece> {
         let extent = self.node.extent;
         let text = spell::inline(value, self.style());
@@ -151,7 +151,7 @@ impl Spot<'_, '_> {
             return vec![(extent.start..extent.end, text)];
         }
         if extent.has_no_colon && !self.in_flow {
-            // Behind `? key` and its comment, in a line of its own.
+            // Write the value on its own line after `? key` and its comment.
             let end = line_end(self.text, extent.free);
             let indentation = " ".repeat(self.column);
             return vec![(end..end, format!("{}{indentation}: {text}", self.lines.newline))];
@@ -160,13 +160,13 @@ impl Spot<'_, '_> {
         vec![(extent.free..extent.free, format!("{colon} {text}"))]
     }
 
-    /// Lines in the place of lines.
+    /// Replaces a block-style collection with a value in block style.
     fn block_over_block(&self, value: &Value<'_>) -> Vec<Piece> {
         let extent = self.node.extent;
         let here = column(self.text, extent.start);
         let is_mapping = matches!(value.content, Content::Object(_));
         let mut text = String::new();
-        // A sequence may stand as far left as the mapping it is in; another mapping may not.
+        // A sequence may have the same column as the mapping that contains it, but a nested mapping may not.
         if self.role == Role::Member && is_mapping && here <= self.column {
             let deeper = self.column + self.lines.unit;
             text.push_str(&" ".repeat(deeper - here));
@@ -177,7 +177,7 @@ impl Spot<'_, '_> {
         vec![(extent.start..extent.end, text)]
     }
 
-    /// One line in the place of lines; comments between the mark and the first line stay.
+    /// Replaces a block-style collection with a value on one line. Comments before its first line are kept.
     fn in_line_over_block(&self, value: &Value<'_>) -> Vec<Piece> {
         let extent = self.node.extent;
         let text = spell::inline(value, Style::Plain);
@@ -194,15 +194,15 @@ impl Spot<'_, '_> {
         let lines = lines.strip_suffix('\n').unwrap_or(lines);
         let lines = lines.strip_suffix('\r').unwrap_or(lines);
         let cut = match rest.trim().is_empty() {
-            // With the blanks behind the last line, which would otherwise follow the comment.
+            // Also cut the spaces after the last line, which would otherwise end up after the comment.
             true => extent.free + lines.len()..extent.end + rest.len(),
-            // A comment behind the last line keeps a line.
+            // A comment after the last line stays on its own line.
             false => extent.start..extent.end,
         };
         vec![put, (cut, String::new())]
     }
 
-    /// In the place of a block scalar. A comment behind its header stays.
+    /// Replaces a block scalar. A comment after its header is kept.
     fn over_block_scalar(&self, value: &Value<'_>) -> Vec<Piece> {
         let extent = self.node.extent;
         let NodeKind::Scalar(old, _) = &self.node.shape else { return Vec::new() };
@@ -213,7 +213,7 @@ impl Spot<'_, '_> {
         let first = body.split(['\n', '\r']).find(|line| !line.trim().is_empty());
         let indent = first.map(|line| line.len() - line.trim_start_matches(' ').len());
         let column = indent.unwrap_or(self.column + self.lines.unit);
-        // Without a line end behind it readers do not agree on that of its last line.
+        // If the file ends here without a newline, parsers disagree about whether the last line has one.
         let ends_file = self.text.len() == extent.end.max(scalar.line);
         let literal = match &value.content {
             Content::String(text) if !ends_file && column > 0 => {
@@ -238,14 +238,16 @@ impl Spot<'_, '_> {
     }
 }
 
-/// Treatment of anchors inside a node.
+/// Whether anchors inside a node are checked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Within {
     Look,
     Skip,
 }
 
-/// Refuses to change what an alias outside of it refers to, or what is inside of such. `nodes` lead to it.
+/// Checks that no alias outside the last of `nodes` refers to it, to one of its ancestors, or to an anchor inside it.
+///
+/// `nodes` is the path from the root to the node that an edit changes. Anchors inside it are skipped for [`Within::Skip`].
 pub(super) fn unanchored(
     text: &str,
     nodes: &[&Node<'_>],
@@ -279,13 +281,13 @@ pub(super) fn unanchored(
     }
 }
 
-/// Returns the number of characters before `at` in its line.
+/// Returns the number of characters between the start of the line and the offset `at`.
 pub(super) fn column(text: &str, at: usize) -> usize {
     let before = text.get(..at).unwrap_or_default();
     before.rsplit(['\n', '\r']).next().unwrap_or_default().chars().count()
 }
 
-/// The first line end of the text.
+/// Returns the line break of the first line, which new lines use as well. Defaults to LF.
 pub(super) fn newline(text: &str) -> &'static str {
     match text.find(['\n', '\r']).and_then(|at| text.get(at..)) {
         Some(rest) if rest.starts_with("\r\n") => "\r\n",
@@ -294,8 +296,7 @@ pub(super) fn newline(text: &str) -> &'static str {
     }
 }
 
-/// Returns the indentation of the first mapping or sequence inside a mapping against that; 2 without
-/// one.
+/// Detects the indentation step from the first block collection that is nested in a block mapping. Defaults to 2.
 pub(super) fn unit(text: &str, root: &Node<'_>) -> usize {
     let mut unit = None;
     root.each(&mut |node| {

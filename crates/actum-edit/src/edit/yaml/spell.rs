@@ -1,4 +1,4 @@
-//! Spelling of values in YAML, so that readers of version 1.1 and of 1.2 take them alike.
+//! Writes values as YAML in a way that YAML 1.1 and YAML 1.2 parsers read alike.
 
 use std::fmt::Write as _;
 
@@ -6,14 +6,13 @@ use actum_core::json::{Content, Value};
 
 use super::tree::Style;
 
-/// Words that some readers take for something other than a string.
+/// Words that some YAML parsers do not read as a string, in lowercase.
 const WORDS: [&str; 14] = [
     "null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "inf", "infinity", "none",
     "nil",
 ];
 
-/// Returns true if a plain scalar may be something other than a string by the core schema of YAML
-/// 1.2.
+/// Checks whether the core schema of YAML 1.2 may resolve a plain scalar to something other than a string.
 pub(super) fn is_resolved(plain: &str) -> bool {
     let is_word =
         ["", "~", "null", "Null", "NULL", "true", "True", "TRUE", "false", "False", "FALSE"]
@@ -37,7 +36,7 @@ fn is_number(unsigned: &str) -> bool {
     based || separated || digits(whole) && digits(fraction) && digits(exponent)
 }
 
-/// A value in one line.
+/// Writes a value on one line. Strings inside it use the quoting style `style` if possible.
 pub(super) fn inline(value: &Value<'_>, style: Style) -> String {
     let mut text = String::new();
     write_inline(value, style, &mut text);
@@ -71,17 +70,17 @@ fn write_inline(value: &Value<'_>, style: Style, out: &mut String) {
     }
 }
 
-/// Writer of values in lines.
+/// Layout of values in block style.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Lines<'s> {
     pub(super) newline: &'s str,
-    /// Number of blanks by which the content is indented.
+    /// Number of spaces per indentation level.
     pub(super) unit: usize,
 }
 
 impl Lines<'_> {
-    /// A mapping or a sequence that is not empty, in lines that are indented by `column`; the first one
-    /// without its indentation.
+    /// Appends a value in block style to `out`, with its lines indented by `column`. The caller writes the indentation
+    /// of the first line.
     pub(super) fn write(self, value: &Value<'_>, column: usize, out: &mut String) {
         let line = format!("{}{}", self.newline, " ".repeat(column));
         let start = out.len();
@@ -122,7 +121,7 @@ impl Lines<'_> {
     }
 }
 
-/// Returns true if a value takes lines: a container that holds something.
+/// Checks whether a value is written in block style, which is the case for arrays and objects that are not empty.
 pub(super) fn is_block(value: &Value<'_>) -> bool {
     match &value.content {
         Content::Array(elements) => !elements.is_empty(),
@@ -131,7 +130,7 @@ pub(super) fn is_block(value: &Value<'_>) -> bool {
     }
 }
 
-/// A string in the style of what it replaces, where it can be written so.
+/// Writes a string in the given quoting style, or with double quotes if that style cannot represent it.
 pub(super) fn string(text: &str, style: Style) -> String {
     let is_printed = |c: char| !needs_escape(c);
     match style {
@@ -147,7 +146,7 @@ pub(super) fn string(text: &str, style: Style) -> String {
     }
 }
 
-/// Returns true if every reader takes `text` for a string without quotes, at any place.
+/// Checks whether every YAML parser reads the unquoted `text` as a string, in any context.
 fn is_plain(text: &str) -> bool {
     let in_word =
         |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '+' | '@');
@@ -168,7 +167,7 @@ fn double_quoted(text: &str) -> String {
             '\r' => quoted.push_str("\\r"),
             '\t' => quoted.push_str("\\t"),
             _ if needs_escape(c) => {
-                // Writing to a string does not fail.
+                // Writing to a `String` cannot fail.
                 write!(quoted, "\\u{:04x}", u32::from(c)).unwrap_or_default();
             }
             _ => quoted.push(c),
@@ -178,12 +177,12 @@ fn double_quoted(text: &str) -> String {
     quoted
 }
 
-/// Characters that YAML does not print, or that some readers take for a line end.
+/// Checks whether a character must be escaped because YAML does not allow it or some parsers read it as a line break.
 fn needs_escape(c: char) -> bool {
     c.is_control() || matches!(c, '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')
 }
 
-/// A number; with a point and a sign before an exponent, which version 1.1 asks for.
+/// Writes a number. A number with an exponent gets a decimal point and an exponent sign, which YAML 1.1 requires.
 fn number(spelled: &str) -> String {
     let Some((mantissa, exponent)) = spelled.split_once(['e', 'E']) else {
         return spelled.to_owned();
@@ -194,7 +193,7 @@ fn number(spelled: &str) -> String {
     format!("{mantissa}{point}{sign}{plus}{exponent}")
 }
 
-/// The header and the lines of a literal block scalar; none where the text cannot be one.
+/// Returns the header and lines of a literal block scalar, or `None` if the text cannot be written as one.
 pub(super) fn literal(text: &str, newline: &str, column: usize) -> Option<(&'static str, String)> {
     let (header, body) = match text.strip_suffix('\n') {
         Some(body) => ("|", body),

@@ -1,4 +1,4 @@
-//! A YAML text as a tree of nodes that know where they stand.
+//! Parses a YAML text into a tree of nodes with their positions in the text.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -9,35 +9,35 @@ use serde_saphyr::granit_parser::{Event, Parser, ScalarStyle, Span, StructureSty
 use super::error::YamlError;
 use super::{YamlProblem, place};
 
-/// All documents of a text.
+/// All documents of a YAML text, and the byte ranges of its comments.
 #[derive(Debug)]
 pub(super) struct Stream<'t> {
     pub(super) documents: Vec<Node<'t>>,
     pub(super) comments: Vec<Range<usize>>,
 }
 
-/// A node.
+/// YAML node with its positions in the text.
 #[derive(Debug)]
 pub(super) struct Node<'t> {
     pub(super) shape: NodeKind<'t>,
-    /// Range of the node by the parser.
+    /// Byte range that the event parser reports for the node.
     pub(super) span: Range<usize>,
     pub(super) anchor: Option<Anchor>,
     pub(super) tag: Option<Range<usize>>,
     pub(super) extent: Extent,
 }
 
-/// Places of a node in the text.
+/// Byte offsets of a node and its surroundings in the text.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Extent {
-    /// Behind the mark that it follows: `:`, `-`, `[`, `{`, `,` or `---`.
+    /// End of the indicator before the node: `:`, `-`, `[`, `{`, `,` or `---`.
     pub(super) slot: usize,
-    /// Behind its anchor, else as `slot`.
+    /// End of the anchor and tag of the node, or `slot` if it has neither.
     pub(super) free: usize,
-    /// Its first byte, without its anchor and its tag.
+    /// First byte of the node itself, after its anchor and tag.
     pub(super) start: usize,
     pub(super) end: usize,
-    /// Of a mapping's value: whether its colon is missing.
+    /// Whether the node is the value of a mapping entry without a colon.
     pub(super) has_no_colon: bool,
 }
 
@@ -71,9 +71,9 @@ pub(super) enum Notation {
 }
 
 impl<'t> Stream<'t> {
-    /// Reads a text that a strict reader has found sound.
+    /// Parses a text that the strict parser has already accepted.
     pub(super) fn read(text: &'t str, place: &impl Fn(usize) -> Place) -> Result<Self, YamlError> {
-        // There may be as many comments between a key and its value as fit into the text.
+        // The number of comments between a key and its value is limited only by the length of the text.
         let max_buffered_comment_events = text.len();
         let options = options! {
             emit_anchor_events: true, emit_comments: true,
@@ -93,7 +93,7 @@ impl<'t> Stream<'t> {
             match event {
                 Event::Comment(..) => stream.comments.push(span),
                 Event::DocumentStart(is_marked, _) => {
-                    // Without a mark it starts where the one before has ended.
+                    // A document without `---` starts at the end of the previous one.
                     let slot = if is_marked { span.end } else { reached };
                     builder = Builder { slot, ..Builder::default() };
                 }
@@ -130,7 +130,7 @@ impl<'t> Stream<'t> {
     }
 }
 
-/// The nodes that are not finished.
+/// Builds the tree of one document from parser events.
 #[derive(Default)]
 struct Builder<'t> {
     slot: usize,
@@ -159,7 +159,7 @@ impl<'t> Open<'t> {
         }
     }
 
-    /// The node that was taken last.
+    /// Returns the most recent child, or the node itself if it has no children.
     fn last(&mut self) -> Option<&mut Node<'t>> {
         let is_empty = match &self.node.shape {
             NodeKind::Sequence(_, items) => items.is_empty(),
@@ -194,7 +194,7 @@ impl<'t> Builder<'t> {
         self.leaf(node);
     }
 
-    /// An anchor follows the event of its node at once.
+    /// Attaches an anchor to the most recent node, because the parser reports the anchor directly after its node.
     fn anchor(&mut self, anchor: Anchor) {
         let node = match self.open.last_mut() {
             Some(open) => open.last(),
@@ -215,13 +215,13 @@ impl<'t> Node<'t> {
         text: &str,
     ) -> Self {
         let tag = at.tag_span().and_then(|span| bytes(&span));
-        // A tag whose place is not reported counts as one all the same.
+        // If the parser does not report the position of a tag, record an empty range.
         let tag = tag.or(is_tagged.then_some(span.start..span.start));
         debug_assert!(text.get(span.clone()).is_some());
         Self { shape, span, anchor: None, tag, extent: Extent::default() }
     }
 
-    /// Its value, if it is a string that is written out.
+    /// Returns the value of the node if it is an untagged scalar that YAML 1.2 resolves to a string.
     pub(super) fn as_string(&self) -> Option<&str> {
         match &self.shape {
             NodeKind::Scalar(value, Style::Plain) if self.tag.is_none() => {
@@ -235,12 +235,12 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// Returns true if nothing is written for it.
+    /// Whether the node is an implicit null that takes up no text, as in `key:`.
     pub(super) fn is_empty(&self) -> bool {
         matches!(self.shape, NodeKind::Scalar(_, Style::Plain)) && self.span.is_empty()
     }
 
-    /// Returns the kind of the node, for messages.
+    /// Returns the kind of the node with an article, for error messages.
     pub(super) fn kind(&self) -> &'static str {
         match self.shape {
             NodeKind::Scalar(..) => "a scalar",
@@ -250,7 +250,7 @@ impl<'t> Node<'t> {
         }
     }
 
-    /// Calls `visit` with each node, from the outside in.
+    /// Calls `visit` for this node and all nodes inside it, parents first.
     pub(super) fn each<'n>(&'n self, visit: &mut impl FnMut(&'n Node<'t>)) {
         visit(self);
         match &self.shape {

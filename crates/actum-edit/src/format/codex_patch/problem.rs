@@ -1,91 +1,91 @@
-//! Errors of a Codex patch that is refused.
+//! Errors for invalid Codex patches.
 
 use actum_core::RelPath;
 use actum_core::place::Excerpt;
 
 use super::ANCHORS_MAX;
 
-/// Problem of a Codex patch.
+/// Reason why a Codex patch is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CodexProblem {
-    /// The beginning of the patch is missing.
-    #[error("the input is no Codex patch: no line is `*** Begin Patch`")]
+    /// The input has no `*** Begin Patch` line.
+    #[error("the input is not a Codex patch: it has no `*** Begin Patch` line")]
     NoBegin,
-    /// The end of the patch is missing.
-    #[error("the patch is cut off: no line is `*** End Patch`; give all of it")]
+    /// The input has no `*** End Patch` line.
+    #[error("the patch is incomplete: it has no `*** End Patch` line; pass the whole patch")]
     NoEnd,
-    /// The patch changes no file.
-    #[error("the patch is empty: nothing stands between `*** Begin Patch` and `*** End Patch`")]
+    /// The patch has no sections.
+    #[error("the patch is empty: there is nothing between `*** Begin Patch` and `*** End Patch`")]
     NoSection,
-    /// There are two patches.
-    #[error("a second patch begins here; put all sections into one")]
+    /// The input contains a second patch.
+    #[error("a second patch begins here; combine all sections in one patch")]
     Second,
-    /// A section stands outside of the patch.
-    #[error("`{found}` stands outside of `*** Begin Patch` and `*** End Patch`")]
+    /// A section header is outside the patch.
+    #[error("`{found}` is outside the lines `*** Begin Patch` and `*** End Patch`")]
     Outside {
-        /// The line.
+        /// Section header.
         found: Excerpt,
     },
-    /// The input has another change beside the patch.
+    /// The input contains a change in another format.
     #[error(
-        "`{found}` is a change in another format, beside a Codex patch; make each an input of its own"
+        "`{found}` belongs to a change in another format; pass it and the Codex patch as separate inputs"
     )]
     Mixed {
-        /// The line.
+        /// First line of the other change.
         found: Excerpt,
     },
     /// A chunk has too many `@@` lines.
     #[error("a chunk has more than {ANCHORS_MAX} `@@` lines")]
     TooManyAnchors,
-    /// A line ends in CRLF.
+    /// A marker line ends with CRLF.
     #[error(
-        "the line ends with CRLF, so the line ends of the patch were converted after it was made; \
-         give it as it was made"
+        "the line ends with CRLF, so the line endings of the patch were converted; pass the patch with \
+         its original line endings"
     )]
     CarriageReturn,
-    /// The body of the patch is a diff.
+    /// The patch contains a unified diff.
     #[error(
-        "`{found}` belongs to a unified diff, not to a Codex patch; give the diff alone, without \
+        "`{found}` belongs to a unified diff, not to a Codex patch; pass only the diff, without \
          `*** Begin Patch` and `*** End Patch`"
     )]
     Diff {
-        /// The line.
+        /// First line of the diff.
         found: Excerpt,
     },
-    /// A chunk begins as a hunk of a diff does.
+    /// A chunk begins with the hunk header of a unified diff.
     #[error(
-        "`@@ {found}` is the hunk header of a unified diff; in a Codex patch a line of the file \
-         follows `@@`, or nothing"
+        "`@@ {found}` is the hunk header of a unified diff; in a Codex patch, `@@` is followed by a line \
+         of the file or by nothing"
     )]
     HunkHeader {
-        /// Text behind `@@`.
+        /// Text after `@@`.
         found: Excerpt,
     },
-    /// A line has no meaning where it is.
+    /// A line cannot occur at its position in the patch.
     #[error(
-        "`{found}` is neither a section (`*** Add File: `, `*** Delete File: `, \
-         `*** Update File: `), nor the end (`*** End Patch`), nor a line of a chunk, which starts \
-         with `@@`, ` `, `-` or `+`"
+        "`{found}` is neither a section header (`*** Add File: `, `*** Delete File: ` or \
+         `*** Update File: `), nor `*** End Patch`, nor a line of a chunk, which starts with `@@`, ` `, \
+         `-` or `+`"
     )]
     Unexpected {
-        /// The line.
+        /// Unexpected line.
         found: Excerpt,
     },
-    /// A path is changed by two sections.
+    /// Two sections change the same path.
     #[error("`{path}` is changed by two sections, here and at line {first}; merge them")]
     SamePath {
-        /// The path.
+        /// Path that both sections name.
         path: RelPath,
-        /// Line at which the other section starts.
+        /// Line at which the first section starts.
         first: u64,
     },
-    /// A section changes nothing.
-    #[error("the section of `{path}` changes nothing; complete it or leave it out")]
+    /// A section has no effect.
+    #[error("the section for `{path}` changes nothing; complete it or remove it")]
     ChangesNothing {
-        /// The file.
+        /// File that the section names.
         path: RelPath,
     },
-    /// A chunk changes nothing.
-    #[error("this chunk has neither a line with `-` nor one with `+`, so it changes nothing")]
+    /// A chunk has only context lines.
+    #[error("this chunk has no `-` or `+` lines, so it changes nothing")]
     ChunkChangesNothing,
 }

@@ -1,4 +1,4 @@
-//! Tests of the meaning of Codex patches, and of refused ones.
+//! Tests for parsing and rejecting Codex patches.
 
 use super::*;
 
@@ -79,12 +79,12 @@ fn text_around_a_patch_is_skipped() {
 #[test]
 fn a_patch_that_is_not_sound_is_refused_with_its_line() {
     let cases: &[(&str, &str)] = &[
-        ("*** Begin Patch\n", "the patch is cut off"),
-        ("*** Begin Patch\n*** Update File: a\n-a\n", "the patch is cut off"),
+        ("*** Begin Patch\n", "the patch is incomplete"),
+        ("*** Begin Patch\n*** Update File: a\n-a\n", "the patch is incomplete"),
         ("*** Begin Patch\n*** End Patch\n", "the patch is empty"),
-        ("hello\n", "the input is no Codex patch"),
-        ("*** Add File: a\n+a\n", "line 1, column 1: `*** Add File: a` stands outside"),
-        (" *** Add File: a\n+a\n", "line 1, column 1: ` *** Add File: a` stands outside"),
+        ("hello\n", "the input is not a Codex patch"),
+        ("*** Add File: a\n+a\n", "line 1, column 1: `*** Add File: a` is outside"),
+        (" *** Add File: a\n+a\n", "line 1, column 1: ` *** Add File: a` is outside"),
         (
             "*** Begin Patch\n*** Delete File: a\n*** End Patch\n *** Begin Patch\n",
             "line 4, column 1: a second patch begins here",
@@ -99,11 +99,11 @@ fn a_patch_that_is_not_sound_is_refused_with_its_line() {
         ),
         (
             "*** Begin Patch\n*** Update File: a\n*** End Patch\n",
-            "line 2, column 1: the section of `a` changes nothing",
+            "line 2, column 1: the section for `a` changes nothing",
         ),
         (
             "*** Begin Patch\n*** Update File: a\n@@\n b\n*** End Patch\n",
-            "line 3, column 1: this chunk has neither",
+            "line 3, column 1: this chunk has no",
         ),
         (
             "*** Begin Patch\n*** Update File: a\n@@ -1,2 +1,2 @@ f\n-b\n*** End Patch\n",
@@ -139,7 +139,7 @@ fn a_patch_that_is_not_sound_is_refused_with_its_line() {
         ),
         (
             "*** Begin Patch\n*** Delete File: a\n*** End Patch\n*** Add File: b\n",
-            "line 4, column 1: `*** Add File: b` stands outside",
+            "line 4, column 1: `*** Add File: b` is outside",
         ),
         (
             "*** Begin Patch\n*** Environment ID: x\n*** End Patch\n",
@@ -156,7 +156,7 @@ fn a_patch_that_is_not_sound_is_refused_with_its_line() {
     }
 }
 
-/// FO-10: as Codex reads them.
+/// FO-10: the parser ignores whitespace around markers, like Codex.
 #[test]
 fn blanks_around_markers_are_ignored() {
     let plain = "*** Begin Patch\n*** Delete File: a\n*** Add File: b\n+b\n\
@@ -167,7 +167,7 @@ fn blanks_around_markers_are_ignored() {
     assert_eq!(parse(padded.as_bytes()).unwrap(), parse(plain.as_bytes()).unwrap());
 }
 
-/// FO-10: a document about patches holds their markers as lines.
+/// FO-10: a file that documents the patch format can contain its markers as lines.
 #[test]
 fn a_marker_behind_a_blank_is_a_line_of_the_chunk_unless_it_is_the_last_end() {
     let input = patch("*** Update File: a\n@@\n *** Delete File: b\n *** End Patch\n-x\n");

@@ -1,4 +1,4 @@
-//! Errors of an input in JSON that is refused.
+//! Errors for invalid JSON inputs.
 
 use std::fmt;
 
@@ -10,129 +10,129 @@ use actum_core::place::Excerpt;
 use crate::edit::json_patch::PointerError;
 use crate::format::Format;
 
-/// Problem of an input in JSON.
+/// Reason why a JSON input is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DocumentProblem {
-    /// The input is not JSON.
-    #[error("the JSON is not sound: {0}")]
+    /// The input is not valid JSON.
+    #[error("invalid JSON: {0}")]
     Syntax(#[source] SyntaxProblem),
-    /// A value or field is not as the format asks for.
+    /// A field or value does not match the format.
     #[error(transparent)]
     Shape(ShapeProblem),
     /// The input is an empty array.
     #[error("the array is empty, so there is nothing to change")]
     EmptyArray,
-    /// The input has the fields of no format.
+    /// The fields of the input do not identify any format.
     #[error(
-        "the JSON is in no known format: it has {}; so it is {}{}",
+        "the JSON is not in a known format: it has {}, but {}{}",
         Found(found),
         Format::signs_in_json(),
         Meant(meant)
     )]
     NoFormat {
-        /// Its fields, or those of its elements.
+        /// Fields of the input, or of the elements of its array.
         found: Vec<Excerpt>,
-        /// Fields of formats that are almost the same as one of them.
+        /// Known fields that are similar to one of them, as suggestions.
         meant: Vec<&'static str>,
     },
-    /// The input has the fields of several formats.
+    /// The input has fields of several formats.
     #[error(
-        "the JSON mixes formats: {}; give one list of edits and whole files, and make other formats inputs of their \
-         own",
+        "the JSON mixes formats: {}; put edits and whole files in one array, and pass other formats as separate \
+         inputs",
         Marks(marks)
     )]
     Mixed {
-        /// A field of each format that it has.
+        /// Each format with one of its fields that the input has.
         marks: Vec<(Format, &'static str)>,
     },
-    /// `expected_prev_sha256` is not a digest.
-    #[error("`expected_prev_sha256` cannot be used: {source}")]
+    /// The value of `expected_prev_sha256` is not a digest.
+    #[error("invalid `expected_prev_sha256`: {source}")]
     Digest {
-        /// Problem of the digest.
+        /// Reason why the value is not a digest.
         source: DigestError,
     },
-    /// A digest is expected by a later edit of a file.
+    /// A digest is given with an edit that is not the first change of its file.
     #[error(
-        "`{path}` is edited before, so it is not clear which content `expected_prev_sha256` \
-         means; give it with the first edit of the file"
+        "`{path}` is changed earlier in the input, so `expected_prev_sha256` is ambiguous; give it with \
+         the first edit of the file"
     )]
     LateDigest {
-        /// The file.
+        /// File that the edit changes.
         path: RelPath,
     },
-    /// A file is given whole after it was changed.
+    /// The whole content of a file is given after an edit of the file.
     #[error(
-        "`{path}` is changed before, and its whole content would discard that change; leave out one of them"
+        "`{path}` is changed earlier in the input, and its whole content would discard that change; remove one of them"
     )]
     WholeAfterEdit {
-        /// The file.
+        /// File that is changed twice.
         path: RelPath,
     },
-    /// Hunks change a file that an earlier document changes.
+    /// Hunks change a file that is changed earlier in the input.
     #[error(
-        "`{path}` is changed before, so it is not clear which content the line numbers of its hunks mean; give the \
-         hunks in an input of their own"
+        "`{path}` is changed earlier in the input, so the line numbers of its hunks are ambiguous; pass the hunks \
+         as a separate input"
     )]
     LateHunks {
-        /// The file.
+        /// File that the hunks change.
         path: RelPath,
     },
-    /// A JSON Patch has no file.
+    /// No target file is given for a bare JSON Patch.
     #[error(
         "a bare JSON Patch does not say which file it changes: name the file, or write \
          `{{\"path\": …, \"json_patch\": […]}}`"
     )]
     NoTarget,
-    /// A JSON Patch has two files.
-    #[error("the input names the file of its JSON Patch itself, so no other can be named")]
+    /// A target file is given, but the JSON Patch names its file itself.
+    #[error("the JSON Patch already names its file, so no other target file can be given")]
     TargetBesidePath,
-    /// An operation of a JSON Patch has a name that means nothing.
+    /// The name of a JSON Patch operation is unknown.
     #[error(
-        "`{found}` is no operation of a JSON Patch; there are `add`, `remove`, `replace`, `move`, \
-         `copy`, `test`"
+        "`{found}` is not a JSON Patch operation; expected `add`, `remove`, `replace`, `move`, \
+         `copy` or `test`"
     )]
     UnknownOperation {
-        /// The name.
+        /// Unknown name.
         found: Excerpt,
     },
-    /// A path in a JSON Patch is no pointer.
+    /// A path in a JSON Patch is not a valid JSON Pointer.
     #[error(transparent)]
     Pointer(PointerError),
-    /// A file is given whole more than once.
-    #[error("the file `{path}` stands here a second time")]
+    /// The whole content of a file is given more than once.
+    #[error("the file `{path}` appears more than once")]
     DoubledFile {
-        /// The file.
+        /// Repeated file.
         path: RelPath,
     },
-    /// A file has no content.
+    /// A file has neither `content` nor `content_base64`.
     #[error(
-        "the content of `{path}` is missing; give `content`, which is `null` to delete the file, \
-         or `content_base64`"
+        "the content of `{path}` is missing; give `content` (`null` to delete the file) or \
+         `content_base64`"
     )]
     NoContent {
-        /// The file.
+        /// File without content.
         path: RelPath,
     },
-    /// A file has two contents.
+    /// A file has both `content` and `content_base64`.
     #[error("`{path}` has both `content` and `content_base64`; give one of them")]
     TwoContents {
-        /// The file.
+        /// File with two contents.
         path: RelPath,
     },
-    /// A content is not base64.
+    /// The value of `content_base64` is not valid base64.
     #[error(
-        "`content_base64` is not base64 (RFC 4648, section 4, with padding and without line ends)"
+        "`content_base64` is not valid base64 (RFC 4648, section 4, with padding and without line breaks)"
     )]
     Base64,
-    /// A file is deleted and made executable.
-    #[error("`{path}` is deleted, so `executable` has no meaning")]
+    /// The field `executable` is given for a deleted file.
+    #[error("`{path}` is deleted, so `executable` cannot be set")]
     DeletedExecutable {
-        /// The file.
+        /// Deleted file.
         path: RelPath,
     },
 }
 
-/// Fields of an input in no format that an error names at most.
+/// Maximum number of fields that the error for an unknown format lists.
 const NAMED_MAX: usize = 8;
 
 struct Found<'a>(&'a [Excerpt]);
@@ -151,7 +151,7 @@ impl fmt::Display for Found<'_> {
     }
 }
 
-/// Suggestions of known fields, as the end of a message.
+/// Writes suggestions of known fields at the end of a message.
 struct Meant<'a>(&'a [&'static str]);
 
 impl fmt::Display for Meant<'_> {

@@ -1,4 +1,4 @@
-//! Recognises the format of an input in JSON by its fields.
+//! Recognises the format of a JSON input by its fields.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,12 @@ use actum_core::suggestion;
 
 use super::{DocumentProblem, Format, JsonSyntax};
 
-/// Format and syntax of which `value` has fields: those of an object, or of the objects in an array. Edits and whole
-/// files in one array are edits.
+/// Recognises the format from the fields of an object, or of all objects in an array.
+///
+/// An array with both edits and whole files is treated as edits.
+///
+/// # Errors
+/// Returns an error if the fields belong to no format or to several formats.
 pub(super) fn format(value: &Value<'_>) -> Result<(Format, &'static JsonSyntax), DocumentProblem> {
     let names = names(value);
     let found = marks(&names);
@@ -26,10 +30,11 @@ pub(super) fn format(value: &Value<'_>) -> Result<(Format, &'static JsonSyntax),
     }
 }
 
-/// Format of one element of a list of edits and whole files; none where it has fields of no format.
+/// Recognises the format of a single element in a list of edits and whole files. Returns `None` if its fields belong to
+/// no format.
 ///
 /// # Errors
-/// It has the fields of several formats.
+/// Returns an error if the fields belong to several formats.
 pub(in crate::format) fn element(value: &Value<'_>) -> Result<Option<Format>, DocumentProblem> {
     let names = value.members().iter().map(|member| &*member.name).collect();
     let found = marks(&names);
@@ -40,10 +45,10 @@ pub(in crate::format) fn element(value: &Value<'_>) -> Result<Option<Format>, Do
     }
 }
 
-/// A field of a format, with that format.
+/// Format with its syntax, and the field that identified it.
 type Mark = (Format, &'static JsonSyntax, &'static str);
 
-/// Formats of which there are fields, each with the first one.
+/// Returns each format that at least one of `names` belongs to, with the first such field.
 fn marks(names: &BTreeSet<&str>) -> Vec<Mark> {
     let found = Format::in_json().filter_map(|(format, syntax)| {
         let field = syntax.fields.iter().find(|field| names.contains(**field))?;
@@ -57,10 +62,10 @@ fn mixed(found: Vec<Mark>) -> DocumentProblem {
     DocumentProblem::Mixed { marks }
 }
 
-/// Suggestions of an error at most.
+/// Maximum number of suggestions in an error message.
 const MEANT_MAX: usize = 3;
 
-/// Fields of formats that are almost the same as one of `names`.
+/// Returns known fields that are similar to one of `names`.
 fn meant(names: &BTreeSet<&str>) -> Vec<&'static str> {
     let known: Vec<_> =
         Format::in_json().flat_map(|(_, syntax)| syntax.fields.iter().copied()).collect();
@@ -107,11 +112,10 @@ mod tests {
     #[test]
     fn the_formats_are_listed_with_their_fields() {
         let signs = Format::signs_in_json();
-        let first =
-            "no change set, which has `patches`; no edits, which have `edits` or `old_string`; ";
+        let first = "a change set has `patches`; edits have `edits` or `old_string`; ";
         assert!(signs.starts_with(first), "{signs}");
         for (format, json) in Format::in_json() {
-            assert!(signs.contains(&format!(", which {}", json.sign)), "{format}: {signs}");
+            assert!(signs.contains(&format!("{format} {}", json.sign)), "{format}: {signs}");
         }
     }
 
@@ -120,7 +124,7 @@ mod tests {
     fn an_input_with_the_fields_of_no_format_or_of_two_is_refused() {
         let no_format = |found: &str| {
             let signs = Format::signs_in_json();
-            Err(format!("the JSON is in no known format: it has {found}; so it is {signs}"))
+            Err(format!("the JSON is not in a known format: it has {found}, but {signs}"))
         };
         assert_eq!(recognised("{}"), no_format("no fields"));
         assert_eq!(recognised("[]"), no_format("no fields"));
@@ -138,13 +142,13 @@ mod tests {
         assert_eq!(
             recognised(r#"{"edits":[],"files":[]}"#),
             Err("the JSON mixes formats: `edits` belongs to edits, `files` belongs to whole files; \
-                 give one list of edits and whole files, and make other formats inputs of their own"
+                 put edits and whole files in one array, and pass other formats as separate inputs"
                 .to_owned())
         );
         assert_eq!(
             recognised(r#"[{"old_string":""},{"op":""}]"#),
             Err("the JSON mixes formats: `old_string` belongs to edits, `op` belongs to a JSON Patch; \
-                 give one list of edits and whole files, and make other formats inputs of their own"
+                 put edits and whole files in one array, and pass other formats as separate inputs"
                 .to_owned())
         );
     }

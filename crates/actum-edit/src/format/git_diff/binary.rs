@@ -1,5 +1,4 @@
-//! Reads the binary patch of a section: what git writes after `GIT binary patch` (git's `apply.c`,
-//! `parse_binary`).
+//! Parses and writes binary patches, the lines after `GIT binary patch` in a section (git's `apply.c`, `parse_binary`).
 
 mod base85;
 mod ids;
@@ -16,39 +15,41 @@ use crate::format::{INPUT_BYTES_MAX, ParseError};
 use ids::Ids;
 use miniz_oxide::inflate::{TINFLStatus, decompress_to_vec_zlib_with_limit};
 
-/// Limit for the bytes that the binary hunks of one diff may unpack to: 200 MiB, which is the
-/// largest content in both directions. A packed byte can become a thousand.
+/// Maximum total size of the decompressed binary hunks of one diff, in bytes: 200 MiB.
+///
+/// This is enough for the largest content in both directions. A limit is needed because one compressed byte can expand to
+/// about a thousand bytes.
 pub const UNPACKED_BYTES_MAX: usize = 2 * INPUT_BYTES_MAX;
 
-/// Level of compression, from 0 to 10.
+/// Compression level for zlib, from 0 to 10.
 const PACKING_LEVEL: u8 = 6;
 
-/// Number of bytes that may still be unpacked.
+/// Number of bytes that the remaining binary hunks of the diff may still decompress to.
 pub(super) struct Room(usize);
 
-/// The binary patch of one file. Whatever it says about the ids in the header is true.
+/// Binary patch of one file, whose hunks have been checked against the object ids in the header.
 pub(super) struct BinaryPatch {
     ids: Ids,
-    /// From the old content to the new.
+    /// Hunk that produces the new content from the old content.
     forward: Hunk,
-    /// The way back, which git writes so that the patch can be reversed.
+    /// Hunk that produces the old content from the new content. Git writes it so that the patch can be reversed.
     reverse: Option<Hunk>,
 }
 
 struct Hunk {
-    /// Place of its first line.
+    /// Position of the first line of the hunk.
     place: Place,
     change: BinaryChange,
 }
 
-/// Form in which a hunk gives its content.
+/// Encoding of the content of a binary hunk: the whole content, or a delta against the other content.
 #[derive(Clone, Copy)]
 enum Form {
     Literal,
     Delta,
 }
 
-/// Beginning of the first line of a hunk, by its form.
+/// Keyword at the start of the first line of a hunk, for each form.
 const FORMS: [(Form, &str); 2] = [(Form::Literal, "literal "), (Form::Delta, "delta ")];
 
 impl Room {
@@ -56,16 +57,17 @@ impl Room {
         Self(UNPACKED_BYTES_MAX)
     }
 
-    /// Takes `bytes` of it, if there are as many.
+    /// Subtracts `bytes` from the remaining number, or returns an error if fewer remain.
     fn take(&mut self, bytes: usize) -> Result<(), BinaryProblem> {
         self.0 = self.0.checked_sub(bytes).ok_or(BinaryProblem::NoRoom)?;
         Ok(())
     }
 }
 
-/// Reads the binary patch that starts at the current line, if one does, and leaves `lines` behind
-/// it. `index` is what follows `index ` in the header; `sides` are the file before and the file
-/// after.
+/// Parses the binary patch that starts at the current line, and moves `lines` to the line after it. Returns `None` if no
+/// binary patch starts there.
+///
+/// `index` is the text after `index ` in the header. `sides` contains the paths of the old and the new file, if they exist.
 pub(super) fn read(
     lines: &mut Lines<'_>,
     room: &mut Room,
@@ -92,12 +94,12 @@ pub(super) fn read(
 }
 
 impl BinaryPatch {
-    /// The content of a file that is new.
+    /// Returns the content of the new file that the patch creates.
     pub(super) fn created(self) -> Result<Vec<u8>, ParseError> {
         self.forward.literal()
     }
 
-    /// The digest of the file at `path`, which goes.
+    /// Returns the digest of the file that the patch deletes at `path`.
     pub(super) fn deleted(self, path: &RelPath) -> Result<Digest, ParseError> {
         let Some(reverse) = self.reverse else {
             let problem = BinaryProblem::NoReverse { path: path.clone() };
@@ -106,7 +108,7 @@ impl BinaryPatch {
         Ok(Digest::of(&reverse.literal()?))
     }
 
-    /// The change of a file that stays.
+    /// Returns the edit of a file that exists before and after the patch.
     pub(super) fn edit(self) -> BinaryEdit {
         let Ids { old, new } = self.ids;
         BinaryEdit { before: old, after: new, change: self.forward.change }
@@ -114,7 +116,7 @@ impl BinaryPatch {
 }
 
 impl Hunk {
-    /// Refuses a hunk that cannot lead from the content `from` to the content `to`.
+    /// Returns an error if the hunk cannot turn the content with the id `from` into the content with the id `to`.
     fn check(&self, from: BlobId, to: BlobId) -> Result<(), ParseError> {
         let problem = match &self.change {
             BinaryChange::Literal(content) if to.is_zero() => {
@@ -134,7 +136,7 @@ impl Hunk {
         Err(ParseError::binary(self.place, problem))
     }
 
-    /// Its content, where that is whole.
+    /// Returns the content of a `literal` hunk, or an error for a delta.
     fn literal(self) -> Result<Vec<u8>, ParseError> {
         match self.change {
             BinaryChange::Literal(content) => Ok(content),
@@ -145,7 +147,7 @@ impl Hunk {
     }
 }
 
-/// Writes a patch that holds both contents whole, so that it leads there and back.
+/// Writes a binary patch that contains both contents as literals, so that it can also be reversed.
 pub(super) fn write(old: &[u8], new: &[u8]) -> Vec<u8> {
     let mut out = b"GIT binary patch\n".to_vec();
     for content in [new, old] {
@@ -157,8 +159,8 @@ pub(super) fn write(old: &[u8], new: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Reads the hunk that starts at the current line, if one does, and leaves `lines` behind its blank
-/// line.
+/// Parses the hunk that starts at the current line, and moves `lines` to the line after its final blank line. Returns
+/// `None` if no hunk starts there.
 fn hunk(lines: &mut Lines<'_>, room: &mut Room) -> Result<Option<Hunk>, ParseError> {
     let place = lines.place();
     let refused = |problem| ParseError::binary(place, problem);
@@ -174,7 +176,7 @@ fn hunk(lines: &mut Lines<'_>, room: &mut Room) -> Result<Option<Hunk>, ParseErr
             Form::Delta => {
                 let delta = Delta::new(&content);
                 let delta = delta.map_err(|source| refused(BinaryProblem::Delta(source)))?;
-                // What it makes is held in memory as well.
+                // The result of the delta is held in memory as well.
                 room.take(delta.result_size()).map_err(refused)?;
                 BinaryChange::Delta(content)
             }
@@ -184,7 +186,7 @@ fn hunk(lines: &mut Lines<'_>, room: &mut Room) -> Result<Option<Hunk>, ParseErr
     Ok(None)
 }
 
-/// The size that the first line of a hunk announces.
+/// Parses the decompressed size in the first line of a hunk.
 fn size(text: Text<'_>) -> Result<usize, ParseError> {
     let size = || Excerpt::new(text.bytes);
     let problem = match std::str::from_utf8(text.bytes) {
@@ -199,7 +201,7 @@ fn size(text: Text<'_>) -> Result<usize, ParseError> {
     Err(ParseError::binary(text.place, problem))
 }
 
-/// Unpacks what must become `size` bytes.
+/// Decompresses `packed`, which must result in exactly `size` bytes.
 fn inflate(packed: &[u8], size: usize) -> Result<Vec<u8>, BinaryProblem> {
     match decompress_to_vec_zlib_with_limit(packed, size) {
         Ok(content) if content.len() == size => Ok(content),
@@ -211,7 +213,7 @@ fn inflate(packed: &[u8], size: usize) -> Result<Vec<u8>, BinaryProblem> {
     }
 }
 
-/// Refuses a hunk too many, or one that blank lines keep apart from the first.
+/// Returns an error if another hunk follows the binary patch, even after blank lines.
 fn refuse_excess(lines: &Lines<'_>) -> Result<(), ParseError> {
     let mut ahead = lines.clone();
     while ahead.current().is_some_and(|line| matches!(line, b"\n" | b"\r\n")) {
@@ -224,7 +226,7 @@ fn refuse_excess(lines: &Lines<'_>) -> Result<(), ParseError> {
     Ok(())
 }
 
-/// Returns true if `line` announces a hunk.
+/// Checks whether `line` is the first line of a binary hunk.
 fn is_first_line(line: &[u8]) -> bool {
     FORMS.iter().any(|(_, keyword)| {
         let size = line.strip_prefix(keyword.as_bytes()).map(<[u8]>::trim_ascii_end);
@@ -242,8 +244,8 @@ mod tests {
         assert_eq!(room.take(INPUT_BYTES_MAX), Ok(()));
         assert_eq!(room.take(INPUT_BYTES_MAX), Ok(()));
         assert_eq!(room.take(0), Ok(()));
-        let message = "the binary hunks of the diff announce more than 209715200 bytes together, \
-                       and no more are unpacked; split it";
+        let message = "the binary hunks of the diff have more than 209715200 bytes in total; split the \
+                       diff";
         assert_eq!(room.take(1).unwrap_err().to_string(), message);
     }
 
@@ -256,8 +258,8 @@ mod tests {
             assert_eq!(
                 of(large).unwrap_err().to_string(),
                 format!(
-                    "line 1, column 1: the hunk announces {large} bytes, but at most 104857600 are \
-                     unpacked"
+                    "line 1, column 1: the hunk declares {large} bytes, but may have at most \
+                     104857600 bytes"
                 )
             );
         }

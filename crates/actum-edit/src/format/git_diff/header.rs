@@ -1,5 +1,4 @@
-//! Reads a section that starts with `diff --git`: its extended header lines, and what they
-//! promise.
+//! Parses a section that starts with `diff --git`, and checks that the section matches its extended header lines.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +13,7 @@ use super::problem::DiffProblem;
 use super::section::{self, Before, Change, Content, Edit, GitMode, Section};
 use crate::format::{ParseError, RootPrefix};
 
-/// An extended header line.
+/// Kind of an extended header line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Field {
     OldMode,
@@ -30,7 +29,7 @@ enum Field {
     Index,
 }
 
-/// All of them, with how they start.
+/// All extended header lines, with the text that they start with.
 const FIELDS: [(Field, &str); 11] = [
     (Field::Index, "index "),
     (Field::OldMode, "old mode "),
@@ -45,14 +44,14 @@ const FIELDS: [(Field, &str); 11] = [
     (Field::Dissimilarity, "dissimilarity index "),
 ];
 
-/// Lines of which one promises the other.
+/// Pairs of header lines that must occur together.
 const PAIRS: [(Field, Field); 3] = [
     (Field::OldMode, Field::NewMode),
     (Field::CopyFrom, Field::CopyTo),
     (Field::RenameFrom, Field::RenameTo),
 ];
 
-/// Lines of which one excludes the other.
+/// Pairs of header lines that must not occur together.
 const EXCLUSIONS: [(Field, Field); 8] = [
     (Field::NewFileMode, Field::DeletedFileMode),
     (Field::NewFileMode, Field::RenameFrom),
@@ -64,16 +63,16 @@ const EXCLUSIONS: [(Field, Field); 8] = [
     (Field::CopyFrom, Field::RenameFrom),
 ];
 
-/// The `diff --git` line and the lines after it, up to `---` or the end of the header.
+/// Parsed header of a section: the `diff --git` line and the extended header lines after it.
 struct Header<'a> {
     place: Place,
     names: NamePair<'a>,
     fields: BTreeMap<Field, Text<'a>>,
-    /// Root that absolute names may lie below.
+    /// Root directory that absolute names must be below.
     root: &'a RootPrefix,
 }
 
-/// Kind of a section by its header.
+/// Kind of change that a section makes, according to its header.
 enum Kind {
     Modify(RelPath),
     Create(RelPath),
@@ -83,7 +82,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// Returns the file before and the file after; `None` where one is missing.
+    /// Returns the paths of the old and the new file, each `None` if the file does not exist on that side.
     fn sides(&self) -> (Option<&RelPath>, Option<&RelPath>) {
         match self {
             Self::Modify(path) => (Some(path), Some(path)),
@@ -94,15 +93,15 @@ impl Kind {
     }
 }
 
-/// Body behind the header of a section.
+/// Body of a section, which follows its header.
 pub(super) enum Body<'a> {
-    /// Hunks of lines, of which there may be none.
+    /// Text hunks, possibly none.
     Lines(Vec<Hunk<'a>>),
-    /// A binary patch.
+    /// Binary patch.
     Binary(BinaryPatch),
 }
 
-/// Reads the section that starts at the current line, and leaves `lines` behind it.
+/// Parses the section that starts at the current line, and moves `lines` to the line after it.
 pub(super) fn section<'a>(
     lines: &mut Lines<'a>,
     room: &mut Room,
@@ -149,7 +148,7 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// Refuses lines that contradict each other, and modes of anything but regular files.
+    /// Returns an error if header lines contradict each other, or if a mode is not that of a regular file or a symbolic link.
     fn check(&self) -> Result<(), ParseError> {
         let text = |field: Field| self.fields.get(&field);
         for (from, to) in PAIRS {
@@ -172,13 +171,13 @@ impl<'a> Header<'a> {
             self.mode(field)?;
         }
         for field in [Field::OldMode, Field::NewMode] {
-            // git writes the change of a file to a link as two sections.
+            // If a file becomes a link, git writes two sections: one that deletes and one that creates.
             if let (Some(GitMode::Link), Some(text)) = (self.mode(field)?, text(field)) {
                 let problem = DiffProblem::LinkMode { mode: Excerpt::new(text.bytes) };
                 return Err(ParseError::diff(text.place, problem));
             }
         }
-        // `index OLD..NEW MODE`, where the mode stands only if it does not change.
+        // `index OLD..NEW MODE` has a mode only if the mode does not change.
         if let Some(index) = text(Field::Index)
             && let Some(space) = memchr::memchr(b' ', index.bytes)
         {
@@ -188,13 +187,12 @@ impl<'a> Header<'a> {
         Ok(())
     }
 
-    /// The mode in a line.
+    /// Returns the mode in a header line, if the header has this line.
     fn mode(&self, field: Field) -> Result<Option<GitMode>, ParseError> {
         self.fields.get(&field).copied().map(git_mode).transpose()
     }
 
-    /// Returns true if the file is a symbolic link before and after, by the mode in its `index`
-    /// line.
+    /// Checks whether the file is a symbolic link before and after the change, according to the mode in its `index` line.
     fn is_link(&self) -> Result<bool, ParseError> {
         let Some(index) = self.fields.get(&Field::Index) else { return Ok(false) };
         let Some(space) = memchr::memchr(b' ', index.bytes) else { return Ok(false) };
@@ -203,7 +201,7 @@ impl<'a> Header<'a> {
         Ok(mode == GitMode::Link)
     }
 
-    /// Returns the effect of the section on its files, and the prefixes of their names.
+    /// Determines the kind of change from the header, and the prefixes of the file names.
     fn kind(&self) -> Result<(Kind, Prefixes), ParseError> {
         let path = |field: Field| match self.fields.get(&field) {
             Some(text) => Name::whole(*text)?.path("", self.root).map(Some),
@@ -233,7 +231,7 @@ impl<'a> Header<'a> {
         Ok((kind, prefixes))
     }
 
-    /// The prefixes of the names in a rename or copy.
+    /// Returns the prefixes of the names in the `diff --git` line of a rename or copy.
     fn prefixes(&self, from: &RelPath, to: &RelPath) -> Result<Prefixes, ParseError> {
         if from == to {
             return Err(ParseError::diff(self.place, DiffProblem::ToItself { path: to.clone() }));
@@ -244,7 +242,7 @@ impl<'a> Header<'a> {
         })
     }
 
-    /// The section as a whole, checked to change what its header promises.
+    /// Builds the section, and checks that its body makes the change that the header declares.
     fn section(&self, kind: Kind, body: Body<'a>) -> Result<Section<'a>, ParseError> {
         let place = self.place;
         if matches!(&body, Body::Lines(hunks) if hunks.is_empty()) {
@@ -303,7 +301,7 @@ impl<'a> Header<'a> {
         Ok(Edit { before: self.before(), content, executable: new.filter(|_| new != old) })
     }
 
-    /// Content before, by the `index` line.
+    /// Checks the `index` line for whether the file had content before the change.
     fn before(&self) -> Before {
         match self.fields.get(&Field::Index).map(|index| ids(*index)) {
             Some((old, _)) if is_known_id(old) && !is_empty_id(old) => Before::Something,
@@ -311,13 +309,13 @@ impl<'a> Header<'a> {
         }
     }
 
-    /// Refuses a section without hunks whose header says that the content changes.
+    /// Returns an error for a section without hunks if its header says that the content changes.
     fn refuse_missing_content(&self, kind: &Kind) -> Result<(), ParseError> {
         let path = match kind {
             Kind::Create(path) | Kind::Delete(path) | Kind::Modify(path) => path,
             Kind::Rename(_, path) | Kind::Copy(_, path) => path,
         };
-        // The target of a link is never empty.
+        // The target of a symbolic link is never empty.
         for field in [Field::NewFileMode, Field::DeletedFileMode] {
             if self.mode(field)? == Some(GitMode::Link) {
                 let problem = DiffProblem::ContentMissing { path: path.clone() };
@@ -343,7 +341,7 @@ impl<'a> Header<'a> {
     }
 }
 
-/// The two ids in `OLD..NEW[ MODE]`.
+/// Splits `OLD..NEW[ MODE]` into its two object ids.
 fn ids(index: Text<'_>) -> (&[u8], &[u8]) {
     let ids = index.bytes.split(|&b| b == b' ').next().unwrap_or_default();
     let dots = memchr::memmem::find(ids, b"..").unwrap_or(ids.len());
@@ -351,14 +349,14 @@ fn ids(index: Text<'_>) -> (&[u8], &[u8]) {
     (old, new.strip_prefix(b"..").unwrap_or_default())
 }
 
-/// Returns true if `id` names a content: git writes zeros for none.
+/// Checks whether `id` identifies existing content. Git writes only zeros for a missing file.
 fn is_known_id(id: &[u8]) -> bool {
     id.len() >= super::ID_DIGITS_MIN
         && id.iter().all(u8::is_ascii_hexdigit)
         && id.iter().any(|&digit| digit != b'0')
 }
 
-/// The ids git gives to an empty file, by SHA-1 and by SHA-256.
+/// Git object ids of an empty file, with SHA-1 and with SHA-256.
 const EMPTY_IDS: [&str; 2] = [
     "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
     "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
@@ -369,16 +367,17 @@ fn is_empty_id(id: &[u8]) -> bool {
 }
 
 impl Field {
-    /// Beginning of the line, as an error shows it.
+    /// Returns the keyword of the header line, for error messages.
     fn keyword(self) -> &'static str {
         let keyword = FIELDS.iter().find(|(field, _)| *field == self).map(|(_, keyword)| *keyword);
         keyword.unwrap_or_default().trim_end()
     }
 }
 
-/// Reads the current line as an extended header line, if it is one. The last line of a rename, a copy or
-/// a change of the mode ends the section, so the input may end with it. A file that is made or removed
-/// has more behind its mode.
+/// Parses the current line as an extended header line, or returns `None` if it is another line.
+///
+/// A rename, copy or mode change can end with a header line, so this line may be the last of the input without a newline.
+/// In contrast, the mode of a new or deleted file is always followed by further lines.
 fn field<'a>(lines: &Lines<'a>) -> Result<Option<(Field, Text<'a>)>, ParseError> {
     for (field, keyword) in FIELDS {
         let is_followed = matches!(field, Field::NewFileMode | Field::DeletedFileMode);
@@ -390,7 +389,7 @@ fn field<'a>(lines: &Lines<'a>) -> Result<Option<(Field, Text<'a>)>, ParseError>
     Ok(None)
 }
 
-/// A mode, as git writes modes (git-fast-import(1), `filemodify`).
+/// Parses a file mode in the notation of git (git-fast-import(1), `filemodify`).
 fn git_mode(mode: Text<'_>) -> Result<GitMode, ParseError> {
     let shown = || Excerpt::new(mode.bytes);
     let problem = match mode.bytes {
@@ -403,7 +402,7 @@ fn git_mode(mode: Text<'_>) -> Result<GitMode, ParseError> {
     Err(ParseError::diff(mode.place, problem))
 }
 
-/// Returns true if `---` and `+++` lines follow, which must be right; leaves `lines` behind them.
+/// Checks the names in the `---` and `+++` lines and skips both lines. Returns `false` if they are absent.
 fn names_follow(
     lines: &mut Lines<'_>,
     kind: &Kind,
@@ -425,9 +424,10 @@ fn names_follow(
     Ok(true)
 }
 
-/// Refuses a `---` or `+++` line that does not name `expected`; `null` says which line is missing
-/// if it names nothing. The prefix is the first one, or, as git writes it with `-R` when a file is
-/// rewritten completely, the second.
+/// Checks that a `---` or `+++` line names the file `expected`.
+///
+/// If the line names `/dev/null` instead, the error contains `null`: the line found, and the header line that it needs. The
+/// name usually has the first of `prefixes`. It has the second one if git wrote the diff of a rewritten file with `-R`.
 fn check_name(
     text: Text<'_>,
     expected: Option<&RelPath>,

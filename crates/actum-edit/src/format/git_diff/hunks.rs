@@ -1,4 +1,4 @@
-//! Reads the hunks of one file, checked against the counts in their headers.
+//! Parses the hunks of one file, and checks them against the line counts in their headers.
 
 use super::lines::{Lines, excerpt};
 use super::plain;
@@ -6,7 +6,7 @@ use super::problem::DiffProblem;
 use crate::LineHunk;
 use crate::format::{HunkCounts, ParseError};
 
-/// A [`LineHunk`] whose body is still a slice of the input.
+/// [`LineHunk`] whose body borrows from the input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Hunk<'a> {
     old_start: u32,
@@ -29,7 +29,7 @@ impl Hunk<'_> {
     }
 
     fn has_context_only_before(&self) -> bool {
-        // The mark of a missing newline belongs to the line before it.
+        // The marker for a missing newline (`\`) belongs to the line before it.
         let mut lines = self.body.split(|&byte| byte == b'\n').rev().skip(1);
         let last = lines.find(|line| line.first() != Some(&b'\\'));
         let is_context = |line: &[u8]| matches!(line.first(), Some(b' ') | None);
@@ -37,20 +37,20 @@ impl Hunk<'_> {
             && last.is_some_and(|line| !is_context(line))
     }
 
-    /// Returns true if it fills an empty file.
+    /// Checks whether the hunk adds lines to an empty or new file.
     pub(super) fn creates(&self) -> bool {
         (self.old_start, self.old_lines, self.new_start) == (0, 0, 1)
     }
 
-    /// Returns true if it empties a file.
+    /// Checks whether the hunk removes all lines of a file.
     pub(super) fn deletes(&self) -> bool {
         (self.old_start, self.new_start, self.new_lines) == (1, 0, 0)
     }
 
-    /// Passes on the content of a hunk whose lines are all on one side, in pieces.
+    /// Calls `take` with the content of each line. All lines of the hunk must be on the same side.
     pub(super) fn for_each_line(&self, mut take: impl FnMut(&[u8])) {
-        // INVARIANT: the counts and marks were checked, so each line is of that side, except for a
-        // mark that may be the last.
+        // INVARIANT: the counts and markers have been checked, so each line is on the same side. Only the last line can
+        // be a marker for a missing newline.
         let mut rest = self.body;
         while !rest.is_empty() {
             let end = memchr::memchr(b'\n', rest).map_or(rest.len(), |newline| newline + 1);
@@ -63,7 +63,7 @@ impl Hunk<'_> {
     }
 }
 
-/// The hunks that start at the current line, which may be none, and leaves `lines` behind them.
+/// Parses all hunks from the current line on, possibly none, and moves `lines` to the line after them.
 pub(super) fn read<'a>(lines: &mut Lines<'a>) -> Result<Vec<Hunk<'a>>, ParseError> {
     let mut hunks = Vec::new();
     while let Some(line) = lines.current().filter(|line| line.starts_with(b"@@ ")) {
@@ -85,7 +85,7 @@ pub(super) fn read<'a>(lines: &mut Lines<'a>) -> Result<Vec<Hunk<'a>>, ParseErro
     Ok(hunks)
 }
 
-/// The hunk that the header line `line` announces, without its body.
+/// Parses the header line of a hunk into a hunk with an empty body.
 fn header(line: &[u8]) -> Result<Hunk<'static>, DiffProblem> {
     let malformed = || DiffProblem::HunkHeader { found: excerpt(line) };
     let too_large = || DiffProblem::HunkNumber { found: excerpt(line) };
@@ -101,8 +101,10 @@ fn header(line: &[u8]) -> Result<Hunk<'static>, DiffProblem> {
     Ok(Hunk { old_start, old_lines, new_start, new_lines, body: b"" })
 }
 
-/// Counts the old and new lines behind the hunk header that is the current line. Empty lines at the end of
-/// a hunk, which have lost the blank of a context line or belong to the text behind it, do not count.
+/// Counts the old and new lines after the hunk header at the current line.
+///
+/// Empty lines at the end of a hunk are not counted. They can be context lines that lost their space, or belong to the
+/// text after the hunk.
 fn counted(lines: &Lines<'_>) -> (u32, u32) {
     let mut ahead = lines.clone();
     let (mut counts, mut until_empty) = ((0u32, 0u32), None);
@@ -127,7 +129,7 @@ fn counted(lines: &Lines<'_>) -> (u32, u32) {
     until_empty.unwrap_or(counts)
 }
 
-/// Returns true if a line that starts with `-` begins the next section, or the signature of a mail.
+/// Checks whether a line that starts with `-` begins the next section or a mail signature.
 fn starts_next(lines: &Lines<'_>, line: &[u8]) -> bool {
     let mut behind = lines.clone();
     behind.advance();
@@ -139,10 +141,10 @@ fn starts_next(lines: &Lines<'_>, line: &[u8]) -> bool {
     (plain::starts(lines) && has_hunk) || (is_signature(line) && is_last)
 }
 
-/// A start and a count, `None` when one is too large.
+/// Start and line count of a range, or `None` if one of them does not fit into 32 bits.
 type Range = Option<(u32, u32)>;
 
-/// `START[,COUNT]`, and what follows; the count is 1 where it is left out.
+/// Parses `START[,COUNT]` and returns the range and the rest of the text. A missing count means 1.
 fn range(text: &[u8]) -> Option<(Range, &[u8])> {
     let (start, rest) = number(text)?;
     let Some(rest) = rest.strip_prefix(b",") else {
@@ -152,7 +154,7 @@ fn range(text: &[u8]) -> Option<(Range, &[u8])> {
     Some((start.zip(count), rest))
 }
 
-/// The decimal number that `text` starts with, `None` when it is too large, and what follows.
+/// Parses the decimal number at the start of `text` and returns it with the rest. The number is `None` if it is too large.
 fn number(text: &[u8]) -> Option<(Option<u32>, &[u8])> {
     let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
     let (digits, rest) = text.split_at(digits);
@@ -160,7 +162,7 @@ fn number(text: &[u8]) -> Option<(Option<u32>, &[u8])> {
     Some((number.parse().ok(), rest))
 }
 
-/// Reads the body of `hunk` up to its counts.
+/// Parses the body of `hunk` until it has as many lines as its header declares.
 fn body<'a>(lines: &mut Lines<'a>, hunk: Hunk<'static>) -> Result<Hunk<'a>, ParseError> {
     let start = lines.clone();
     let (mut old, mut new) = (hunk.old_lines, hunk.new_lines);
@@ -196,8 +198,10 @@ fn body<'a>(lines: &mut Lines<'a>, hunk: Hunk<'static>) -> Result<Hunk<'a>, Pars
     Ok(Hunk { body: lines.since(&start), ..hunk })
 }
 
-/// Refuses a mark for a missing newline that has the wrong form, or follows something else than the
-/// last line of its side. `last` counts the line before on each side, `left` what is to come.
+/// Checks a marker for a missing newline, such as `\ No newline at end of file`.
+///
+/// The marker must follow the last line of its side. `last` counts the previous line on the old and the new side, and
+/// `left` contains the number of lines that each side still needs.
 fn check_mark(
     lines: &Lines<'_>,
     line: &[u8],
@@ -213,7 +217,7 @@ fn check_mark(
     Err(ParseError::diff(lines.place(), problem))
 }
 
-/// Beginnings of a line that follows a hunk and is not in it.
+/// Prefixes of a line that cannot be part of a hunk, which show that the hunk is incomplete.
 const NEXT_STARTS: [&[u8]; 4] = [b"diff ", b"@@ ", b"From ", b"Index: "];
 
 fn no_line(lines: &Lines<'_>, line: &[u8], hunk: &Hunk<'_>) -> ParseError {
@@ -233,8 +237,8 @@ fn goes_on(lines: &Lines<'_>, line: &[u8], hunk: &Hunk<'_>) -> ParseError {
     ParseError::diff(lines.place(), DiffProblem::HunkGoesOn { old, new, found })
 }
 
-/// Refuses lines behind the last hunk of a file that look like more of it. With wrong counts in its
-/// header, a part of the change would be taken for prose.
+/// Returns an error if the lines after the last hunk of a file look like a continuation of the hunk. If the counts in its
+/// header are too low, a part of the change would otherwise be skipped as prose.
 fn refuse_excess(lines: &Lines<'_>, hunk: &Hunk<'_>) -> Result<(), ParseError> {
     let mut ahead = lines.clone();
     while ahead.current().is_some_and(|line| matches!(line, b"\n" | b"\r\n")) {
@@ -249,7 +253,7 @@ fn refuse_excess(lines: &Lines<'_>, hunk: &Hunk<'_>) -> Result<(), ParseError> {
     }
 }
 
-/// Returns true if `line` starts the signature of a mail (RFC 3676, section 4.3).
+/// Checks whether `line` starts a mail signature (RFC 3676, section 4.3).
 fn is_signature(line: &[u8]) -> bool {
     line.trim_ascii_end() == b"--"
 }

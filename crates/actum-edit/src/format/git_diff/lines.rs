@@ -1,26 +1,26 @@
-//! Walks over the lines of an input without copying them.
+//! Cursor over the lines of an input, which does not copy them.
 
 use actum_core::place::{Excerpt, Place};
 
 use super::problem::{DiffProblem, Found};
 use crate::format::{HunkCounts, ParseError, Reading, RootPrefix};
 
-/// A position at the start of a line.
+/// Cursor at the start of a line of the input.
 #[derive(Clone)]
 pub(super) struct Lines<'a> {
-    /// The input from the current line on.
+    /// Rest of the input, starting at the current line.
     rest: &'a [u8],
-    /// Length of the current line in bytes, with its newline; 0 at the end of the input.
+    /// Length of the current line in bytes including its newline, or 0 at the end of the input.
     length: usize,
-    /// The number of the current line, counted from 1.
+    /// Number of the current line, counted from 1.
     number: u64,
     /// Source of the line counts of hunks.
     pub(super) counts: HunkCounts,
-    /// Root that absolute names may lie below.
+    /// Root directory that absolute names must be below.
     pub(super) root: &'a RootPrefix,
 }
 
-/// A piece of one line.
+/// Part of a line, with its position.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Text<'a> {
     pub(super) bytes: &'a [u8],
@@ -33,13 +33,13 @@ impl<'a> Lines<'a> {
         Self { rest: input, length: line_length(input), number: 1, counts: *counts, root }
     }
 
-    /// The current line with its newline, if it has one; `None` at the end of the input.
+    /// Returns the current line including its newline, or `None` at the end of the input.
     #[inline]
     pub(super) fn current(&self) -> Option<&'a [u8]> {
         if self.length == 0 { None } else { self.rest.get(..self.length) }
     }
 
-    /// The line after the current one.
+    /// Returns the line after the current one.
     pub(super) fn following(&self) -> Option<&'a [u8]> {
         let mut next = self.clone();
         next.advance();
@@ -53,7 +53,7 @@ impl<'a> Lines<'a> {
         self.number += 1;
     }
 
-    /// The lines from where `start` stands up to before the current one.
+    /// Returns the lines from the position of `start` up to the current line, which is not included.
     pub(super) fn since(&self, start: &Self) -> &'a [u8] {
         start.rest.get(..start.rest.len() - self.rest.len()).unwrap_or_default()
     }
@@ -62,15 +62,15 @@ impl<'a> Lines<'a> {
         Place { line: self.number, column: 1 }
     }
 
-    /// Description of the current line for an error.
+    /// Describes the current line for an error message.
     pub(super) fn found(&self) -> Found {
         self.current().map_or(Found::End, |line| Found::Line(excerpt(line)))
     }
 
-    /// Returns the text behind `keyword` in the current line, if that starts with it.
+    /// Returns the text after `keyword` if the current line starts with it.
     ///
     /// # Errors
-    /// The line starts with `keyword`, but has no newline or ends with CRLF.
+    /// Returns an error if a line with this keyword ends with CRLF or without a newline.
     pub(super) fn after(&self, keyword: &str) -> Result<Option<Text<'a>>, ParseError> {
         let text = self.after_in_last(keyword)?;
         if text.is_some() {
@@ -79,11 +79,10 @@ impl<'a> Lines<'a> {
         Ok(text)
     }
 
-    /// Returns the text like `after`, for a line that may be the last of the input without a
-    /// newline.
+    /// Returns the text after `keyword` like [`Self::after`], but also accepts a last line without a newline.
     ///
     /// # Errors
-    /// The line starts with `keyword`, but ends with CRLF.
+    /// Returns an error if a line with this keyword ends with CRLF.
     pub(super) fn after_in_last(&self, keyword: &str) -> Result<Option<Text<'a>>, ParseError> {
         let line = self.current().unwrap_or_default();
         let Some(bytes) = line.strip_prefix(keyword.as_bytes()) else {
@@ -96,7 +95,7 @@ impl<'a> Lines<'a> {
         Ok(Some(Text { bytes, place: self.place().right(keyword.len()) }))
     }
 
-    /// Refuses a current line that the end of the input cuts off.
+    /// Returns an error if the input ends within the current line.
     #[inline]
     pub(super) fn check_end(&self) -> Result<(), ParseError> {
         match self.current() {
@@ -109,7 +108,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// Excerpt of a line for an error.
+/// Returns an excerpt of a line for an error message.
 pub(super) fn excerpt(line: &[u8]) -> Excerpt {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     Excerpt::new(line)

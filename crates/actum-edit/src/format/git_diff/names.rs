@@ -1,4 +1,4 @@
-//! The names of files in a diff: git's quoting and its `a/` and `b/` prefixes.
+//! Parses the file names in a diff, with git's quoting and its `a/` and `b/` prefixes.
 
 use std::borrow::Cow;
 
@@ -9,18 +9,18 @@ use super::lines::Text;
 use super::problem::DiffProblem;
 use crate::format::{ParseError, Problem, RootPrefix};
 
-/// A name as a diff writes it, unquoted but with its prefix, and where it stands.
+/// Unquoted file name in a diff, including its prefix, with its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Name<'a> {
     pub(super) bytes: Cow<'a, [u8]>,
     pub(super) place: Place,
 }
 
-/// Prefixes of a diff before the old and the new name.
+/// Prefixes of the old and the new name in a diff.
 pub(super) type Prefixes = (&'static str, &'static str);
 
-/// The prefixes git writes: by default, with `-R`, with `diff.noprefix`, and with
-/// `diff.mnemonicPrefix` (git-config(1)), with and without `-R`.
+/// Pairs of prefixes that git writes: by default, with `diff.noprefix`, and with `diff.mnemonicPrefix` (git-config(1)),
+/// each with and without `-R`.
 pub(super) const GIT_PREFIXES: &[Prefixes] = &[
     ("a/", "b/"),
     ("b/", "a/"),
@@ -37,14 +37,14 @@ pub(super) const GIT_PREFIXES: &[Prefixes] = &[
     ("2/", "1/"),
 ];
 
-/// The prefixes of a diff that git did not make.
+/// Pairs of prefixes in a diff that was not written by git.
 pub(super) const PLAIN_PREFIXES: &[Prefixes] = &[("a/", "b/"), ("", "")];
 
-/// The name of a side that has no file.
+/// Name on a side of the diff where the file does not exist.
 pub(super) const DEV_NULL: &[u8] = b"/dev/null";
 
 impl<'a> Name<'a> {
-    /// The name that is the whole of `text`.
+    /// Parses `text` as a single name.
     pub(super) fn whole(text: Text<'a>) -> Result<Self, ParseError> {
         if !text.bytes.starts_with(b"\"") {
             return Ok(Self { bytes: Cow::Borrowed(text.bytes), place: text.place });
@@ -53,7 +53,7 @@ impl<'a> Name<'a> {
         if rest.bytes.is_empty() { Ok(name) } else { Err(after_name(rest)) }
     }
 
-    /// Reads the name in a `---` or `+++` line, and the text behind the tab that may follow it.
+    /// Parses the name in a `---` or `+++` line, and returns it with the text after the optional tab.
     pub(super) fn before_tab(text: Text<'a>) -> Result<(Self, &'a [u8]), ParseError> {
         if text.bytes.starts_with(b"\"") {
             let (name, rest) = Self::quoted(text)?;
@@ -69,7 +69,7 @@ impl<'a> Name<'a> {
         Ok((name, rest.strip_prefix(b"\t").unwrap_or_default()))
     }
 
-    /// The quoted name that `text` starts with (quote.c in git's source), and the rest.
+    /// Parses the quoted name at the start of `text` (git's `quote.c`), and returns it with the rest.
     fn quoted(text: Text<'a>) -> Result<(Self, Text<'a>), ParseError> {
         let mut bytes = Vec::new();
         let mut rest = text.bytes.strip_prefix(b"\"").unwrap_or_default();
@@ -120,7 +120,7 @@ impl<'a> Name<'a> {
         *self.bytes == *DEV_NULL
     }
 
-    /// The path it names below `root` when `prefix` is stripped, if it has that.
+    /// Converts the name into a path relative to `root`, after stripping `prefix` if the name starts with it.
     pub(super) fn path(&self, prefix: &str, root: &RootPrefix) -> Result<RelPath, ParseError> {
         let bytes = self.bytes.strip_prefix(prefix.as_bytes()).unwrap_or(&self.bytes);
         RelPath::new(root.relative(bytes))
@@ -136,7 +136,7 @@ fn after_name(rest: Text<'_>) -> ParseError {
     ParseError::diff(rest.place, DiffProblem::AfterName { found: Excerpt::new(rest.bytes) })
 }
 
-/// The prefixes with which both names are those of one file.
+/// Returns the first pair of prefixes for which both names refer to the same path.
 pub(super) fn common_prefixes(
     old: &Name<'_>,
     new: &Name<'_>,
@@ -148,12 +148,14 @@ pub(super) fn common_prefixes(
     })
 }
 
-/// Names behind `diff --git`: two names with a space between, which names without quotes may hold
-/// too. So only knowing one name shows where the other starts.
+/// Pair of names in a `diff --git` line, separated by a space.
+///
+/// Unquoted names can contain spaces as well. In this case, the start of the second name is known only if one of the names
+/// is known.
 pub(super) enum NamePair<'a> {
-    /// At least one name is quoted, so it is clear where each ends.
+    /// At least one name is quoted, so the boundary between the names is known.
     Split(Name<'a>, Name<'a>),
-    /// Neither name is quoted.
+    /// Neither name is quoted, so the boundary between the names is unknown.
     Joined(Text<'a>),
 }
 
@@ -169,7 +171,7 @@ impl<'a> NamePair<'a> {
                 [..] => Err(after_name(rest)),
             };
         }
-        // A name that holds a quote is quoted, so the first one starts the second name.
+        // Git quotes a name that contains a quote, so the first quote starts the second name.
         let Some(quote) = memchr::memchr(b'"', text.bytes) else {
             return Ok(Self::Joined(text));
         };
@@ -184,8 +186,8 @@ impl<'a> NamePair<'a> {
         }
     }
 
-    /// The two names, where they are those of one file: then both are equally long, so the space
-    /// between them is in the middle.
+    /// Splits the pair under the assumption that both names refer to the same path. They then have the same length, so
+    /// the space between them is in the middle.
     pub(super) fn equal(&self) -> Option<(Name<'a>, Name<'a>)> {
         match self {
             Self::Split(old, new) => Some((old.clone(), new.clone())),
@@ -199,7 +201,7 @@ impl<'a> NamePair<'a> {
         }
     }
 
-    /// Returns true if these are the two names.
+    /// Checks whether the pair consists of the names `old` and `new`.
     fn is(&self, old: &[u8], new: &[u8]) -> bool {
         match self {
             Self::Split(a, b) => *a.bytes == *old && *b.bytes == *new,
@@ -210,7 +212,7 @@ impl<'a> NamePair<'a> {
         }
     }
 
-    /// The prefixes with which these are the names of the two files.
+    /// Returns the pair of prefixes for which the names refer to the paths `from` and `to`.
     pub(super) fn prefixes(&self, from: &RelPath, to: &RelPath) -> Option<Prefixes> {
         GIT_PREFIXES.iter().copied().find(|(before, after)| {
             let with = |prefix: &str, path: &RelPath| [prefix.as_bytes(), path.as_bytes()].concat();
@@ -243,7 +245,7 @@ mod tests {
     fn a_quoted_name_that_git_would_not_write_is_refused() {
         assert_eq!(
             error(Name::whole(text(r#""a/\400""#))),
-            "line 3, column 8: the quoted name `\"a/\\\\400\"` has an escape that is none of git's"
+            "line 3, column 8: the quoted name `\"a/\\\\400\"` contains an escape sequence that git does not use"
         );
         for wrong in [r#""\x41""#, r#""\18""#, r#""\77""#] {
             assert!(error(Name::whole(text(wrong))).contains("escape"), "{wrong}");
@@ -251,7 +253,10 @@ mod tests {
         for wrong in [r#""a/x"#, r#"""#, r#""a\"#, r#""a\""#] {
             assert!(error(Name::whole(text(wrong))).contains("no closing quote"), "{wrong}");
         }
-        assert_eq!(error(Name::whole(text(r#""a" b"#))), "line 3, column 8: ` b` follows the name");
+        assert_eq!(
+            error(Name::whole(text(r#""a" b"#))),
+            "line 3, column 8: unexpected ` b` after the file name"
+        );
         assert!(Name::before_tab(text(r#""a"b"#)).is_err());
     }
 

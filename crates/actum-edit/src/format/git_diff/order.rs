@@ -1,5 +1,7 @@
-//! Orders the sections of a diff. Each refers to the tree before the whole diff, but operations
-//! are computed in order, each against the result of those before it.
+//! Orders the sections of a diff.
+//!
+//! Each section refers to the tree before the entire diff, but operations are applied one after the other, each to the
+//! result of the previous ones.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,36 +14,37 @@ use super::section::{self, Change, Content, Edit, GitMode, Section};
 use crate::format::ParseError;
 use crate::{EmptyParents, ModeChange, Operation};
 
-/// Effect of a section on one path.
+/// Effect of a section on a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Use {
-    /// Reads a file, to copy it.
+    /// The file is copied from this path.
     Read,
-    /// Changes a file that is there before and after.
+    /// The file exists before and after the change.
     Modify,
-    /// Takes a file away by moving it.
+    /// The file is renamed to another path.
     MoveAway,
-    /// Removes a file permanently.
+    /// The file is deleted.
     Delete,
-    /// Puts a file where none is.
+    /// A new file appears at this path.
     Fill,
 }
 
-/// A use of a path by a section.
+/// Effect of a specific section on a path.
 struct Touch<'a> {
     path: &'a RelPath,
     used: Use,
-    /// The index of the section.
+    /// Index of the section in the diff.
     section: usize,
-    /// The line it starts at.
+    /// Line at which the section starts.
     line: u64,
-    /// True if a symbolic link is made or removed.
+    /// Whether the section creates or deletes a symbolic link.
     is_link: bool,
 }
 
-/// The operations of all sections: copies first, then changes and new files, then renames, then
-/// deletions, unless one needs another to be made before it. New files come before what goes, so
-/// that a directory that ends up with files in it is never removed on the way.
+/// Converts all sections into operations in a valid order.
+///
+/// Copies come first, then edits and new files, then renames, then deletions, unless a section depends on another one. New
+/// files come before renames and deletions, so that a directory that is needed later is not removed in between.
 pub(super) fn operations(sections: Vec<Section<'_>>) -> Result<Vec<Operation>, ParseError> {
     let order = order(&sections)?;
     let mut sections: Vec<_> = sections.into_iter().map(Some).collect();
@@ -54,7 +57,7 @@ pub(super) fn operations(sections: Vec<Section<'_>>) -> Result<Vec<Operation>, P
     Ok(operations)
 }
 
-/// The operations of one section.
+/// Appends the operations of a section.
 fn push(change: Change<'_>, operations: &mut Vec<Operation>) {
     let parents = EmptyParents::Remove;
     match change {
@@ -102,14 +105,14 @@ fn push_edit(path: RelPath, edit: Edit<'_>, operations: &mut Vec<Operation>) {
     }
 }
 
-/// The indices of the sections in the order they are to be made.
+/// Returns the indices of the sections in the order in which they must be applied.
 fn order(sections: &[Section<'_>]) -> Result<Vec<usize>, ParseError> {
     let pairs = constraints(sections)?;
     let mut waits_for = vec![0usize; sections.len()];
     let mut next = vec![Vec::new(); sections.len()];
     for &(before, after) in &pairs {
         if before == after && matches!(sections.get(after), Some(s) if is_rename(s)) {
-            continue; // a file that moves to where its directory was, or the other way round
+            continue; // a rename that turns a directory into a file, or a file into a directory
         }
         if let (Some(waits), Some(next)) = (waits_for.get_mut(after), next.get_mut(before)) {
             *waits += 1;
@@ -142,7 +145,7 @@ fn is_rename(section: &Section<'_>) -> bool {
     matches!(section.change, Change::Rename { .. })
 }
 
-/// Order of sections when nothing else decides.
+/// Priority of a section if no dependency determines the order.
 fn rank(section: &Section<'_>) -> u8 {
     match section.change {
         Change::Copy { .. } => 0,
@@ -152,13 +155,13 @@ fn rank(section: &Section<'_>) -> u8 {
     }
 }
 
-/// The error for sections that wait for each other.
+/// Returns the error for sections that depend on each other in a cycle.
 fn circular(
     sections: &[Section<'_>],
     pairs: &[(usize, usize)],
     waiting: impl Fn(usize) -> bool,
 ) -> ParseError {
-    // Every section that waits, waits for one that does; going back along those ends in a circle.
+    // Every waiting section depends on another waiting section, so following the dependencies leads into a cycle.
     let waits_for: BTreeMap<usize, usize> = pairs
         .iter()
         .filter(|pair| waiting(pair.0))
@@ -186,14 +189,14 @@ fn circular(
     ParseError::diff(place, DiffProblem::Circular { moves })
 }
 
-/// Pairs of sections of which the first must be made before the second.
+/// Returns pairs of section indices. In each pair, the first section must be applied before the second.
 fn constraints(sections: &[Section<'_>]) -> Result<Vec<(usize, usize)>, ParseError> {
     let mut touches = touches(sections);
     touches.sort_unstable_by(|a, b| {
         compare(a.path, b.path).then((a.used, a.line).cmp(&(b.used, b.line)))
     });
     let mut pairs = Vec::new();
-    // INVARIANT: at most two, since nested paths are refused if both are files before or after.
+    // INVARIANT: at most two nodes, because nested paths are rejected if both are files before or both after the diff.
     let mut above: Vec<Node<'_>> = Vec::new();
     for touches in touches.chunk_by(|a, b| a.path == b.path) {
         let Some(path) = touches.first().map(|touch| touch.path) else { continue };
@@ -210,15 +213,15 @@ fn constraints(sections: &[Section<'_>]) -> Result<Vec<(usize, usize)>, ParseErr
     Ok(pairs)
 }
 
-/// All that happens to one path.
+/// All effects of the diff on a path.
 struct Node<'a> {
     path: &'a RelPath,
-    /// In ascending order of use; never empty.
+    /// Effects in ascending order of [`Use`]; never empty.
     touches: &'a [Touch<'a>],
 }
 
 impl<'a> Node<'a> {
-    /// Refuses what cannot happen to one path at once, and orders what can.
+    /// Orders the sections that affect this path, or returns an error if they contradict each other.
     fn order_alone(&self, pairs: &mut Vec<(usize, usize)>) -> Result<(), ParseError> {
         let reads = self.touches.iter().take_while(|touch| touch.used == Use::Read).count();
         let (reads, changes) = self.touches.split_at(reads);
@@ -227,7 +230,7 @@ impl<'a> Node<'a> {
             [away, fill] if (away.used, fill.used) == (Use::MoveAway, Use::Fill) => {
                 pairs.push((away.section, fill.section));
             }
-            // A file becomes a link, or the other way round.
+            // A file is replaced by a link, or a link by a file.
             [away, fill]
                 if (away.used, fill.used) == (Use::Delete, Use::Fill)
                     && away.is_link != fill.is_link =>
@@ -246,8 +249,8 @@ impl<'a> Node<'a> {
         Ok(())
     }
 
-    /// Makes way for a directory where a file was, and the other way round; refuses a path that
-    /// would be both at once.
+    /// Orders the sections of this path and of an `outer` path that contains it, so that a file can become a directory or
+    /// a directory a file. Returns an error if both paths would be files at the same time.
     fn order_below(&self, outer: &Self, pairs: &mut Vec<(usize, usize)>) -> Result<(), ParseError> {
         if (outer.is_before() && self.is_before()) || (outer.is_after() && self.is_after()) {
             let line = |node: &Self| node.touches.first().map_or(1, |touch| touch.line);
@@ -264,12 +267,12 @@ impl<'a> Node<'a> {
         Ok(())
     }
 
-    /// Returns true if it is a file before the diff.
+    /// Checks whether the path is a file before the diff is applied.
     fn is_before(&self) -> bool {
         self.touches.iter().any(|touch| touch.used != Use::Fill)
     }
 
-    /// Returns true if it is a file after the diff.
+    /// Checks whether the path is a file after the diff is applied.
     fn is_after(&self) -> bool {
         let fills = self.touches.iter().any(|touch| touch.used == Use::Fill);
         fills || !self.touches.iter().any(Touch::takes_away)
@@ -310,9 +313,9 @@ fn touches<'a>(sections: &'a [Section<'_>]) -> Vec<Touch<'a>> {
     touches
 }
 
-/// Compares paths so that all that lies below a path follows it directly.
+/// Compares paths so that all paths below a path directly follow it.
 fn compare(a: &RelPath, b: &RelPath) -> Ordering {
-    // A NUL cannot occur in a path, so the slash takes its place below all other bytes.
+    // A path cannot contain NUL, so mapping the slash to 0 sorts it before all other bytes.
     let key = |byte: u8| if byte == b'/' { 0 } else { byte };
     let (a, b) = (a.as_bytes(), b.as_bytes());
     match a.iter().zip(b).find(|(a, b)| a != b) {

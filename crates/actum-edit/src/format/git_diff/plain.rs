@@ -1,5 +1,5 @@
-//! Reads a section of a plain unified diff: `---` and `+++` lines without a `diff --git` line
-//! (POSIX diff(1), "Diff -u Output Format").
+//! Parses a section of a plain unified diff, which has `---` and `+++` lines but no `diff --git` line (POSIX diff(1),
+//! "Diff -u Output Format").
 
 use super::hunks;
 use super::lines::Lines;
@@ -8,13 +8,13 @@ use super::problem::DiffProblem;
 use super::section::{self, Before, Change, Content, Edit, GitMode, Section};
 use crate::format::ParseError;
 
-/// Returns true if the current line starts a section.
+/// Checks whether the current line starts a section.
 pub(super) fn starts(lines: &Lines<'_>) -> bool {
     lines.current().is_some_and(|line| line.starts_with(b"--- "))
         && lines.following().is_some_and(|line| line.starts_with(b"+++ "))
 }
 
-/// Reads the section that starts at the current line, and leaves `lines` behind it.
+/// Parses the section that starts at the current line, and moves `lines` to the line after it.
 pub(super) fn section<'a>(lines: &mut Lines<'a>) -> Result<Section<'a>, ParseError> {
     let place = lines.place();
     let mut name = |keyword| match lines.after(keyword)? {
@@ -61,8 +61,8 @@ pub(super) fn section<'a>(lines: &mut Lines<'a>) -> Result<Section<'a>, ParseErr
     Ok(Section { line: place.line, change })
 }
 
-/// Returns true for the start of 1970, which diff(1) writes with `-N` for a missing file, in the
-/// local time of any zone: `1970-01-01 01:00:00.000000000 +0100`.
+/// Checks whether a timestamp is the Unix epoch, which `diff -N` writes for a missing file. It can be in any time zone, such as
+/// `1970-01-01 01:00:00.000000000 +0100`.
 fn is_epoch(stamp: &[u8]) -> bool {
     let parse = || {
         let mut words = std::str::from_utf8(stamp).ok()?.split(' ');
@@ -86,7 +86,7 @@ fn is_epoch(stamp: &[u8]) -> bool {
     parse().unwrap_or(false)
 }
 
-/// The minutes in `HH:MM` or `HHMM`.
+/// Converts a time of the form `HH:MM` or `HHMM` to minutes.
 fn minutes(clock: &str) -> Option<i32> {
     let (hours, minutes) = match clock.split_once(':') {
         Some(parts) => parts,

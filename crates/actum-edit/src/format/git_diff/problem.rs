@@ -1,4 +1,4 @@
-//! Errors of a diff that is refused.
+//! Errors for invalid diffs.
 
 use std::fmt;
 
@@ -7,305 +7,311 @@ use actum_core::place::Excerpt;
 
 use super::binary::BinaryProblem;
 
-/// Problem of a diff.
+/// Reason why a diff is invalid or cannot be applied.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DiffProblem {
-    /// The input changes no file.
+    /// The input contains no section of a diff.
     #[error(
-        "the input is no diff: it has neither a `diff --git` line nor a `--- ` line followed by \
+        "the input is not a diff: it has neither a `diff --git` line nor a `--- ` line followed by \
          a `+++ ` line"
     )]
     NoSection,
-    /// The input is the diff of a merge.
+    /// The input is the combined diff of a merge commit.
     #[error(
-        "a combined diff cannot be applied, since it describes a merge; make the diff against \
+        "a combined diff cannot be applied because it describes a merge; create the diff against \
          one parent"
     )]
     Combined,
-    /// The diff leaves out a file in conflict, or a submodule.
-    #[error("`{found}` stands for a change that the diff leaves out; make the diff without it")]
+    /// The diff only mentions a changed submodule or a file with a merge conflict, but does not contain the change.
+    #[error(
+        "`{found}` marks a change that the diff does not contain; create the diff without this change"
+    )]
     LeftOut {
-        /// Line that stands for it.
+        /// Line that mentions the change.
         found: Excerpt,
     },
-    /// The input has another change beside the diff.
+    /// The input contains a diff and a change in another format.
     #[error(
-        "`{found}` is a change in another format, beside a diff; make each an input of its own"
+        "`{found}` belongs to a change in another format; pass it and the diff as separate inputs"
     )]
     Mixed {
-        /// The line.
+        /// First line of the other change.
         found: Excerpt,
     },
-    /// The diff is part of a mail whose text is encoded.
-    #[error("the mail is encoded by `{found}`, so its lines are not those of the diff; decode it")]
+    /// The diff is in an email whose body has a transfer encoding, such as base64.
+    #[error("the email body is encoded (`{found}`); decode it and pass the decoded diff")]
     Encoded {
-        /// Header line with the encoding.
+        /// Header line of the email that names the encoding.
         found: Excerpt,
     },
-    /// The diff changes a binary file without its content.
+    /// A binary file changes, but the diff does not contain its content.
     #[error(
-        "the content of a binary file is left out: `{found}`; make the diff with `git diff \
-         --binary`"
+        "the diff does not contain the content of a binary file: `{found}`; create the diff with \
+         `git diff --binary`"
     )]
     Binary {
-        /// Line that stands for it.
+        /// Line that the diff has instead of the content.
         found: Excerpt,
     },
-    /// A binary patch is not sound.
+    /// A binary patch in the diff is invalid.
     #[error(transparent)]
     BinaryPatch(BinaryProblem),
-    /// A file becomes a symbolic link in one section.
+    /// A single section turns a file into a symbolic link, or a symbolic link into a file.
     #[error(
-        "mode `{mode}` is a symbolic link, which git makes of a file in two sections: one that deletes, one that creates"
+        "mode `{mode}` is a symbolic link; a section cannot change the type of a file, so delete it in \
+         one section and create it in another"
     )]
     LinkMode {
-        /// The mode.
+        /// Mode of the symbolic link.
         mode: Excerpt,
     },
-    /// The diff has only a part of the target of a symbolic link.
+    /// The diff does not contain the complete old and new targets of a symbolic link.
     #[error(
-        "`{path}` is a symbolic link, of which the targets before and after have to be whole and without a newline"
+        "`{path}` is a symbolic link, so its section must contain the complete old and new targets, \
+         without a final newline"
     )]
     LinkInPart {
-        /// The link.
+        /// Path of the symbolic link.
         path: RelPath,
     },
     /// The diff changes a submodule.
-    #[error(
-        "mode `{mode}` is a submodule, and only regular files and symbolic links can be changed"
-    )]
+    #[error("mode `{mode}` is a submodule; only regular files and symbolic links can be changed")]
     Submodule {
-        /// The mode.
+        /// Mode of the submodule.
         mode: Excerpt,
     },
-    /// A mode is not one that git gives to files.
-    #[error("`{mode}` is no mode of a file; git knows 100644, 100755 and 120000")]
+    /// A file mode is not one of those that git uses.
+    #[error("invalid file mode `{mode}`; expected 100644, 100755 or 120000")]
     UnknownMode {
-        /// The mode.
+        /// Invalid mode.
         mode: Excerpt,
     },
-    /// The last line has no newline though it counts.
-    #[error("the input ends inside `{found}`; give the whole diff, with a newline at its end")]
+    /// The last line of the input has no newline, although the line is part of the change.
+    #[error("the input ends inside `{found}`; pass the complete diff, including its final newline")]
     CutOff {
-        /// The line.
+        /// Last line of the input.
         found: Excerpt,
     },
-    /// A header line ends in CRLF.
+    /// A header line ends with CRLF.
     #[error(
-        "the line ends with CRLF, so the line ends of the diff were converted after it was made; \
-         give it as it was made"
+        "the line ends with CRLF, so the line endings of the diff were converted; pass the diff with \
+         its original line endings"
     )]
     CarriageReturn,
-    /// A name in quotes does not end.
+    /// A quoted file name has no closing quote.
     #[error("the quoted name `{name}` has no closing quote")]
     Unclosed {
-        /// The name.
+        /// Name with its opening quote.
         name: Excerpt,
     },
-    /// A name in quotes has an escape that git does not write.
-    #[error("the quoted name `{name}` has an escape that is none of git's")]
+    /// A quoted file name contains an escape sequence that git does not write.
+    #[error("the quoted name `{name}` contains an escape sequence that git does not use")]
     Escape {
-        /// The name.
+        /// Name with its quotes.
         name: Excerpt,
     },
-    /// Something follows a name.
-    #[error("`{found}` follows the name")]
+    /// There is more text after a quoted file name.
+    #[error("unexpected `{found}` after the file name")]
     AfterName {
-        /// Text behind it.
+        /// Text after the name.
         found: Excerpt,
     },
-    /// The `diff --git` line does not name one file twice, and it is no rename or copy.
+    /// The `diff --git` line of a section that is no rename or copy does not name the same file twice.
     #[error(
-        "it is unclear which file is changed: the line does not name one file twice, as \
-         `a/PATH b/PATH`, and the section says neither `rename from` nor `copy from`"
+        "it is unclear which file is changed: the line does not name the same file twice, as \
+         `a/PATH b/PATH`, and the section has neither `rename from` nor `copy from`"
     )]
     NotOneFile,
-    /// The two names of a plain section differ.
+    /// The `---` and `+++` lines of a plain section name different files.
     #[error(
-        "it is unclear which file is changed: the names are `{old}` and `{new}`; write them as \
+        "it is unclear which file is changed: the names `{old}` and `{new}` differ; write them as \
          `a/PATH` and `b/PATH`"
     )]
     NamesDiffer {
-        /// The name before.
+        /// Name in the `---` line.
         old: Excerpt,
-        /// The name after.
+        /// Name in the `+++` line.
         new: Excerpt,
     },
-    /// Two lines of a section name different files.
-    #[error("the line names `{found}`, but the lines before it make it `{expected}`")]
+    /// A `---` or `+++` line does not name the file of its section.
+    #[error("the line names `{found}`, but the header of the section requires `{expected}`")]
     WrongName {
-        /// The name that follows from the other lines.
+        /// Name that the header of the section requires.
         expected: Excerpt,
-        /// The name in this line.
+        /// Name in the line.
         found: Excerpt,
     },
-    /// The `diff --git` line names other files than its section.
-    #[error("the line names other files than `{from}` and `{to}`, which the section speaks of")]
+    /// The `diff --git` line of a rename or copy names other files than the lines after it.
+    #[error("the line must name `{from}` and `{to}`, like the other lines of the section")]
     WrongHeader {
-        /// The file before.
+        /// Path before the rename or copy.
         from: RelPath,
-        /// The file after.
+        /// Path after the rename or copy.
         to: RelPath,
     },
-    /// Both names are `/dev/null`.
+    /// Both names of a section are `/dev/null`.
     #[error("both names are `/dev/null`, so no file is changed")]
     NoName,
-    /// A header line is there twice.
-    #[error("a second `{field}` line in one section")]
+    /// A header line occurs twice in a section.
+    #[error("duplicate `{field}` line in this section")]
     Repeated {
-        /// Beginning of the line.
+        /// Keyword of the header line.
         field: &'static str,
     },
-    /// A header line promises another that is missing.
+    /// A header line requires another line, which is missing.
     #[error("the section has `{has}` but no `{lacks}`")]
     Lacks {
-        /// Line that exists.
+        /// Keyword of the line that exists.
         has: &'static str,
-        /// Line that is missing.
+        /// Keyword of the line that is missing.
         lacks: &'static str,
     },
     /// Two header lines exclude each other.
     #[error("the section has both `{first}` and `{second}`")]
     Contradiction {
-        /// One line.
+        /// Keyword of the first line.
         first: &'static str,
-        /// The other.
+        /// Keyword of the second line.
         second: &'static str,
     },
-    /// A section changes nothing.
-    #[error("the section of `{path}` changes nothing; complete it or leave it out")]
+    /// A section has no effect on its file.
+    #[error("the section for `{path}` changes nothing; complete it or remove it")]
     ChangesNothing {
-        /// The file.
+        /// File that the section names.
         path: RelPath,
     },
-    /// A rename or copy leads to where it starts.
+    /// The source and destination of a rename or copy are the same path.
     #[error("`{path}` is renamed or copied to itself")]
     ToItself {
-        /// The file.
+        /// Source and destination.
         path: RelPath,
     },
-    /// The header says that the content changes, but there are no hunks.
+    /// According to its header, a section changes the content of its file, but the section has no hunks.
     #[error(
         "the header says that the content of `{path}` changes, but the section has no hunks; \
-         give the whole diff"
+         pass the complete diff"
     )]
     ContentMissing {
-        /// The file.
+        /// File that the section names.
         path: RelPath,
     },
-    /// The lines that name a file are followed by no hunk.
-    #[error("no hunk follows the names of the section: found {found}")]
+    /// The `---` and `+++` lines of a section are not followed by a hunk.
+    #[error("expected a hunk after the file names of the section, found {found}")]
     NoHunks {
-        /// Next line.
+        /// Line after the file names.
         found: Found,
     },
-    /// A section that makes or removes a file is not one hunk of the right kind.
-    #[error("the section of `{path}` must be exactly one hunk `{form}`")]
+    /// A section that creates or deletes a file does not consist of one hunk with all lines of the file.
+    #[error("the section for `{path}` must have exactly one hunk, with the header `{form}`")]
     WholeFile {
-        /// The file.
+        /// File that the section creates or deletes.
         path: RelPath,
-        /// The only form of hunk header there may be.
+        /// Required form of the hunk header.
         form: &'static str,
     },
-    /// A hunk is in no section.
-    #[error("the hunk `{found}` belongs to no file; put `--- ` and `+++ ` lines before it")]
+    /// A hunk does not follow the header of a section.
+    #[error("the hunk `{found}` does not belong to a file; add `--- ` and `+++ ` lines before it")]
     HunkWithoutFile {
-        /// Its header.
+        /// Header of the hunk.
         found: Excerpt,
     },
-    /// A hunk header is malformed.
-    #[error("the hunk header `{found}` is not of the form `@@ -START[,COUNT] +START[,COUNT] @@`")]
+    /// A hunk header has a syntax error.
+    #[error("invalid hunk header `{found}`; expected `@@ -START[,COUNT] +START[,COUNT] @@`")]
     HunkHeader {
-        /// The header.
+        /// Invalid header.
         found: Excerpt,
     },
-    /// A number in a hunk header is too large.
-    #[error("the hunk header `{found}` has a number over 4294967295")]
+    /// A number in a hunk header exceeds 32 bits.
+    #[error("a number in the hunk header `{found}` is larger than 4294967295")]
     HunkNumber {
-        /// The header.
+        /// Header with the number.
         found: Excerpt,
     },
-    /// A hunk covers no lines.
+    /// According to its header, a hunk has no lines.
     #[error("the hunk `{found}` covers no lines")]
     HunkEmpty {
-        /// Its header.
+        /// Header of the hunk.
         found: Excerpt,
     },
     /// A hunk has fewer lines than its header says.
-    #[error("the hunk ends before its {old} old and {new} new lines are there: found {found}")]
+    #[error("the hunk has fewer lines than its header says ({old} old, {new} new): found {found}")]
     HunkEndsEarly {
-        /// Old lines by its header.
+        /// Number of old lines in the header.
         old: u32,
-        /// New lines by its header.
+        /// Number of new lines in the header.
         new: u32,
-        /// Line in its place.
+        /// First line after the hunk.
         found: Found,
     },
     /// A hunk has more lines than its header says.
-    #[error("the hunk goes on after its {old} old and {new} new lines: found `{found}`")]
+    #[error("the hunk has more lines than its header says ({old} old, {new} new): found `{found}`")]
     HunkGoesOn {
-        /// Old lines by its header.
+        /// Number of old lines in the header.
         old: u32,
-        /// New lines by its header.
+        /// Number of new lines in the header.
         new: u32,
-        /// The first line too many.
+        /// First line that exceeds the header.
         found: Excerpt,
     },
-    /// A line is not one of a hunk.
-    #[error("a line of a hunk starts with neither ` `, `-`, `+` nor `\\`: found `{found}`")]
+    /// A line of a hunk has none of the allowed first characters.
+    #[error(
+        "expected a line of the hunk, which starts with ` `, `-`, `+` or `\\`, found `{found}`"
+    )]
     HunkGarbage {
-        /// The line.
+        /// Invalid line.
         found: Excerpt,
     },
-    /// The mark for a missing newline follows something else than the last line of its side.
-    #[error("`{found}` must follow the last old or the last new line of the hunk")]
+    /// A `\ No newline at end of file` marker does not follow the last line of the old or new content.
+    #[error("`{found}` must follow the last old line or the last new line of the hunk")]
     StrayMark {
-        /// The mark.
+        /// Marker line.
         found: Excerpt,
     },
-    /// A path is changed by two sections.
+    /// Two sections change the same path.
     #[error("`{path}` is changed by two sections, here and at line {first}; merge them")]
     SamePath {
-        /// The path.
+        /// Path that both sections change.
         path: RelPath,
-        /// Line at which the other section starts.
+        /// Line at which the first section starts.
         first: u64,
     },
-    /// One file would have to be a directory of another.
-    #[error("`{inner}` cannot be a file below `{outer}`, which is a file by line {first}")]
-    Nested {
-        /// The path that would have to be a directory.
-        outer: RelPath,
-        /// The path below it.
-        inner: RelPath,
-        /// Line at which the section of `outer` starts.
-        first: u64,
-    },
-    /// Renames wait for each other.
+    /// A path would have to be a file and a directory at the same time.
     #[error(
-        "these moves cannot be ordered, since each needs another to be made before it: {moves}; \
-         first move one of the files out of the way, in a change of its own"
+        "`{inner}` requires `{outer}` to be a directory, but it is a file in the section at line {first}"
+    )]
+    Nested {
+        /// Path that would have to be a directory.
+        outer: RelPath,
+        /// Path below `outer`.
+        inner: RelPath,
+        /// Line at which the section for `outer` starts.
+        first: u64,
+    },
+    /// Renames and copies depend on each other in a cycle.
+    #[error(
+        "these moves form a cycle, so none of them can be made first: {moves}; move one of the files \
+         to another path in a separate change first"
     )]
     Circular {
-        /// The moves.
+        /// Renames and copies of the cycle.
         moves: Moves,
     },
 }
 
-/// Line in place of the expected one.
+/// Line that was found instead of the expected one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Found {
-    /// A line.
+    /// A line of the input.
     Line(Excerpt),
-    /// Nothing: the input ends.
+    /// The input ends here.
     End,
 }
 
-/// Renames and copies, each from a path to a path.
+/// Renames and copies, each with its source and destination.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Moves(pub Vec<(RelPath, RelPath)>);
 
-/// Moves that an error shows at most.
+/// Maximum number of renames and copies that an error message lists.
 const MOVES_SHOWN_MAX: usize = 8;
 
 impl fmt::Display for Found {

@@ -1,4 +1,4 @@
-//! Effect of one section of a diff on its file.
+//! Parsed section of a diff, and the change that it makes to its file.
 
 use actum_core::place::Place;
 use actum_core::{Digest, Hasher, RelPath};
@@ -10,66 +10,65 @@ use crate::LineHunk;
 use crate::edit::BinaryEdit;
 use crate::format::ParseError;
 
-/// The change of one file, and the line it starts at.
+/// Section of a diff: the change of one file, and the line at which the section starts.
 pub(super) struct Section<'a> {
     pub(super) line: u64,
     pub(super) change: Change<'a>,
 }
 
-/// Effect on a file. Every path but the target of a rename or copy refers to the tree before the
-/// whole diff.
+/// Change of one file. Paths refer to the tree before the whole diff is applied, except the target of a rename or copy.
 pub(super) enum Change<'a> {
-    /// An existing file.
+    /// Modifies an existing file.
     Modify { path: RelPath, edit: Edit<'a> },
-    /// A new file.
+    /// Creates a file.
     Create { path: RelPath, content: Vec<u8>, mode: GitMode },
-    /// A deleted file or link.
+    /// Deletes a file or a symbolic link.
     Delete { path: RelPath, expected: Digest, is_link: bool },
-    /// A file that moves; the edit is of the result.
+    /// Renames a file, and then applies the edit to the renamed file.
     Rename { from: RelPath, to: RelPath, edit: Edit<'a> },
-    /// A file that is copied; the edit is of the copy.
+    /// Copies a file, and then applies the edit to the copy.
     Copy { from: RelPath, to: RelPath, edit: Edit<'a> },
 }
 
-/// The modes of git, except that of submodules.
+/// File modes that git uses, except the mode of submodules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum GitMode {
-    /// `100644`.
+    /// Mode `100644`, for a regular file.
     File,
-    /// `100755`.
+    /// Mode `100755`, for an executable file.
     Executable,
-    /// `120000`: a symbolic link, whose content is its target.
+    /// Mode `120000`, for a symbolic link whose content is its target.
     Link,
 }
 
-/// Changes in a file that stays.
+/// Changes to the content and mode of a file that is not deleted.
 pub(super) struct Edit<'a> {
     pub(super) before: Before,
     pub(super) content: Content<'a>,
-    /// The executable bit it gets, when that changes.
+    /// New value of the executable bit, if the bit changes.
     pub(super) executable: Option<bool>,
 }
 
-/// Knowledge of the content before.
+/// Whether the diff shows that the file had content before the change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Before {
-    /// There was some.
+    /// The file is known to have had content.
     Something,
-    /// Nothing.
+    /// The file may have been empty or missing.
     Unknown,
 }
 
-/// Change of the content of a file.
+/// Change to the content of a file.
 pub(super) enum Content<'a> {
-    /// By lines, of which there may be none.
+    /// Hunks of lines. The list is empty if the content stays the same.
     Lines(Vec<Hunk<'a>>),
-    /// Replacement as a whole.
+    /// Binary patch, which replaces the whole content.
     Binary(BinaryEdit),
-    /// The target of a symbolic link.
+    /// New target of a symbolic link.
     Target { old: Vec<u8>, new: Vec<u8> },
 }
 
-/// Returns the targets of a link before and after, if the body has both as a whole.
+/// Returns the old and new targets of a symbolic link, or `None` if the body does not contain both completely.
 pub(super) fn targets(body: &Body<'_>) -> Option<(Vec<u8>, Vec<u8>)> {
     let hunks = match body {
         Body::Lines(hunks) => hunks.as_slice(),
@@ -78,7 +77,7 @@ pub(super) fn targets(body: &Body<'_>) -> Option<(Vec<u8>, Vec<u8>)> {
     let [hunk] = hunks else { return None };
     let hunk = hunk.to_line_hunk();
     let (old, new) = (hunk.old_text(), hunk.new_text());
-    // A target ends without a newline, and its hunk reaches that end.
+    // A target has no final newline, so the text is complete only if it starts at line 1 and has no newline at its end.
     let is_whole = |text: &[u8], start: u32| start == 1 && !text.ends_with(b"\n");
     (is_whole(&old, hunk.old_start) && is_whole(&new, hunk.new_start)).then_some((old, new))
 }
@@ -90,8 +89,8 @@ impl Edit<'_> {
     }
 }
 
-/// Returns the hunks of an existing file. Lines at line 0 go before others only where it is known
-/// that there were others: else the same diff could be made twice.
+/// Converts the hunks of an existing file. A single hunk at line 0 inserts lines before line 1 only if the file is known to
+/// have had content. Otherwise, applying the same diff again would insert the lines a second time.
 pub(super) fn line_hunks(hunks: &[Hunk<'_>], before: Before) -> Vec<LineHunk> {
     let hunks = hunks.iter().map(Hunk::to_line_hunk).collect();
     match before {
@@ -100,7 +99,7 @@ pub(super) fn line_hunks(hunks: &[Hunk<'_>], before: Before) -> Vec<LineHunk> {
     }
 }
 
-/// The content that the hunks of a new file hold; no hunks make an empty file.
+/// Returns the content of a new file from its hunks. Without hunks, the file is empty.
 pub(super) fn created(
     place: Place,
     path: &RelPath,
@@ -121,7 +120,7 @@ pub(super) fn created(
     }
 }
 
-/// The digest of the content that the hunks of a deleted file hold.
+/// Returns the digest of the content that a deleted file must have, according to its hunks.
 pub(super) fn deleted(
     place: Place,
     path: &RelPath,

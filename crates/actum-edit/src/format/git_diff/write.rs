@@ -1,4 +1,4 @@
-//! Writes a change as git writes it, so that git, patch(1) and actum can read it.
+//! Writes a change as a diff in the format of git, which git, patch(1) and actum can apply.
 
 use actum_core::text::is_text;
 use actum_core::{FileMode, RelPath};
@@ -6,47 +6,47 @@ use actum_core::{FileMode, RelPath};
 use crate::edit::BlobId;
 use crate::{LineHunk, line_diff};
 
-/// A file on one side of a diff.
+/// File on the old or new side of a diff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Side<'a> {
-    /// Path of the file.
+    /// Path of the file on this side.
     pub path: &'a RelPath,
-    /// Its permission bits, of which git knows whether the owner may execute it.
+    /// Permission bits of the file. A git diff contains only whether the owner may execute it.
     pub mode: FileMode,
-    /// Its bytes.
+    /// Content of the file.
     pub content: &'a [u8],
 }
 
-/// Part of a diff that a piece of text belongs to, so that it can be shown as such.
+/// Kind of a piece of diff text, which determines how to display the piece.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Part {
-    /// Lines about the file as a whole.
+    /// Header lines of a section, such as the file names and modes.
     Header,
-    /// Line with the place of a hunk.
+    /// Hunk header, which contains the line numbers.
     HunkHeader,
-    /// A line on both sides.
+    /// Line that exists on both sides.
     Context,
-    /// A line that goes.
+    /// Line that is removed.
     Removed,
-    /// A line that comes.
+    /// Line that is added.
     Added,
-    /// Binary contents, as only programs read them.
+    /// Binary patch, which is not readable by humans.
     Binary,
 }
 
-/// Writes the section of one file, piece by piece; each piece ends with a newline. Nothing is written
-/// where both sides are the same. `None` stands for a side without file.
+/// Writes the section for one file. A side is `None` if the file does not exist there, and nothing is written if both sides
+/// are equal. Each piece passed to `out` ends with a newline.
 pub fn section(old: Option<Side<'_>>, new: Option<Side<'_>>, mut out: impl FnMut(Part, &[u8])) {
     let is_link = |side: Option<Side<'_>>| side.is_some_and(|side| side.mode.is_link());
     if old.is_some() && new.is_some() && is_link(old) != is_link(new) {
-        // As in git, for which a link is another kind of file.
+        // Like git, write a deletion and a creation if a file becomes a symbolic link, or the reverse.
         of_one_kind(old, None, &mut out);
         return of_one_kind(None, new, &mut out);
     }
     of_one_kind(old, new, &mut out);
 }
 
-/// Writes the section of a file that is a link on both sides, or on neither.
+/// Writes the section for a path whose existing sides are either all symbolic links or all regular files.
 fn of_one_kind(old: Option<Side<'_>>, new: Option<Side<'_>>, out: &mut impl FnMut(Part, &[u8])) {
     let Some(any) = old.or(new) else { return };
     let (old_path, new_path) = (old.unwrap_or(any).path, new.or(old).unwrap_or(any).path);
@@ -72,10 +72,10 @@ fn of_one_kind(old: Option<Side<'_>>, new: Option<Side<'_>>, out: &mut impl FnMu
         }
         (None, None) => return,
     }
-    // A target is always written as a line.
+    // The target of a link is written as a line of text, even if it contains binary data.
     let is_text = is_text(contents(old)) && is_text(contents(new));
     let is_binary = !(is_text || any.mode.is_link());
-    // Only this line shows that both sides are links.
+    // Only the mode in the `index` line shows that both sides are links.
     let is_retargeted = old.is_some() && new.is_some() && any.mode.is_link();
     if (is_binary || is_retargeted) && !same_content {
         let id = |side: Option<Side<'_>>| match side {
@@ -98,26 +98,26 @@ fn of_one_kind(old: Option<Side<'_>>, new: Option<Side<'_>>, out: &mut impl FnMu
     hunks(contents(old), contents(new), out);
 }
 
-/// Writes the hunks between two contents, taken as lines whatever their bytes are.
+/// Writes the hunks that turn `old` into `new`, treating both as text even if they are binary.
 pub fn hunks(old: &[u8], new: &[u8], mut out: impl FnMut(Part, &[u8])) {
     for hunk in line_diff::hunks(old, new, line_diff::CONTEXT_LINES) {
         self::hunk(&hunk, &mut out);
     }
 }
 
-/// A piece of a file on both sides, to be shown where the rest is not known.
+/// Excerpt of a changed file, for a file whose complete content is no longer available.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Piece<'a> {
-    /// The bytes before.
+    /// Bytes before the change.
     pub old: &'a [u8],
-    /// The bytes after.
+    /// Bytes after the change.
     pub new: &'a [u8],
-    /// The numbers of its first line before and after, if they are known.
+    /// Number of the first line before and after the change, if known.
     pub lines: Option<(u64, u64)>,
 }
 
-/// Writes the section of one file of which only pieces are known, and its modes before and after. Where
-/// a line number is not known either, the section is one for which every reader refuses the diff.
+/// Writes the section for a file from excerpts, with the file modes before and after the change. If the line numbers of an
+/// excerpt are unknown, its hunk header is deliberately invalid, so that every parser rejects the diff.
 pub fn pieces(
     path: &RelPath,
     modes: (FileMode, FileMode),
@@ -145,7 +145,7 @@ pub fn pieces(
                     self::hunk(&hunk, &mut out);
                 }
                 None => {
-                    out(Part::HunkHeader, refused("the lines are not known any more").as_bytes());
+                    out(Part::HunkHeader, refused("the line numbers are unknown").as_bytes());
                     body(&hunk, &mut out);
                 }
             }
@@ -153,8 +153,8 @@ pub fn pieces(
     }
 }
 
-/// Writes the section of a file that cannot be shown, and `why`. Every reader refuses the diff for it,
-/// so that none does half of it.
+/// Writes the section for a file whose change is unavailable, with the reason `why`. The hunk header is deliberately invalid,
+/// so that every parser rejects the whole diff instead of applying half of it.
 pub fn unknown(from: &RelPath, path: &RelPath, why: &str, mut out: impl FnMut(Part, &[u8])) {
     let (old_name, new_name) = (name("a/", from), name("b/", path));
     let mut header = format!("diff --git {old_name} {new_name}\n");
@@ -167,13 +167,12 @@ pub fn unknown(from: &RelPath, path: &RelPath, why: &str, mut out: impl FnMut(Pa
     out(Part::HunkHeader, refused(why).as_bytes());
 }
 
-/// Writes the head of an invalid hunk, with the reason: it promises lines, and what follows is no
-/// line.
+/// Returns an invalid hunk: a hunk header, and a comment with the reason instead of the lines that the header requires.
 fn refused(why: &str) -> String {
     format!("@@ -1 +1 @@\n# {why}\n")
 }
 
-/// Writes one hunk.
+/// Writes a hunk with its header.
 pub fn hunk(hunk: &LineHunk, out: &mut impl FnMut(Part, &[u8])) {
     let range = |start: u32, lines: u32| match lines {
         1 => start.to_string(),
@@ -191,7 +190,7 @@ fn body(hunk: &LineHunk, out: &mut impl FnMut(Part, &[u8])) {
         part = match line.first() {
             Some(b'-') => Part::Removed,
             Some(b'+') => Part::Added,
-            Some(b'\\') => part, // the mark belongs to the line before it
+            Some(b'\\') => part, // `\ No newline at end of file` belongs to the previous line
             Some(_) | None => Part::Context,
         };
         out(part, line);
@@ -214,8 +213,7 @@ fn mode(mode: FileMode) -> &'static str {
     }
 }
 
-/// A name as git writes it: in quotes with escapes where it holds what a reader could take for
-/// something else (quote.c in git's source).
+/// Formats a file name like git. A name with special characters is quoted and escaped (`quote.c` in the source of git).
 fn name(prefix: &str, path: &RelPath) -> String {
     let bytes = path.as_bytes();
     let is_plain = |byte: &u8| (0x20..0x7f).contains(byte) && !b"\"\\".contains(byte);
@@ -237,7 +235,7 @@ fn name(prefix: &str, path: &RelPath) -> String {
     quoted
 }
 
-/// A name in a `---` or `+++` line: a tab ends one that holds a space, for patch(1).
+/// Formats a name for a `---` or `+++` line. If the name contains a space, a tab marks its end for patch(1).
 fn tabbed(name: String) -> String {
     if name.contains(' ') && !name.starts_with('"') { name + "\t" } else { name }
 }

@@ -1,4 +1,4 @@
-//! The lines before a block, which name its file.
+//! Finds the file path in the lines before a block.
 
 use std::collections::VecDeque;
 
@@ -8,17 +8,17 @@ use actum_core::place::{Excerpt, Place};
 use super::{BlockProblem, refused};
 use crate::format::{ParseError, Problem, RootPrefix};
 
-/// Number of lines before a block that can name its file: a path, a fence, and a path behind that.
+/// Number of nonblank lines before a block that can be relevant: a path, a code fence, and another path after the fence.
 const KEPT: usize = 3;
 
-/// Lines before a block, from the block before it on.
+/// Lines between the previous block and the next one.
 #[derive(Default)]
 pub(super) struct Lead<'a> {
-    /// The file of the block before.
+    /// File of the previous block.
     before: Option<RelPath>,
-    /// True if there are lines besides blank ones and fences.
+    /// Whether there are any lines other than blank lines and code fences.
     has_text: bool,
-    /// The last lines that are not blank.
+    /// Last nonblank lines, at most [`KEPT`].
     lines: VecDeque<Line<'a>>,
 }
 
@@ -28,16 +28,16 @@ struct Line<'a> {
     bytes: &'a [u8],
 }
 
-/// A line as the path of a file.
+/// Result of parsing a line as a file path.
 enum Reading<'a> {
-    /// Its bytes are one.
+    /// The line is a path.
     Path(&'a [u8]),
-    /// The line could be prose, or a path within other signs.
+    /// The line could be prose, or a path with Markdown or punctuation around it.
     Unclear,
 }
 
 impl<'a> Lead<'a> {
-    /// Starts behind a block of the file at `path`, without lines so far.
+    /// Creates an empty list of lines after a block that changes the file at `path`.
     pub(super) fn behind(path: RelPath) -> Self {
         Self { before: Some(path), ..Self::default() }
     }
@@ -54,17 +54,17 @@ impl<'a> Lead<'a> {
         self.lines.push_back(line);
     }
 
-    /// Returns the path of the file of the block at `block`: the line before it or before its fence. Where only
-    /// fences are between two blocks, it is the path of the block before.
+    /// Returns the file path of the block that starts at `block`, which is on the line before the block or before its code
+    /// fence. If only code fences separate the block from the previous one, it changes the same file.
     ///
     /// # Errors
-    /// The path is missing, it is not clear whether there is one, or there are two.
+    /// Returns an error if the path is missing, if it could be prose, or if there are two different paths.
     pub(super) fn path(&self, block: Place, root: &RootPrefix) -> Result<RelPath, ParseError> {
         let mut lines = self.lines.iter().rev().copied();
         let last = lines.next();
         let info = last.and_then(Line::fence);
         let named = if info.is_some() { lines.next() } else { last };
-        // Another path, behind or before the fence.
+        // A second path can be in the info string of the fence, or above the fence.
         let fence = if info.is_some() { last } else { lines.next() };
         let info = fence.and_then(Line::fence);
         let above =
@@ -88,7 +88,7 @@ impl<'a> Lead<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// Returns the text behind the signs of a fence of Markdown, where the line is one.
+    /// Returns the info string of a Markdown code fence, or `None` if the line is not a fence.
     fn fence(self) -> Option<&'a [u8]> {
         let text = self.bytes.trim_ascii();
         let sign = text.first().copied().filter(|sign| matches!(sign, b'`' | b'~'))?;
@@ -112,7 +112,7 @@ impl<'a> Line<'a> {
         }
     }
 
-    /// The line, where it looks like a path and not like a word.
+    /// Returns the path in the line, unless it could also be an ordinary word.
     fn like_path(self) -> Option<&'a [u8]> {
         match read(self.bytes) {
             Reading::Path(path) if is_like_path(path) => Some(path),
@@ -121,7 +121,7 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Reads a line as a path: bare without blanks and the signs of Markdown around it, or between two backticks.
+/// Parses a line as a path. A path is either enclosed in backticks, or has no spaces and no Markdown around it.
 fn read(line: &[u8]) -> Reading<'_> {
     let text = line.trim_ascii();
     let quoted = text.strip_prefix(b"`").and_then(|text| text.strip_suffix(b"`"));
@@ -135,7 +135,7 @@ fn read(line: &[u8]) -> Reading<'_> {
     if is_unclear { Reading::Unclear } else { Reading::Path(text) }
 }
 
-/// Returns true if a text without blanks looks like a path: it has a `/`, or a `.` before its end.
+/// Checks whether a text looks like a path: it has no spaces, and has a `/` or a `.` that is not at the end.
 fn is_like_path(text: &[u8]) -> bool {
     let inner = text.split_last().map_or(text, |(_, inner)| inner);
     !text.iter().any(u8::is_ascii_whitespace) && (text.contains(&b'/') || inner.contains(&b'.'))

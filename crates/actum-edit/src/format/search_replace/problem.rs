@@ -1,4 +1,4 @@
-//! Errors of SEARCH/REPLACE blocks that are refused.
+//! Errors for invalid SEARCH/REPLACE blocks.
 
 use actum_core::RelPath;
 use actum_core::place::Excerpt;
@@ -6,114 +6,114 @@ use actum_core::place::Excerpt;
 use super::LINES_MAX;
 use crate::format::Remedy;
 
-/// Problem of SEARCH/REPLACE blocks. A block is named by the line that begins it.
+/// Reason why an input with SEARCH/REPLACE blocks is invalid. Messages identify a block by the line at which it starts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BlockProblem {
-    /// The input has no block.
-    #[error("the input has no SEARCH/REPLACE block: no line is `<<<<<<< SEARCH`")]
+    /// The input contains no SEARCH/REPLACE block.
+    #[error("the input has no SEARCH/REPLACE blocks, which start with a `<<<<<<< SEARCH` line")]
     NoBlock,
-    /// The input ends within a block.
-    #[error("the block that begins here is cut off: no line behind it is `>>>>>>> REPLACE`")]
+    /// The input ends inside a block.
+    #[error("the block that starts here is incomplete: no `>>>>>>> REPLACE` line follows")]
     CutOff,
-    /// A block begins within another.
+    /// A block starts inside another block.
     #[error(
-        "a block begins here, but the one that begins at line {first} has not ended with `>>>>>>> REPLACE`"
+        "a block starts here, but the block that starts at line {first} has not ended with `>>>>>>> REPLACE`"
     )]
     Nested {
-        /// Line of the outer block.
+        /// Line at which the outer block starts.
         first: u64,
     },
-    /// A block ends before its second part.
-    #[error("the block that begins at line {first} ends here, but no line of it is `=======`")]
+    /// A block has no `=======` line.
+    #[error("the block that starts at line {first} ends here, but it has no `=======` line")]
     NoDivider {
-        /// Line of the block.
+        /// Line at which the block starts.
         first: u64,
     },
-    /// A block has three parts.
+    /// A block has two `=======` lines.
     #[error(
-        "the block that begins at line {first} has a line `=======` at line {divider} and a second one here, so it is \
-         not clear which one divides it"
+        "the block that starts at line {first} has a `=======` line at line {divider} and another one here, so it is \
+         unclear which of them separates its parts"
     )]
     TwoDividers {
-        /// Line of the block.
+        /// Line at which the block starts.
         first: u64,
-        /// Line of the first divider.
+        /// Line number of the first `=======` line.
         divider: u64,
     },
-    /// A part of a block stands outside of all blocks.
+    /// A marker line of a block is outside all blocks.
     #[error(
-        "`{found}` stands outside of a block, which begins with `<<<<<<< SEARCH` and ends with `>>>>>>> REPLACE`"
+        "`{found}` is outside a block, which starts with `<<<<<<< SEARCH` and ends with `>>>>>>> REPLACE`"
     )]
     Outside {
-        /// The line.
+        /// Marker line.
         found: Excerpt,
     },
-    /// The input has another change beside the blocks.
+    /// The input contains SEARCH/REPLACE blocks and a change in another format.
     #[error(
-        "`{found}` is a change in another format, beside SEARCH/REPLACE blocks; make each an input of its own"
+        "`{found}` belongs to a change in another format; pass it and the SEARCH/REPLACE blocks as separate inputs"
     )]
     Mixed {
-        /// The line.
+        /// First line of the other change.
         found: Excerpt,
     },
-    /// A line ends in CRLF.
+    /// A marker line or a path ends with CRLF.
     #[error(
-        "the line ends with CRLF, so the line ends of the blocks were converted after they were made; give them as \
-         they were made"
+        "the line ends with CRLF, so the line endings of the blocks were converted; pass the blocks with their \
+         original line endings"
     )]
     CarriageReturn,
-    /// A block has no path.
+    /// No path precedes a block.
     #[error(
-        "the block does not name its file: no path stands on the line before it or before its fence"
+        "the file path is missing; it must be on the line before the block or before its code fence"
     )]
     NoPath,
-    /// The line that should be a path may be something else.
-    #[error("`{found}` stands where the path of the block is expected, and could be prose")]
+    /// The line before a block could be something other than a path.
+    #[error("expected the file path of the block, but `{found}` could be prose")]
     UnclearPath {
-        /// The line.
+        /// Line before the block.
         found: Excerpt,
     },
-    /// A block has two paths.
+    /// Two different paths precede a block.
     #[error(
-        "both `{path}` and `{rival}` stand before the block, so it is not clear which file it changes"
+        "both `{path}` and `{rival}` precede the block, so it is unclear which file it changes"
     )]
     TwoPaths {
-        /// The nearest.
+        /// Path that is nearest to the block.
         path: RelPath,
-        /// The other.
+        /// Other path.
         rival: Excerpt,
     },
-    /// A block makes a file that an earlier one changes.
+    /// A block creates a file that an earlier block changes.
     #[error(
-        "nothing is searched for, which makes a new file, but the block at line {first} changes `{path}` before; give \
-         lines to search for"
+        "a block without lines to search for creates a file, but the block at line {first} already changes `{path}`; \
+         add the lines to search for"
     )]
     MadeLate {
-        /// The file.
+        /// File that both blocks change.
         path: RelPath,
-        /// Line of the earlier block.
+        /// Line at which the earlier block starts.
         first: u64,
     },
-    /// A block searches for blank lines alone.
+    /// A block searches only for blank lines.
     #[error(
-        "the block searches for blank lines alone, so its place is not clear; leave out all lines before `=======` to \
-         make a file, or give lines with text"
+        "the block searches only for blank lines, so its position is unclear; add lines with text, or remove all lines \
+         before `=======` to create a file"
     )]
     BlankSearch,
-    /// A block has very many lines.
+    /// A block has more than [`LINES_MAX`] lines.
     #[error(
-        "the block has more than {LINES_MAX} lines; give the change as a diff or as a whole file"
+        "the block has more than {LINES_MAX} lines; pass the change as a diff or as a whole file"
     )]
     TooManyLines,
-    /// Both parts of a block are equal.
+    /// The search lines and the replacement lines of a block are equal.
     #[error(
-        "the lines before and behind `=======` are equal, so the block changes nothing; leave it out"
+        "the lines before and after `=======` are equal, so the block changes nothing; remove it"
     )]
     ChangesNothing,
 }
 
 impl BlockProblem {
-    /// Remedy, where there is one beyond what the message says.
+    /// Returns a remedy for the problem, unless the message already contains one.
     pub(in crate::format) fn remedy(&self) -> Option<Remedy> {
         match self {
             Self::NoPath | Self::UnclearPath { .. } | Self::TwoPaths { .. } => {

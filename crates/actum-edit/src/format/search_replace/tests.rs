@@ -1,4 +1,4 @@
-//! Tests of the meaning of SEARCH/REPLACE blocks, and of refused ones.
+//! Tests for parsing and rejecting SEARCH/REPLACE blocks.
 
 use super::*;
 use crate::Splice;
@@ -30,7 +30,7 @@ fn create(name: &str, content: &str) -> Operation {
     Operation::Create { path: path(name), content: content.into(), mode: None }
 }
 
-/// Result of `input` on one file.
+/// Applies the blocks in `input`, which all edit the same file, to `content`.
 fn made(input: impl AsRef<[u8]>, content: &[u8]) -> Result<Vec<u8>, String> {
     let mut content = content.to_vec();
     for operation in parse(input.as_ref()).map_err(|error| error.to_string())? {
@@ -94,12 +94,12 @@ fn whole_lines_are_replaced_where_they_stand_once() {
     assert_eq!(made(&day, b"x\nday").unwrap(), b"x\nnight");
     assert_eq!(
         made(&day, b"day\nx\nday\n").unwrap_err(),
-        "the lines of the chunk are in the file at lines 1, 3, so it is not clear which are meant"
+        "the lines of the chunk are in the file at lines 1, 3, so their place is ambiguous"
     );
     assert_eq!(
         made(&day, b" day\nx\n").unwrap_err(),
-        "the lines of the chunk are not in the file, one after the other, from `day` on; line 1 has it as part of a longer \
-         line"
+        "the lines of the chunk, starting with `day`, are not in the file one after another; line \
+         1 contains the text as part of a longer line"
     );
     let gone = format!("a\n{}", block("day\n", ""));
     assert_eq!(made(&gone, b"a\nday\nb\n").unwrap(), b"a\nb\n");
@@ -127,31 +127,31 @@ fn a_block_that_is_not_whole_is_refused_at_its_line() {
     for (body, message) in [
         (
             "<<<<<<< SEARCH\n",
-            "line 2, column 1: the block that begins here is cut off: no line behind it is `>>>>>>> REPLACE`",
+            "line 2, column 1: the block that starts here is incomplete: no `>>>>>>> REPLACE` line follows",
         ),
         (
             "<<<<<<< SEARCH\na\n=======\nb",
-            "line 2, column 1: the block that begins here is cut off: no line behind it is `>>>>>>> REPLACE`",
+            "line 2, column 1: the block that starts here is incomplete: no `>>>>>>> REPLACE` line follows",
         ),
         (
             "<<<<<<< SEARCH\na\n=======\nb\n>>>>>> REPLACE\n",
-            "line 2, column 1: the block that begins here is cut off: no line behind it is `>>>>>>> REPLACE`",
+            "line 2, column 1: the block that starts here is incomplete: no `>>>>>>> REPLACE` line follows",
         ),
         (
             "<<<<<<< SEARCH\na\n======\nb\n>>>>>>> REPLACE\n",
-            "line 6, column 1: the block that begins at line 2 ends here, but no line of it is `=======`",
+            "line 6, column 1: the block that starts at line 2 ends here, but it has no `=======` line",
         ),
         (
             "<<<<<<< SEARCH\na\n<<<<<<< SEARCH\nb\n=======\n>>>>>>> REPLACE\n",
-            "line 4, column 1: a block begins here, but the one that begins at line 2 has not ended with `>>>>>>> REPLACE`",
+            "line 4, column 1: a block starts here, but the block that starts at line 2 has not ended with `>>>>>>> REPLACE`",
         ),
         (
             "<<<<<<< SEARCH\na\n=======\nb\n<<<<<<< SEARCH\n",
-            "line 6, column 1: a block begins here, but the one that begins at line 2 has not ended with `>>>>>>> REPLACE`",
+            "line 6, column 1: a block starts here, but the block that starts at line 2 has not ended with `>>>>>>> REPLACE`",
         ),
         (
             "<<<<<<< SEARCH\nTitle\n=======\n=======\nb\n>>>>>>> REPLACE\n",
-            "line 5, column 1: the block that begins at line 2 has a line `=======` at line 4 and a second one here, so it is not clear which one divides it",
+            "line 5, column 1: the block that starts at line 2 has a `=======` line at line 4 and another one here, so it is unclear which of them separates its parts",
         ),
     ] {
         assert_eq!(error(format!("a\n{body}")), message, "{body}");
@@ -177,7 +177,7 @@ fn a_part_of_a_change_outside_of_a_block_is_refused() {
             _ => {
                 let message = error(&input);
                 let shown = Excerpt::new(line.as_bytes());
-                let expected = format!("line 7, column 1: `{shown}` stands outside of a block");
+                let expected = format!("line 7, column 1: `{shown}` is outside a block");
                 assert!(message.starts_with(&expected), "{message}");
             }
         }
@@ -191,10 +191,7 @@ fn a_part_of_a_change_outside_of_a_block_is_refused() {
     ] {
         for input in [format!("a\n{good}{line}\n"), format!("{line}\na\n{good}")] {
             let message = error(&input);
-            assert!(
-                message.contains("is a change in another format, beside SEARCH/REPLACE"),
-                "{message}"
-            );
+            assert!(message.contains("belongs to a change in another format"), "{message}");
         }
     }
 }
@@ -203,46 +200,46 @@ fn a_part_of_a_change_outside_of_a_block_is_refused() {
 #[test]
 fn a_path_that_is_missing_or_unclear_is_refused() {
     let good = block("1\n", "2\n");
-    let no_path = "the block does not name its file: no path stands on the line before it or before its fence";
+    let no_path = "the file path is missing; it must be on the line before the block or before its code fence";
     for (lead, message) in [
         ("", &*format!("line 1, column 1: {no_path}")),
         ("\n```python\n", &format!("line 3, column 1: {no_path}")),
         ("```\n```\n", &format!("line 3, column 1: {no_path}")),
         (
             "Change this file:\n",
-            "line 1, column 1: `Change this file:` stands where the path of the block is expected, and could be prose",
+            "line 1, column 1: expected the file path of the block, but `Change this file:` could be prose",
         ),
         (
             "### a.py\n```\n",
-            "line 1, column 1: `### a.py` stands where the path of the block is expected, and could be prose",
+            "line 1, column 1: expected the file path of the block, but `### a.py` could be prose",
         ),
         (
             "**a.py**\n",
-            "line 1, column 1: `**a.py**` stands where the path of the block is expected, and could be prose",
+            "line 1, column 1: expected the file path of the block, but `**a.py**` could be prose",
         ),
         (
             "a.py:\n",
-            "line 1, column 1: `a.py:` stands where the path of the block is expected, and could be prose",
+            "line 1, column 1: expected the file path of the block, but `a.py:` could be prose",
         ),
         (
             "a b.py\n",
-            "line 1, column 1: `a b.py` stands where the path of the block is expected, and could be prose",
+            "line 1, column 1: expected the file path of the block, but `a b.py` could be prose",
         ),
         (
             "``a``\n",
-            "line 1, column 1: ```a``` stands where the path of the block is expected, and could be prose",
+            "line 1, column 1: expected the file path of the block, but ```a``` could be prose",
         ),
         (
             "a.py\n```\nb.py\n",
-            "line 4, column 1: both `b.py` and `a.py` stand before the block, so it is not clear which file it changes",
+            "line 4, column 1: both `b.py` and `a.py` precede the block, so it is unclear which file it changes",
         ),
         (
             "a.py\n```src/b\n",
-            "line 3, column 1: both `a.py` and `src/b` stand before the block, so it is not clear which file it changes",
+            "line 3, column 1: both `a.py` and `src/b` precede the block, so it is unclear which file it changes",
         ),
         (
             "a.py\r\n",
-            "line 1, column 1: the line ends with CRLF, so the line ends of the blocks were converted after they were made; give them as they were made",
+            "line 1, column 1: the line ends with CRLF, so the line endings of the blocks were converted; pass the blocks with their original line endings",
         ),
     ] {
         assert_eq!(error(format!("{lead}{good}")), message, "{lead}");
@@ -250,11 +247,11 @@ fn a_path_that_is_missing_or_unclear_is_refused() {
     let second = |between: &str| error(format!("a.py\n{good}{between}{}", block("2\n", "3\n")));
     assert_eq!(
         second("```\nNow the other one:\n```\n"),
-        "line 8, column 1: `Now the other one:` stands where the path of the block is expected, and could be prose"
+        "line 8, column 1: expected the file path of the block, but `Now the other one:` could be prose"
     );
     assert_eq!(
         second("```\n\n```b.py\n"),
-        "line 10, column 1: both `a.py` and `b.py` stand before the block, so it is not clear which file it changes"
+        "line 10, column 1: both `a.py` and `b.py` precede the block, so it is unclear which file it changes"
     );
     assert!(error(format!("../a\n{good}")).starts_with("line 1, column 1: "));
     assert!(error(format!(".git/config\n{good}")).starts_with("line 1, column 1: "));
@@ -266,16 +263,16 @@ fn a_block_whose_effect_is_not_clear_is_refused() {
     let good = block("1\n", "2\n");
     assert_eq!(
         error(format!("a\n{good}\na\n{}", block("", "x\n"))),
-        "line 9, column 1: nothing is searched for, which makes a new file, but the block at line 2 changes `a` before; \
-         give lines to search for"
+        "line 9, column 1: a block without lines to search for creates a file, but the block at line 2 already changes \
+         `a`; add the lines to search for"
     );
     assert!(
-        error(format!("a\n{}", block(" \n\n", "x\n"))).contains("searches for blank lines alone")
+        error(format!("a\n{}", block(" \n\n", "x\n"))).contains("searches only for blank lines")
     );
     assert!(error(format!("a\n{}", block("x\n", "x\n"))).contains("the block changes nothing"));
     assert_eq!(
         error("a\nb\n"),
-        "the input has no SEARCH/REPLACE block: no line is `<<<<<<< SEARCH`"
+        "the input has no SEARCH/REPLACE blocks, which start with a `<<<<<<< SEARCH` line"
     );
 }
 
@@ -342,12 +339,12 @@ fn the_lines_of_a_block_are_limited_on_both_sides() {
     assert_eq!(parse(with(LINES_MAX).as_bytes()).unwrap().len(), 1);
     assert_eq!(
         error(with(LINES_MAX + 1)),
-        "line 2, column 1: the block has more than 1000000 lines; give the change as a diff or as a whole file"
+        "line 2, column 1: the block has more than 1000000 lines; pass the change as a diff or as a whole file"
     );
 }
 
 proptest! {
-    /// FO-10, Issue 27: whatever lines there are, what is read is what was written, or it is refused.
+    /// FO-10, Issue 27: for any lines, the parser either returns the block that was written or rejects the input.
     #[test]
     fn a_block_that_is_written_is_read_again(
         search in prop::collection::vec("[a =<>`*-]{0,9}|=======|<<<<<<< SEARCH|>>>>>>> REPLACE", 1..5),
@@ -375,7 +372,7 @@ proptest! {
         }
     }
 
-    /// Issue 27: no input is cut or misread without an error, and each error can be shown.
+    /// Issue 27: the parser returns one operation for each block or an error, and error messages have no control characters.
     #[test]
     fn no_text_around_markers_makes_the_reader_fail(
         lines in prop::collection::vec(

@@ -19,7 +19,7 @@ fn binary(hunks: &str) -> String {
 #[test]
 fn a_binary_patch_whose_index_line_says_too_little_or_contradicts_it_is_refused() {
     let (old, zero) = (id(CONTENTS.0), "0".repeat(40));
-    let index = "a binary patch needs an `index` line with the whole ids of both contents; make \
+    let index = "a binary patch needs an `index` line with the full ids of both contents; create \
                  the diff with `git diff --binary`";
     let with = |header: &str| git(&format!("{header}GIT binary patch\n{}", literal(b"")));
     refused(&with(""), &format!("line 2, column 1: {index}"));
@@ -37,13 +37,13 @@ fn a_binary_patch_whose_index_line_says_too_little_or_contradicts_it_is_refused(
     );
     refused(
         &with(&format!("index {old}..{zero}\n")),
-        "line 2, column 7: the new id is zero, which means that there is no new file, but there is \
-         one",
+        "line 2, column 7: the new id must not be zero because the file exists on the new side",
     );
     refused(
         &with(&format!("new file mode 100644\nindex {old}..{zero}\n")),
         &format!(
-            "line 3, column 7: the old id is `{old}`, but there is no old file, so it must be zero"
+            "line 3, column 7: the old id is `{old}`, but the file does not exist on the old side, so it \
+             must be zero"
         ),
     );
 }
@@ -58,18 +58,18 @@ fn hunks_refused(hunks: &str, place: (u64, u64), problem: &str) {
 /// FO-10
 #[test]
 fn a_binary_hunk_whose_first_line_says_nothing_or_too_much_is_refused() {
-    let none = "no `literal SIZE` or `delta SIZE` follows `GIT binary patch`: found";
+    let none = "expected `literal SIZE` or `delta SIZE` after `GIT binary patch`, found";
     hunks_refused("", (4, 1), &format!("{none} the end of the input"));
     hunks_refused("zip 3\n", (4, 1), &format!("{none} `zip 3`"));
-    hunks_refused("literal \n", (4, 9), "the size `` is no decimal number");
-    hunks_refused("delta +3\n", (4, 7), "the size `+3` is no decimal number");
+    hunks_refused("literal \n", (4, 9), "expected a decimal size, found ``");
+    hunks_refused("delta +3\n", (4, 7), "expected a decimal size, found `+3`");
     hunks_refused(
         "literal 104857601\n",
         (4, 9),
-        "the hunk announces 104857601 bytes, but at most 104857600 are unpacked",
+        "the hunk declares 104857601 bytes, but may have at most 104857600 bytes",
     );
     let good = literal(CONTENTS.1);
-    let over = "the binary patch of the file ended before this hunk: found `literal 3`";
+    let over = "unexpected hunk after the end of the binary patch: `literal 3`";
     hunks_refused(&format!("{good}\n{good}"), (8, 1), over);
     hunks_refused(&format!("{good}{}{good}", literal(CONTENTS.0)), (10, 1), over);
 }
@@ -85,33 +85,33 @@ fn a_line_of_a_binary_hunk_that_is_damaged_is_refused_where_it_is() {
     hunks_refused(
         &with(&line.replacen('K', "k", 1)),
         (5, 1),
-        "the line announces 37 bytes, which are 50 letters, but has 15",
+        "the line declares 37 bytes, which take 50 characters, but has 15",
     );
     hunks_refused(
         &with(&line[..15]),
         (5, 1),
-        "the line announces 11 bytes, which are 15 letters, but has 14",
+        "the line declares 11 bytes, which take 15 characters, but has 14",
     );
     hunks_refused(
         &format!("{good}{}", with("A0")),
         (8, 1),
-        "the line announces 1 bytes, which are 5 letters, but has 1",
+        "the line declares 1 bytes, which take 5 characters, but has 1",
     );
-    let letter = "a line of a binary hunk starts with a letter for its length, `A` to `Z` or `a` to \
-                  `z`: found";
+    let letter = "expected a line of a binary hunk, which starts with a length letter (`A` to `Z` or \
+                  `a` to `z`), found";
     hunks_refused(&with("0cmYd"), (5, 1), &format!("{letter} `0cmYd`"));
     hunks_refused(
         &with(&format!("{}\"{}", &line[..7], &line[8..])),
         (5, 8),
-        "`\"` is no letter of the base 85 of git",
+        "`\"` is not a character of git's base-85 alphabet",
     );
     hunks_refused(
         &with(&format!("{}~~~~~{}", &line[..6], &line[11..])),
         (5, 7),
-        "`~~~~~` is more in base 85 than four bytes can hold",
+        "the base-85 group `~~~~~` does not fit into four bytes",
     );
-    let converted = "the line ends with CRLF, so the line ends of the diff were converted after it \
-                     was made; give it as it was made";
+    let converted = "the line ends with CRLF, so the line endings of the diff were converted; pass \
+                     the diff with its original line endings";
     hunks_refused(&good.replace('\n', "\r\n"), (4, 1), converted);
     hunks_refused(&with(&format!("{line}\r")), (5, 1), converted);
 }
@@ -124,15 +124,17 @@ fn a_binary_hunk_that_is_cut_off_is_refused() {
     hunks_refused(
         good.trim_end(),
         (5, 1),
-        &format!("the input ends inside `{line}`; give the whole diff, with a newline at its end"),
+        &format!(
+            "the input ends inside `{line}`; pass the complete diff, including its final newline"
+        ),
     );
     let open = &good[..good.len() - 1];
-    let cut = "the binary hunk has no blank line at its end: found";
-    hunks_refused(open, (6, 1), &format!("{cut} the end of the input; give the whole diff"));
+    let cut = "expected a blank line after the binary hunk, found";
+    hunks_refused(open, (6, 1), &format!("{cut} the end of the input; pass the whole diff"));
     hunks_refused(
         &format!("{open}diff --git a/y b/y\n"),
         (6, 1),
-        &format!("{cut} `diff --git a/y b/y`; give the whole diff"),
+        &format!("{cut} `diff --git a/y b/y`; pass the whole diff"),
     );
     assert!(parse(binary(&good).as_bytes()).is_ok());
 }
@@ -141,15 +143,15 @@ fn a_binary_hunk_that_is_cut_off_is_refused() {
 #[test]
 fn a_binary_hunk_that_does_not_unpack_to_its_size_is_refused() {
     let whole = packed(CONTENTS.1);
-    let damaged = "what the hunk holds cannot be unpacked; it is damaged or not whole";
+    let damaged = "the hunk cannot be decompressed because its data is damaged or incomplete";
     for packed in [&whole[..8], b"", b"no zlib stream"] {
         hunks_refused(&hunk("literal", 3, packed), (4, 1), damaged);
     }
     let size = |announced| hunk("literal", announced, &whole);
-    hunks_refused(&size(4), (4, 1), "the hunk announces 4 bytes, but holds 3");
-    hunks_refused(&size(2), (4, 1), "the hunk announces 2 bytes, but holds more");
+    hunks_refused(&size(4), (4, 1), "the hunk declares 4 bytes, but contains 3");
+    hunks_refused(&size(2), (4, 1), "the hunk declares 2 bytes, but contains more");
     let bomb = hunk("literal", 3, &packed(&vec![0; 50_000_000]));
-    hunks_refused(&bomb, (4, 1), "the hunk announces 3 bytes, but holds more");
+    hunks_refused(&bomb, (4, 1), "the hunk declares 3 bytes, but contains more");
 }
 
 /// FO-10
@@ -169,14 +171,14 @@ fn a_binary_patch_that_makes_something_else_than_it_says_is_refused() {
     for (instructions, problem) in [
         (
             &b"\x03\x04\x90\x04"[..],
-            "the delta copies 4 bytes from byte 0 on of a content of 3 bytes",
+            "the delta copies 4 bytes at offset 0, beyond the end of its base of 3 bytes",
         ),
-        (b"\x03\x03\x90\x02", "the delta announces a content of 3 bytes, but makes 2"),
+        (b"\x03\x03\x90\x02", "the delta declares a result of 3 bytes, but produces 2"),
         (b"\x03\x03\x03ab", "the delta ends in the middle of a size or an instruction"),
-        (b"\x03\x03\x90\x02\x00", "the delta has the instruction 0, which git reserves"),
+        (b"\x03\x03\x90\x02\x00", "the delta contains instruction 0, which git reserves"),
         (
             b"\x03\xff\xff\xff\xff\x7f",
-            "the delta makes a content of 34359738367 bytes, but at most 104857600 are made",
+            "the delta produces 34359738367 bytes, but at most 104857600 are allowed",
         ),
     ] {
         refused(&binary(&delta(instructions)), &format!("line 4, column 1: {problem}"));
@@ -198,8 +200,8 @@ fn a_binary_file_is_made_and_deleted_only_with_its_whole_content() {
         let header = format!("deleted file mode 100644\nindex {id}..{zero}\nGIT binary patch\n");
         git(&format!("{header}{hunks}"))
     };
-    let start = "the hunk starts from where there is no file, so it must be `literal SIZE`";
-    let end = "the hunk leads to where there is no file, so it must be `literal 0`";
+    let start = "there is no content to apply a delta to, so the hunk must be `literal SIZE`";
+    let end = "the hunk removes the file, so it must be `literal 0`";
     let insert = delta(b"\x00\x03\x03a\0b");
     refused(&created(&insert), &format!("line 5, column 1: {start}"));
     refused(&created(&format!("{content}{content}")), &format!("line 8, column 1: {end}"));
@@ -210,8 +212,8 @@ fn a_binary_file_is_made_and_deleted_only_with_its_whole_content() {
     refused(&deleted(&format!("{nothing}{insert}")), &format!("line 8, column 1: {start}"));
     refused(
         &deleted(&nothing),
-        "line 5, column 1: the section deletes `x`, but has no second hunk with the content that \
-         goes; make the diff with `git diff --binary`",
+        "line 5, column 1: the section deletes `x`, but has no second hunk with the deleted content; \
+         create the diff with `git diff --binary`",
     );
     let other = deleted(&format!("{nothing}{}", literal(b"else")));
     assert!(

@@ -1,4 +1,5 @@
-//! Credentials recognised by their context: a name, a header, a file format.
+//! Rules for credentials that are recognised by their context, such as a variable name, a header or a file
+//! format.
 
 use super::super::assignment::Named::{Password, Token as RandomToken};
 use super::super::secret_pattern::Alphabet::{AnyBase64, Base64, Base64Url, Bearer, Hex};
@@ -11,11 +12,11 @@ use super::super::secret_pattern::SecretPattern::{
 use super::Case::{Any, Exact};
 use super::Rule;
 
-/// Rules, ordered by id.
+/// Context-based rules, ordered by id.
 pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "aws-secret-access-key",
-        finds: "A secret access key of AWS that is assigned to a name which says so.",
+        finds: "An AWS secret access key that is assigned to a variable of that name.",
         case: Exact,
         literals: &["secret_access_key", "SECRET_ACCESS_KEY", "SecretAccessKey", "secretAccessKey"],
         shapes: &[Assigned(Base64, 40, 40, Mixed)],
@@ -32,7 +33,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "basic-authorization",
-        finds: "User and password in the header of a request.",
+        finds: "A user name and password in a Basic authorization header.",
         case: Any,
         literals: &["basic "],
         shapes: &[UserPassword],
@@ -48,7 +49,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "bearer-token",
-        finds: "A bearer token in the header of a request, or a JSON Web Token in one.",
+        finds: "A bearer token, such as a JSON Web Token, in an authorization header.",
         case: Any,
         literals: &["bearer "],
         shapes: &[Token(&[Run(Bearer, 24, 2000)], Proof::Bearer)],
@@ -62,7 +63,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "database-url-password",
-        finds: "A password in the URL of a database or queue on another machine.",
+        finds: "A password in the URL of a remote database or message queue.",
         case: Exact,
         literals: &[
             "postgres://",
@@ -104,7 +105,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "datadog-key",
-        finds: "A key of Datadog, for its API or of an application.",
+        finds: "A Datadog API key or application key.",
         case: Any,
         literals: &[
             "dd_api_key",
@@ -119,7 +120,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "discord-bot-token",
-        finds: "The token of a Discord bot.",
+        finds: "A Discord bot token.",
         case: Any,
         literals: &["discord_token", "discord_bot_token", "bot_token", ".login("],
         shapes: &[After(
@@ -143,7 +144,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "docker-registry-auth",
-        finds: "User and password of a container registry, as `docker login` keeps them.",
+        finds: "A user name and password of a container registry, as stored by `docker login`.",
         case: Exact,
         literals: &["\\\"auth\\\"", "\"auth\""],
         shapes: &[UserPassword],
@@ -156,7 +157,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "encoded-private-key",
-        finds: "A private key in PEM, in base 64, as in a kubeconfig file.",
+        finds: "A base64-encoded PEM private key, such as the client key in a kubeconfig file.",
         case: Exact,
         literals: &["LS0tLS1CRUdJTi"],
         shapes: &[EncodedPem],
@@ -168,7 +169,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "generic-password",
-        finds: "A password that looks random or mixes kinds of characters, in an assignment, connection string or configuration.",
+        finds: "A random or complex password in an assignment, connection string or configuration file.",
         case: Any,
         literals: &["password", "passwd", "passphrase", "_pwd=", "_pwd:", ";pwd="],
         shapes: &[Named(Password)],
@@ -200,7 +201,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "generic-secret",
-        finds: "A key, token or secret that looks random, assigned to a name that says so.",
+        finds: "A random-looking value that is assigned to a variable named like a key, token or secret.",
         case: Any,
         literals: &[
             "secret",
@@ -249,7 +250,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "kubernetes-secret",
-        finds: "The values of a Kubernetes Secret.",
+        finds: "A value in the manifest of a Kubernetes Secret.",
         case: Exact,
         literals: &["kind: Secret"],
         shapes: &[KubernetesSecret],
@@ -266,7 +267,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "netrc-password",
-        finds: "The password of a host in a `.netrc` file.",
+        finds: "A password in a `.netrc` file.",
         case: Exact,
         literals: &["machine "],
         shapes: &[Netrc],
@@ -282,7 +283,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "npm-auth",
-        finds: "A token, or user and password, of a registry in an `.npmrc` file.",
+        finds: "A token, or a user name and password, for an npm registry in an `.npmrc` file.",
         case: Exact,
         literals: &["_authToken", "_auth"],
         shapes: &[Assigned(AnyBase64, 20, 400, Entropy)],
@@ -299,7 +300,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "private-key",
-        finds: "A private key in PEM, encrypted or not, also as in the JSON of a service account.",
+        finds: "A PEM private key, encrypted or not, including one in a JSON service account key.",
         case: Exact,
         literals: &["-----BEGIN "],
         shapes: &[PrivateKey],
@@ -320,7 +321,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "putty-private-key",
-        finds: "A private key in the format of PuTTY.",
+        finds: "A private key in PuTTY format.",
         case: Exact,
         literals: &["Private-Lines: "],
         shapes: &[Putty],
@@ -334,7 +335,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "twilio-auth-token",
-        finds: "The token of a Twilio account that is assigned to a name which says so.",
+        finds: "A Twilio auth token that is assigned to a variable of that name.",
         case: Exact,
         literals: &["twilio_auth_token", "TWILIO_AUTH_TOKEN"],
         shapes: &[Assigned(Hex, 32, 32, Random)],
@@ -343,7 +344,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "url-password",
-        finds: "User and password in the URL of a host that the internet reaches.",
+        finds: "A user name and password in the URL of a host on the internet.",
         case: Exact,
         literals: &[
             "https://",
@@ -375,7 +376,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "wireguard-private-key",
-        finds: "A private or shared key of WireGuard.",
+        finds: "A WireGuard private key or preshared key.",
         case: Exact,
         literals: &["PrivateKey", "PresharedKey"],
         shapes: &[Assigned(AnyBase64, 44, 44, Ends("="))],

@@ -1,4 +1,4 @@
-//! Credentials whose own form identifies the service.
+//! Rules for credentials whose format identifies the service that issued them.
 
 use super::super::secret_pattern::Alphabet::{
     Base32, Base62, Base64, Base64Url, Digits, Hex, Lower, Unreserved, Upper, UrlBase64,
@@ -11,17 +11,18 @@ use super::super::secret_pattern::SecretPattern::{After, Around, GoogleKey, Toke
 use super::Case::Exact;
 use super::Rule;
 
-/// Keys of the emulators of Azure's storage and database, which are the same on all installations.
+/// Prefixes of the default keys of the Azure Storage and Cosmos DB emulators, which are the same on every
+/// installation.
 const AZURE_EMULATORS: &[&str] = &["Eby8vdM02xNOcqFl", "C2y6yDjf5/R+ob0N"];
 
 const SLACK_ID: Part = Run(Digits, 9, 14);
 const SLACK_END: Part = Run(Base62, 20, 64);
 
-/// Rules, ordered by id.
+/// Service-specific rules, ordered by id.
 pub(super) const RULES: &[Rule] = &[
     Rule {
         id: "age-secret-key",
-        finds: "A secret key of age, with a sound checksum.",
+        finds: "An age secret key with a valid checksum.",
         case: Exact,
         literals: &["AGE-SECRET-KEY-1"],
         shapes: &[Token(&[Run(Upper, 58, 58)], Bech32("age-secret-key-"))],
@@ -30,7 +31,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "anthropic-api-key",
-        finds: "A key of Anthropic's API, for use or for administration.",
+        finds: "An Anthropic API key, admin key or OAuth token.",
         case: Exact,
         literals: &["sk-ant-"],
         shapes: &[Token(&[Run(Base64Url, 90, 120)], Ends("AA"))],
@@ -39,10 +40,10 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "aws-access-key-id",
-        finds: "The id of an access key of AWS, lasting (AKIA) or for a session (ASIA).",
+        finds: "An AWS access key id, either long-term (AKIA) or temporary (ASIA).",
         case: Exact,
         literals: &["AKIA", "ASIA"],
-        // One key in 28 has no digit.
+        // `Unlikely` does not require a digit, because about one key in 28 has none.
         shapes: &[Token(&[Run(Base32, 16, 16)], Unlikely)],
         matches: &[
             "AKIA{base32 16}",
@@ -62,7 +63,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "azure-account-key",
-        finds: "The key of an Azure storage or database account in a connection string.",
+        finds: "An account key of Azure Storage or Cosmos DB in a connection string.",
         case: Exact,
         literals: &["AccountKey="],
         shapes: &[Token(&[Run(Base64, 86, 86), Text("==")], NotOneOf(AZURE_EMULATORS))],
@@ -75,7 +76,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "azure-client-secret",
-        finds: "A client secret of an application in Microsoft Entra.",
+        finds: "A client secret of a Microsoft Entra application.",
         case: Exact,
         literals: &["7Q~", "8Q~"],
         shapes: &[Around(Unreserved, 3, 3, &[Run(Unreserved, 31, 34)], Mixed)],
@@ -84,7 +85,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "azure-shared-access-key",
-        finds: "The shared access key of an Azure service bus, event hub or IoT hub.",
+        finds: "A shared access key of Azure Service Bus, Event Hubs or IoT Hub.",
         case: Exact,
         literals: &["SharedAccessKey="],
         shapes: &[Token(&[Run(Base64, 43, 43), Text("=")], Random)],
@@ -95,7 +96,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "azure-shared-access-signature",
-        finds: "The signature in a URL that gives access to Azure resources or starts a workflow.",
+        finds: "A signature in a URL that grants access to Azure resources or starts a workflow.",
         case: Exact,
         literals: &["&sig=", "?sig="],
         shapes: &[After(&[Run(UrlBase64, 43, 56)], Signature)],
@@ -104,7 +105,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "crates-io-token",
-        finds: "A token of crates.io.",
+        finds: "A crates.io API token.",
         case: Exact,
         literals: &["cio"],
         shapes: &[Token(&[Run(Base62, 32, 32)], Mixed)],
@@ -113,7 +114,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "databricks-token",
-        finds: "A personal access token of Databricks.",
+        finds: "A Databricks personal access token.",
         case: Exact,
         literals: &["dapi"],
         shapes: &[
@@ -125,7 +126,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "digitalocean-token",
-        finds: "A token of DigitalOcean: personal, of an application, or to refresh one.",
+        finds: "A DigitalOcean personal access token, OAuth token or refresh token.",
         case: Exact,
         literals: &["dop_v1_", "doo_v1_", "dor_v1_"],
         shapes: &[Token(&[Run(Hex, 64, 64)], Random)],
@@ -134,7 +135,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "discord-webhook-url",
-        finds: "The URL of a Discord webhook, which is all that it takes to post.",
+        finds: "A Discord webhook URL, which lets anyone post messages.",
         case: Exact,
         literals: &["discord.com/api/webhooks/", "discordapp.com/api/webhooks/"],
         shapes: &[Token(&[Run(Digits, 17, 20), Text("/"), Run(Base64Url, 60, 80)], Mixed)],
@@ -146,7 +147,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "docker-access-token",
-        finds: "An access token of Docker Hub, of a person or an organisation.",
+        finds: "A personal or organisation access token of Docker Hub.",
         case: Exact,
         literals: &["dckr_pat_", "dckr_oat_"],
         shapes: &[Token(&[Run(Base64Url, 27, 32)], Random)],
@@ -155,7 +156,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "figma-token",
-        finds: "A personal access token of Figma.",
+        finds: "A Figma personal access token.",
         case: Exact,
         literals: &["figd_"],
         shapes: &[Token(&[Run(Base64Url, 36, 60)], Random)],
@@ -164,7 +165,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "github-fine-grained-token",
-        finds: "A fine-grained personal access token of GitHub.",
+        finds: "A fine-grained GitHub personal access token.",
         case: Exact,
         literals: &["github_pat_"],
         shapes: &[Token(&[Run(Base62, 22, 22), Text("_"), Run(Base62, 59, 59)], Random)],
@@ -173,8 +174,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "github-token",
-        finds: "A token of GitHub with a sound checksum, or one of an installation in the form of a \
-                JSON Web Token.",
+        finds: "A GitHub token with a valid checksum, or an installation token that is a JWT.",
         case: Exact,
         literals: &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"],
         shapes: &[
@@ -202,7 +202,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "gitlab-token",
-        finds: "A token of GitLab: personal, to deploy, of a runner, of SCIM or to trigger.",
+        finds: "A GitLab personal, deploy, runner, SCIM or pipeline trigger token.",
         case: Exact,
         literals: &["glpat-", "gldt-", "glrt-", "glptt-", "glsoat-"],
         shapes: &[
@@ -230,7 +230,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "google-api-key",
-        finds: "A key of Google's APIs that no web page, map or Firebase configuration shows.",
+        finds: "A Google API key outside of a web page, map or Firebase configuration.",
         case: Exact,
         literals: &["AIza"],
         shapes: &[GoogleKey],
@@ -245,7 +245,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "google-oauth-access-token",
-        finds: "An access token of Google.",
+        finds: "A Google OAuth access token.",
         case: Exact,
         literals: &["ya29."],
         shapes: &[Token(&[Run(Base64Url, 60, 1000)], Random)],
@@ -254,7 +254,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "google-oauth-client-secret",
-        finds: "The secret of an OAuth client of Google.",
+        finds: "A Google OAuth client secret.",
         case: Exact,
         literals: &["GOCSPX-"],
         shapes: &[Token(&[Run(Base64Url, 28, 28)], Random)],
@@ -263,7 +263,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "grafana-service-account-token",
-        finds: "A token of a service account of Grafana.",
+        finds: "A Grafana service account token.",
         case: Exact,
         literals: &["glsa_"],
         shapes: &[Token(&[Run(Base62, 32, 32), Text("_"), Run(Hex, 8, 8)], Random)],
@@ -272,7 +272,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "groq-api-key",
-        finds: "A key of Groq's API.",
+        finds: "A Groq API key.",
         case: Exact,
         literals: &["gsk_"],
         shapes: &[Token(&[Run(Base62, 52, 52)], Mixed)],
@@ -281,7 +281,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "hugging-face-token",
-        finds: "A token of Hugging Face.",
+        finds: "A Hugging Face access token.",
         case: Exact,
         literals: &["hf_"],
         shapes: &[Token(&[Run(Base62, 34, 34)], Random)],
@@ -290,7 +290,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "linear-api-key",
-        finds: "A key of Linear's API.",
+        finds: "A Linear API key.",
         case: Exact,
         literals: &["lin_api_"],
         shapes: &[Token(&[Run(Base62, 40, 40)], Random)],
@@ -299,7 +299,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "new-relic-key",
-        finds: "A user key of New Relic.",
+        finds: "A New Relic user key.",
         case: Exact,
         literals: &["NRAK-"],
         shapes: &[Token(&[Run(Upper, 27, 27)], Random)],
@@ -308,7 +308,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "npm-token",
-        finds: "A token of npm.",
+        finds: "An npm access token.",
         case: Exact,
         literals: &["npm_"],
         shapes: &[Token(&[Run(Base62, 36, 36)], Mixed)],
@@ -317,7 +317,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "openai-api-key",
-        finds: "A key of OpenAI's API: of a project, a service account, an administrator, or old.",
+        finds: "An OpenAI project, service account, admin or legacy API key.",
         case: Exact,
         literals: &["sk-proj-", "sk-svcacct-", "sk-admin-", "T3BlbkFJ"],
         shapes: &[Token(&[Run(Base64Url, 48, 220)], Holds("T3BlbkFJ")), Within("sk-", 20)],
@@ -330,7 +330,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "openrouter-api-key",
-        finds: "A key of OpenRouter's API.",
+        finds: "An OpenRouter API key.",
         case: Exact,
         literals: &["sk-or-v1-"],
         shapes: &[Token(&[Run(Hex, 64, 64)], Random)],
@@ -339,7 +339,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "pypi-token",
-        finds: "An upload token of PyPI or its test instance.",
+        finds: "An upload token for PyPI or TestPyPI.",
         case: Exact,
         literals: &["pypi-AgE"],
         shapes: &[Token(&[Run(Base64Url, 64, 1_000)], Random)],
@@ -348,7 +348,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "replicate-api-token",
-        finds: "A token of Replicate's API.",
+        finds: "A Replicate API token.",
         case: Exact,
         literals: &["r8_"],
         shapes: &[Token(&[Run(Base62, 37, 37)], Mixed)],
@@ -357,7 +357,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "rubygems-token",
-        finds: "A key of RubyGems.",
+        finds: "A RubyGems API key.",
         case: Exact,
         literals: &["rubygems_"],
         shapes: &[Token(&[Run(Hex, 48, 48)], Random)],
@@ -366,7 +366,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "sendgrid-api-key",
-        finds: "A key of SendGrid's API.",
+        finds: "A SendGrid API key.",
         case: Exact,
         literals: &["SG."],
         shapes: &[Token(&[Run(Base64Url, 22, 22), Text("."), Run(Base64Url, 43, 43)], Mixed)],
@@ -375,7 +375,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "shopify-token",
-        finds: "An access token or shared secret of Shopify.",
+        finds: "A Shopify access token or shared secret.",
         case: Exact,
         literals: &["shpat_", "shpss_"],
         shapes: &[Token(&[Run(Hex, 32, 32)], Random)],
@@ -384,7 +384,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "slack-token",
-        finds: "A token of Slack: of a bot, a user, a workspace or an application.",
+        finds: "A Slack bot, user, workspace or app token.",
         case: Exact,
         literals: &["xoxb-", "xoxp-", "xoxa-", "xoxe-", "xoxs-", "xapp-"],
         shapes: &[
@@ -413,7 +413,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "slack-webhook-url",
-        finds: "The URL of an incoming webhook of Slack, which is all that it takes to post.",
+        finds: "A Slack incoming webhook URL, which lets anyone post messages.",
         case: Exact,
         literals: &["hooks.slack.com/services/"],
         shapes: &[Token(
@@ -435,7 +435,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "stripe-live-key",
-        finds: "A secret or restricted key of Stripe that moves real money.",
+        finds: "A live secret key or restricted key of Stripe, which can move real money.",
         case: Exact,
         literals: &["sk_live_", "rk_live_"],
         shapes: &[Token(&[Run(Base62, 24, 247)], Random)],
@@ -444,7 +444,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "teams-webhook-url",
-        finds: "The URL of an incoming webhook of Microsoft Teams.",
+        finds: "A Microsoft Teams incoming webhook URL.",
         case: Exact,
         literals: &["webhook.office.com/webhookb2/"],
         shapes: &[Token(
@@ -469,7 +469,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "telegram-bot-token",
-        finds: "The token of a Telegram bot.",
+        finds: "A Telegram bot token.",
         case: Exact,
         literals: &[":AA"],
         shapes: &[Around(Digits, 8, 10, &[Run(Base64Url, 33, 33)], Mixed)],
@@ -482,7 +482,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "vault-token",
-        finds: "A token of HashiCorp Vault, for a service or a batch.",
+        finds: "A HashiCorp Vault service token or batch token.",
         case: Exact,
         literals: &["hvs.", "hvb."],
         shapes: &[Token(&[Run(Base64Url, 24, 300)], Random)],
@@ -491,7 +491,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "webhook-signing-secret",
-        finds: "A secret that signs webhooks, of Stripe or in the form of Standard Webhooks.",
+        finds: "A webhook signing secret in the format of Stripe or Standard Webhooks.",
         case: Exact,
         literals: &["whsec_"],
         shapes: &[Token(&[Run(Base64, 32, 64)], Random)],
@@ -500,7 +500,7 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         id: "xai-api-key",
-        finds: "A key of xAI's API.",
+        finds: "An xAI API key.",
         case: Exact,
         literals: &["xai-"],
         shapes: &[Token(&[Run(Base62, 80, 80)], Mixed)],

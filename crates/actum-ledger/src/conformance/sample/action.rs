@@ -1,4 +1,4 @@
-//! Entries about actions and their catalog, as the engine makes them.
+//! Sample entries about actions and their catalog.
 
 use actum_core::canonical::{self, CanonicalError};
 use actum_core::{ActionName, ActionNameError, Digest, RiskTier, RunId, Status, Timestamp};
@@ -13,11 +13,11 @@ use super::{ORIGIN, POLICY, SampleRun, actor, enveloped};
 use crate::new_entry::NewEntry;
 
 impl SampleRun {
-    /// The `ACTION_STARTED` of the same change as a plan; the entry `answered` with that hash
-    /// approved it.
+    /// Returns an `ACTION_STARTED` entry for an approved plan with the same change. `answered` is the index and hash of the
+    /// entry with the approval.
     ///
     /// # Errors
-    /// See [`SampleRun::started`].
+    /// Returns the errors of [`SampleRun::started`].
     pub fn action_started(
         &self,
         (answered, leaf): (u64, Digest),
@@ -46,10 +46,10 @@ impl SampleRun {
         Ok(NewEntry { kind: EntryKind::ActionStarted, body, blobs: vec![POLICY.to_vec()] })
     }
 
-    /// The `ACTION_ENDED` of an action that this run changed files for.
+    /// Returns an `ACTION_ENDED` entry for an action whose files this run changed.
     ///
     /// # Errors
-    /// See [`SampleRun::started`].
+    /// Returns the errors of [`SampleRun::started`].
     pub fn action_ended(&self, status: Status) -> Result<NewEntry, CanonicalError> {
         let check = ActionCheck {
             name: "node --check src/file.js".to_owned(),
@@ -88,10 +88,10 @@ impl SampleRun {
     }
 }
 
-/// A `CATALOG_CHANGED` that follows the entry `last` with that hash, and leads to `snapshot`.
+/// Returns a `CATALOG_CHANGED` entry with the new catalog `snapshot`. `last` is the index and hash of the previous change.
 ///
 /// # Errors
-/// See [`SampleRun::started`].
+/// Returns the errors of [`SampleRun::started`].
 pub fn catalog_changed(
     (last, leaf): (u64, Digest),
     snapshot: &[u8],

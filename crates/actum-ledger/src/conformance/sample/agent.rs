@@ -1,4 +1,4 @@
-//! Entries of the Agent Execution Core.
+//! Sample entries of the Agent Execution Core.
 
 use actum_core::canonical::{self, CanonicalError};
 use actum_core::{Digest, Timestamp};
@@ -12,7 +12,7 @@ use actum_record::merkle::leaf_hash;
 use super::{actor, enveloped};
 use crate::new_entry::NewEntry;
 
-/// Documents that samples name.
+// Documents that the sample entries refer to.
 const BUNDLE: &[u8] = b"{\"format\":\"sample.bundle\"}";
 const PACKET: &[u8] = b"{\"format\":\"sample.packet\"}";
 const POLICY: &[u8] = b"{\"format\":\"sample.policy\"}";
@@ -27,31 +27,31 @@ const OUTCOME: &[u8] = b"{\"format\":\"sample.outcome\"}";
 const DOCUMENTS: [&[u8]; 11] =
     [BUNDLE, PACKET, POLICY, CATALOG, ARTIFACTS, PROOF, ROLLBACK, CASE, LEXICON, PROMPT, OUTCOME];
 
-/// Step of a goal.
+/// Sample step of a goal, from which the entries about it are generated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SampleStep {
-    /// Goal.
+    /// Id of the goal.
     pub correlation: String,
-    /// Plan.
+    /// Id of the plan.
     pub plan: String,
-    /// Step.
+    /// Id of the step.
     pub step: String,
-    /// Tenant.
+    /// Tenant that the goal belongs to.
     pub tenant: TenantId,
-    /// Key of the request.
+    /// Digest that identifies the request.
     pub request: Digest,
-    /// Idempotency key.
+    /// Idempotency key of the step's effect.
     pub key: Digest,
-    /// True for an impactful simulation, which starts only after a confirmation.
+    /// Whether the simulation is impactful, so that it must be confirmed before it starts.
     pub impactful: bool,
-    /// Time of its entries.
+    /// Time of all entries about the step.
     pub time: Timestamp,
-    /// Duration of its dispatch, in microseconds.
+    /// Duration of the step's dispatch, in microseconds.
     pub dispatch_us: u64,
 }
 
 impl SampleStep {
-    /// Only step of the goal with the number `number`.
+    /// Returns the only step of the sample goal with this number.
     pub fn numbered(number: u64) -> Self {
         Self {
             correlation: format!("goal-{number}"),
@@ -66,10 +66,10 @@ impl SampleStep {
         }
     }
 
-    /// An `AGENT_ACCESS_DECIDED`.
+    /// Returns an `AGENT_ACCESS_DECIDED` entry for the step.
     ///
     /// # Errors
-    /// Those of canonical JSON; `Unwritable` if one of the names is not a name.
+    /// Returns `Unwritable` if a name of the step is invalid.
     pub fn access(&self, outcome: AccessOutcome) -> Result<NewEntry, CanonicalError> {
         let body = canonical::to_vec(&AgentAccessDecided {
             format: AgentAccessDecided::FORMAT.to_owned(),
@@ -87,10 +87,10 @@ impl SampleStep {
         Ok(with_documents(EntryKind::AgentAccessDecided, body))
     }
 
-    /// An `AGENT_CONFIRMATION`.
+    /// Returns an `AGENT_CONFIRMATION` entry for the step.
     ///
     /// # Errors
-    /// See [`SampleStep::access`].
+    /// Returns the errors of [`SampleStep::access`].
     pub fn answered(&self, outcome: ConfirmationOutcome) -> Result<NewEntry, CanonicalError> {
         let body = canonical::to_vec(&AgentConfirmation {
             format: AgentConfirmation::FORMAT.to_owned(),
@@ -112,11 +112,11 @@ impl SampleStep {
         Ok(with_documents(EntryKind::AgentConfirmation, body))
     }
 
-    /// Event of the step. Its links name the access decision `ALLOWED` and, of an impactful start,
-    /// the answer `CONFIRMED`.
+    /// Returns an event of the step. A start refers to the step's access decision `ALLOWED` and, if the simulation is
+    /// impactful, to its confirmation `CONFIRMED`.
     ///
     /// # Errors
-    /// See [`SampleStep::access`].
+    /// Returns the errors of [`SampleStep::access`].
     pub fn execution(
         &self,
         event: AgentEventKind,
@@ -167,10 +167,10 @@ impl SampleStep {
         })
     }
 
-    /// The `AGENT_EXECUTION` of [`SampleStep::execution`].
+    /// Returns an `AGENT_EXECUTION` entry with the event from [`SampleStep::execution`].
     ///
     /// # Errors
-    /// See [`SampleStep::access`].
+    /// Returns the errors of [`SampleStep::access`].
     pub fn event(
         &self,
         event: AgentEventKind,
@@ -179,10 +179,10 @@ impl SampleStep {
         agent_execution(&self.execution(event, state)?)
     }
 
-    /// Access decision, confirmation and start, as one request.
+    /// Returns the entries of a complete start, which are the access decision, the confirmation and the start.
     ///
     /// # Errors
-    /// See [`SampleStep::access`].
+    /// Returns the errors of [`SampleStep::access`].
     pub fn started(&self) -> Result<Vec<NewEntry>, CanonicalError> {
         Ok(vec![
             self.access(AccessOutcome::Allowed)?,
@@ -191,10 +191,10 @@ impl SampleStep {
         ])
     }
 
-    /// An `INTAKE_RESOLVED` of the entry with the hash `escalated`.
+    /// Returns an `INTAKE_RESOLVED` entry. `escalated` is the hash of the entry that escalated the goal.
     ///
     /// # Errors
-    /// See [`SampleStep::access`].
+    /// Returns the errors of [`SampleStep::access`].
     pub fn resolved(&self, escalated: Digest) -> Result<NewEntry, CanonicalError> {
         let body = canonical::to_vec(&IntakeResolved {
             format: IntakeResolved::FORMAT.to_owned(),
@@ -210,18 +210,18 @@ impl SampleStep {
     }
 }
 
-/// The `AGENT_EXECUTION` with these fields.
+/// Returns an `AGENT_EXECUTION` entry with the given fields.
 ///
 /// # Errors
-/// Those of canonical JSON.
+/// Returns the errors of canonical JSON.
 pub fn agent_execution(execution: &AgentExecution) -> Result<NewEntry, CanonicalError> {
     Ok(with_documents(EntryKind::AgentExecution, canonical::to_vec(execution)?))
 }
 
-/// An `SLO_WAIVED`.
+/// Returns an `SLO_WAIVED` entry, which waives the service-level gate for ten minutes.
 ///
 /// # Errors
-/// Those of canonical JSON, which do not occur here.
+/// Returns the errors of canonical JSON, which cannot occur here.
 pub fn slo_waived() -> Result<NewEntry, CanonicalError> {
     let payload = canonical::to_vec(&SloWaived {
         format: SloWaived::FORMAT.to_owned(),
@@ -235,7 +235,7 @@ pub fn slo_waived() -> Result<NewEntry, CanonicalError> {
     enveloped(EntryKind::SloWaived, SloWaived::PAYLOAD_TYPE, payload)
 }
 
-/// The entry with the documents that it names. One without the form of its kind has none.
+/// Builds an entry with the documents that its body refers to. A malformed body has no documents.
 fn with_documents(kind: EntryKind, body: Vec<u8>) -> NewEntry {
     let named = EntryFacts::parse(kind, &body).map(|facts| facts.blobs).unwrap_or_default();
     let documents = DOCUMENTS.into_iter().filter(|bytes| named.contains(&Digest::of(bytes)));

@@ -1,4 +1,4 @@
-//! Entries about alerts.
+//! Sample entries about alerts.
 
 use actum_core::canonical::{self, CanonicalError};
 use actum_core::{Digest, Timestamp};
@@ -8,10 +8,10 @@ use actum_record::receipt::EntryRef;
 use super::{ORIGIN, actor};
 use crate::new_entry::NewEntry;
 
-/// An `ALERT_RAISED` with this number in its message.
+/// Returns an `ALERT_RAISED` entry with the given number in its message.
 ///
 /// # Errors
-/// Those of canonical JSON, which do not occur here.
+/// Returns the errors of canonical JSON, which cannot occur here.
 pub fn alert_raised(number: u64) -> Result<NewEntry, CanonicalError> {
     let body = canonical::to_vec(&AlertRaised {
         format: AlertRaised::FORMAT.to_owned(),
@@ -33,10 +33,10 @@ pub fn alert_raised(number: u64) -> Result<NewEntry, CanonicalError> {
     Ok(NewEntry { kind: EntryKind::AlertRaised, body, blobs: Vec::new() })
 }
 
-/// An `ALERT_SEEN` about the entry `alert` with that hash.
+/// Returns an `ALERT_SEEN` entry. `alert` is the index and hash of the entry that raised the alert.
 ///
 /// # Errors
-/// See [`alert_raised`].
+/// Returns the errors of [`alert_raised`].
 pub fn alert_seen((alert, leaf): (u64, Digest)) -> Result<NewEntry, CanonicalError> {
     let body = canonical::to_vec(&AlertSeen {
         format: AlertSeen::FORMAT.to_owned(),

@@ -1,4 +1,4 @@
-//! Entries about file tasks.
+//! Sample entries about file tasks.
 
 use actum_core::canonical::{self, CanonicalError};
 use actum_core::{Digest, Timestamp};
@@ -9,10 +9,10 @@ use actum_record::receipt::EntryRef;
 use super::{ORIGIN, SampleLease, SampleRun, actor, enveloped};
 use crate::new_entry::NewEntry;
 
-/// The `FILE_TASK_STARTED` of a task of these runs, under a lease.
+/// Returns a `FILE_TASK_STARTED` entry for a task that consists of the given runs and starts under a lease.
 ///
 /// # Errors
-/// Those of canonical JSON; `Unwritable` where `task` is no name of a task.
+/// Returns `Unwritable` if `task` is not a valid task name.
 pub fn file_task_started(
     task: &str,
     lease: &SampleLease,
@@ -40,11 +40,11 @@ pub fn file_task_started(
     Ok(NewEntry { kind: EntryKind::FileTaskStarted, body, blobs: vec![lease.document()] })
 }
 
-/// A `FILE_TASK_ENDED` of a task that the entry `started` with that hash started; of no task if the
-/// request was refused before its lease was found valid.
+/// Returns a `FILE_TASK_ENDED` entry. `started` is the index and hash of the entry that started the task. A request without
+/// a task was refused before its lease had been verified.
 ///
 /// # Errors
-/// See [`file_task_started`].
+/// Returns the errors of [`file_task_started`].
 pub fn file_task_ended(
     task: Option<&str>,
     started: Option<(u64, Digest)>,

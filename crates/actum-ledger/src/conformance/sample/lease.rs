@@ -1,4 +1,4 @@
-//! Leases and the entries about them.
+//! Sample leases and the entries about them.
 
 use actum_core::canonical::{self, CanonicalError};
 use actum_core::{Digest, Timestamp};
@@ -9,38 +9,38 @@ use actum_record::signer::{KeyId, KeyRole, PublicKey};
 use super::{actor, enveloped};
 use crate::new_entry::NewEntry;
 
-/// A lease as a holder has it.
+/// Sample lease, consisting of a granted block and any appended blocks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SampleLease {
-    /// Its blocks, the granted one first, each with the most uses of it.
+    /// Blocks of the lease, each with its maximum number of uses. The granted block is the first one.
     pub blocks: Vec<(LeaseId, Option<u64>)>,
 }
 
 impl SampleLease {
-    /// A lease of one block, with the number `number`.
+    /// Returns a lease that consists of the granted block with this number.
     pub fn numbered(number: u64, uses: Option<u64>) -> Self {
         Self { blocks: vec![(id(number), uses)] }
     }
 
-    /// The lease with one more block, with the number `number`.
+    /// Returns the lease with another block appended, which has this number.
     #[must_use]
     pub fn narrowed(mut self, number: u64, uses: Option<u64>) -> Self {
         self.blocks.push((id(number), uses));
         self
     }
 
-    /// Id of its last block.
+    /// Returns the id of the lease, which is that of its last block.
     pub fn id(&self) -> LeaseId {
         self.blocks.last().map_or_else(|| id(0), |(id, _)| *id)
     }
 
-    /// Its signed blocks, a document in the ledger.
+    /// Returns the chain document of the lease, which the ledger stores.
     pub fn document(&self) -> Vec<u8> {
         let ids: Vec<String> = self.blocks.iter().map(|(id, _)| format!("\"{id}\"")).collect();
         format!("{{\"blocks\":[{}]}}", ids.join(",")).into_bytes()
     }
 
-    /// Its part of an entry.
+    /// Returns the record of the lease in entries about runs under it.
     pub fn record(&self) -> LeaseRecord {
         let block = |(id, uses): &(LeaseId, Option<u64>)| LeaseBlockRecord {
             agent: None,
@@ -54,10 +54,10 @@ impl SampleLease {
         }
     }
 
-    /// The `LEASE_GRANTED` of its last block.
+    /// Returns a `LEASE_GRANTED` entry for the last block.
     ///
     /// # Errors
-    /// Those of canonical JSON, which do not occur here.
+    /// Returns the errors of canonical JSON, which cannot occur here.
     pub fn granted(&self) -> Result<NewEntry, CanonicalError> {
         let payload = canonical::to_vec(&LeaseGranted {
             format: LeaseGranted::FORMAT.to_owned(),
@@ -74,10 +74,10 @@ impl SampleLease {
         Ok(NewEntry { blobs: vec![self.document()], ..entry })
     }
 
-    /// The `LEASE_REVOKED` of its last block.
+    /// Returns a `LEASE_REVOKED` entry for the last block.
     ///
     /// # Errors
-    /// See [`SampleLease::granted`].
+    /// Returns the errors of [`SampleLease::granted`].
     pub fn revoked(&self) -> Result<NewEntry, CanonicalError> {
         let payload = canonical::to_vec(&LeaseRevoked {
             format: LeaseRevoked::FORMAT.to_owned(),
@@ -93,7 +93,7 @@ impl SampleLease {
     }
 }
 
-/// Id of the block with the number `number`.
+/// Returns the id of the block with this number.
 fn id(number: u64) -> LeaseId {
     LeaseId(Digest::of(&number.to_be_bytes()))
 }

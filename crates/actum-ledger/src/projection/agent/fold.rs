@@ -1,4 +1,4 @@
-//! Steps, decisions, escalations and counters of the agent core as they follow from entries.
+//! In-memory projection of the Agent Execution Core, computed from the entries of a log.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::convert::Infallible;
@@ -13,37 +13,38 @@ use actum_record::ledger::{
 use super::{AgentChange, AgentReader, KnownAccess, KnownConfirmation, KnownEscalation};
 use crate::log::{AgentCurrentRow, AgentEscalation, AgentSlo, AgentStepRow};
 
-/// Goal and hash of an entry about it.
+/// Key of an entry of the Agent Execution Core, which consists of its goal and its hash.
 type GoalEntry = (CorrelationId, Digest);
 
-/// Projection of the entries of the agent core. Verification and a store in memory hold one of all
-/// entries; an update holds one of the entries of a request.
+/// Steps, decisions, escalations and counters of the Agent Execution Core, computed from entries.
+///
+/// Verification and in-memory stores keep a projection of all entries. An update to a store only has a projection of the
+/// entries in one request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AgentProjection {
     tenant: Option<TenantId>,
-    /// Index of the newest `CATALOG_CHANGED`.
+    /// Index of the newest `CATALOG_CHANGED` entry.
     catalog: Option<u64>,
     steps: HashMap<(CorrelationId, StepId), AgentStepRow>,
     current: HashMap<(AgentPlanId, StepId), AgentCurrentRow>,
-    /// Goals that the keys of requests are bound to.
+    /// Goal to which each request key is bound.
     requests: HashMap<Digest, CorrelationId>,
     access: HashMap<GoalEntry, KnownAccess>,
     confirmations: HashMap<GoalEntry, KnownConfirmation>,
-    /// Fingerprints of rejected plans.
+    /// Steps whose plan was rejected, with the fingerprint of the plan.
     rejected: HashSet<(CorrelationId, StepId, Digest)>,
     escalated: HashSet<GoalEntry>,
     escalations: BTreeMap<u64, AgentEscalation>,
-    /// Index of the entry that resolved an escalation.
+    /// Index of the `INTAKE_RESOLVED` entry for each resolved escalation.
     resolved: HashMap<GoalEntry, u64>,
     minutes: BTreeMap<i64, AgentSlo>,
-    /// Number of successful outcomes of an idempotency key.
+    /// Number of successful outcomes for each idempotency key.
     effects: HashMap<Digest, u64>,
     entries: BTreeMap<u64, (EntryKind, CorrelationId)>,
 }
 
 impl AgentProjection {
-    /// Applies the facts of an entry of any kind about the log: its tenant, and changes of the
-    /// catalog.
+    /// Records the tenant and the latest catalog change from an entry. Must be called for entries of all kinds.
     pub(crate) fn observe(&mut self, facts: &EntryFacts, index: u64) {
         if let Some(tenant) = &facts.tenant {
             self.tenant = Some(tenant.clone());
@@ -53,12 +54,12 @@ impl AgentProjection {
         }
     }
 
-    /// Records an entry, whether the rules admit it or not.
+    /// Adds an entry to the list of entries about its goal, even if the entry violates a rule.
     pub(crate) fn record(&mut self, kind: EntryKind, correlation: &CorrelationId, index: u64) {
         self.entries.insert(index, (kind, correlation.clone()));
     }
 
-    /// Makes the change of an admitted entry.
+    /// Applies the change that a valid entry makes.
     pub(crate) fn apply(&mut self, change: AgentChange<'_>, (index, leaf): (u64, Digest)) {
         match change {
             AgentChange::Step(entry, row) => {
@@ -106,7 +107,7 @@ impl AgentProjection {
         }
     }
 
-    /// Takes over the projection of later entries, which was computed over this one.
+    /// Merges the projection of later entries, which must have been computed on top of this one.
     pub fn extend(&mut self, later: &Self) {
         self.tenant = later.tenant.clone().or(self.tenant.take());
         self.catalog = later.catalog.or(self.catalog);
@@ -131,17 +132,17 @@ impl AgentProjection {
         }
     }
 
-    /// Tenant of the log.
+    /// Returns the tenant to which the log belongs, or `None` if the first entry has not been observed.
     pub fn tenant(&self) -> Option<&TenantId> {
         self.tenant.as_ref()
     }
 
-    /// Step of a goal.
+    /// Returns the state of a step of a goal.
     pub fn step(&self, correlation: &CorrelationId, step: &StepId) -> Option<&AgentStepRow> {
         self.steps.get(&(correlation.clone(), step.clone()))
     }
 
-    /// Steps whose effect has started and has no outcome yet, in the order of their newest events.
+    /// Returns the steps whose effect was started and has no outcome yet, in the order of their newest events.
     pub fn open_steps(&self) -> Vec<AgentStepRow> {
         let open = self.steps.values().filter(|row| row.state == AgentState::Started);
         let mut open: Vec<AgentStepRow> = open.cloned().collect();
@@ -149,46 +150,46 @@ impl AgentProjection {
         open
     }
 
-    /// Newest event of a step of a plan.
+    /// Returns the newest event of a step of a plan.
     pub fn current(&self, plan: &AgentPlanId, step: &StepId) -> Option<&AgentCurrentRow> {
         self.current.get(&(plan.clone(), step.clone()))
     }
 
-    /// Goal that the key of a request is bound to.
+    /// Returns the goal to which a request key is bound.
     pub fn goal_of(&self, request: &Digest) -> Option<&CorrelationId> {
         self.requests.get(request)
     }
 
-    /// Newest event of each step of each plan.
+    /// Returns the newest event of each step of each plan.
     pub fn all_current(&self) -> impl Iterator<Item = &AgentCurrentRow> {
         self.current.values()
     }
 
-    /// Escalations that are not resolved, oldest first.
+    /// Returns the escalations that have not been resolved, oldest first.
     pub fn unresolved(&self) -> Vec<AgentEscalation> {
         let is_resolved =
             |it: &AgentEscalation| self.resolved.contains_key(&(it.correlation.clone(), it.leaf));
         self.escalations.values().filter(|it| !is_resolved(it)).cloned().collect()
     }
 
-    /// Indexes of all entries about a goal, in the order of the log.
+    /// Returns the indexes of all entries about a goal, in ascending order.
     pub fn entries_of(&self, correlation: &CorrelationId) -> Vec<u64> {
         let entries = self.entries.iter().filter(|(_, (_, of))| of == correlation);
         entries.map(|(index, _)| *index).collect()
     }
 
-    /// Indexes of all entries of a kind, in the order of the log.
+    /// Returns the indexes of all entries of a kind, in ascending order.
     pub fn entries_of_kind(&self, kind: EntryKind) -> impl Iterator<Item = u64> {
         let entries = self.entries.iter().filter(move |(_, (of, _))| *of == kind);
         entries.map(|(index, _)| *index)
     }
 
-    /// Counters of each minute, from `minute` on.
+    /// Returns the counters for each minute, starting with `minute`.
     pub fn minutes_since(&self, minute: i64) -> impl Iterator<Item = (i64, &AgentSlo)> {
         self.minutes.range(minute..).map(|(minute, counters)| (*minute, counters))
     }
 
-    /// Sum of the counters from the minute of `since` on.
+    /// Returns the sum of all counters, starting with the minute that contains `since`.
     pub fn slo_since(&self, since: Timestamp) -> AgentSlo {
         let mut sum = AgentSlo::default();
         for (_, counters) in self.minutes_since(AgentSlo::minute(since)) {
@@ -197,7 +198,7 @@ impl AgentProjection {
         sum
     }
 
-    /// Number of idempotency keys with more than one successful outcome.
+    /// Counts the idempotency keys that have more than one successful outcome.
     pub fn count_duplicate_effects(&self) -> u64 {
         let duplicates = self.effects.values().filter(|count| **count > 1).count();
         u64::try_from(duplicates).unwrap_or(u64::MAX)
@@ -271,7 +272,7 @@ impl AgentReader for AgentProjection {
     }
 }
 
-/// Reader of the projection of a store with the entries of a request over it.
+/// Reader that combines the projection saved in a store with the entries of a request that is being checked.
 pub(crate) struct Overlay<'a, E> {
     pub(crate) stored: &'a dyn AgentReader<Error = E>,
     pub(crate) update: &'a AgentProjection,
@@ -307,7 +308,7 @@ impl<E> AgentReader for Overlay<'_, E> {
     }
 
     fn known_request(&self, request: &Digest) -> Result<Option<CorrelationId>, E> {
-        // The stored entries come first.
+        // The stored entries take precedence because they are older than the request.
         let stored = self.stored.known_request(request)?;
         Ok(stored.or_else(|| self.update.goal_of(request).cloned()))
     }
@@ -347,7 +348,7 @@ impl<E> AgentReader for Overlay<'_, E> {
         correlation: &CorrelationId,
         leaf: &Digest,
     ) -> Result<Option<KnownEscalation>, E> {
-        // The request may resolve an escalation before it.
+        // The request may resolve an escalation that was stored earlier.
         let entry = (correlation.clone(), *leaf);
         let stored = self.stored.known_escalation(correlation, leaf)?;
         let is_known = stored.is_some() || self.update.escalated.contains(&entry);

@@ -1,4 +1,4 @@
-//! Rows that are images of entries: each column follows from the entry, its index and its hash.
+//! Rows that repeat the content of agent entries in columns. Each column is derived from an entry, its index and its hash.
 
 use actum_core::{Digest, Timestamp};
 use actum_record::ledger::{
@@ -12,16 +12,16 @@ pub(in crate::sqlite) const ACCESS: &str = "agent_execution_access_decision_ledg
 pub(in crate::sqlite) const CONFIRMATION: &str = "agent_execution_confirmation_ledger";
 pub(in crate::sqlite) const RESOLVED: &str = "agent_intake_resolved_ledger";
 
-/// Row of an entry.
+/// Database row that represents an entry of the Agent Execution Core.
 pub(in crate::sqlite) struct Image {
-    /// Table.
+    /// Name of the table that contains the row.
     pub(in crate::sqlite) table: &'static str,
-    /// Names and values of all columns, in their order.
+    /// Names and values of all columns, in the order of the table definition.
     pub(in crate::sqlite) columns: Vec<(&'static str, Value)>,
 }
 
 impl Image {
-    /// Tables with the kinds of entries that their rows are images of.
+    /// Tables that contain a row for every entry of a kind, with that kind.
     pub(in crate::sqlite) const TABLES: [(&str, EntryKind); 4] = [
         (EXECUTION, EntryKind::AgentExecution),
         (ACCESS, EntryKind::AgentAccessDecided),
@@ -29,7 +29,7 @@ impl Image {
         (RESOLVED, EntryKind::IntakeResolved),
     ];
 
-    /// Row of the entry `index` with the hash `leaf`.
+    /// Creates the row for the entry at `index` with the hash `leaf`.
     pub(in crate::sqlite) fn new(event: &AgentEvent, (index, leaf): (u64, Digest)) -> Self {
         let (seq, leaf) = (integer(index), digest(leaf));
         let (table, columns) = match event {
@@ -144,7 +144,7 @@ fn time(time: Timestamp) -> Value {
     Value::Integer(time.micros())
 }
 
-/// Indexes and durations are far below the sign.
+/// Converts an index or a duration, which are always far below `i64::MAX`.
 fn integer(number: u64) -> Value {
     Value::Integer(number.cast_signed())
 }

@@ -1,4 +1,4 @@
-//! Queries of the tables of the agent core.
+//! Queries on the database tables of the Agent Execution Core.
 
 use actum_core::{Digest, Timestamp};
 use actum_record::agent::{AgentPlanId, CorrelationId, StepId};
@@ -10,7 +10,8 @@ use crate::projection::agent::{AgentReader, KnownAccess, KnownConfirmation, Know
 use crate::sqlite::link::Link;
 use crate::sqlite::rows;
 
-/// Step of the row `newest`, which is its newest one.
+/// Builds a query for the state of steps, with their claim and last start. The condition must select the newest row of
+/// each step, under the alias `newest`.
 macro_rules! step_of_newest {
     ($condition:literal) => {
         concat!(
@@ -33,7 +34,8 @@ const STEP: &str = step_of_newest!(
      WHERE tenant_id = ? AND correlation_id = ? AND step_id = ?)"
 );
 
-/// A step can have rows of several plans; only the newest of all has its state.
+/// Selects the steps that have started but have no outcome. A step can have rows for several plans, and only the newest of
+/// these rows contains its current state.
 const OPEN: &str = step_of_newest!(
     "newest.seq IN (SELECT last_seq FROM agent_execution_current WHERE state = 'STARTED') \
      AND NOT EXISTS (SELECT 1 FROM agent_execution_ledger AS later \
@@ -83,7 +85,7 @@ impl Link {
         let tenant = self.own_tenant()?;
         let params = (tenant.as_str(), correlation.as_str());
         let mut entries = self.all(ENTRIES, params, |row| row.get(0))?;
-        // SQLite would merge four sorted queries, which takes longer to compile than to sort the rows.
+        // Sort here instead of in SQL. Compiling the merge of four sorted queries would take longer than sorting the rows.
         entries.sort_unstable();
         Ok(entries)
     }
@@ -132,7 +134,7 @@ impl Link {
         Ok(self.one(sql, (), |row| row.get(0))?.unwrap_or(0))
     }
 
-    /// Tenant of the log, which is read once.
+    /// Returns the tenant of the log, which is read from the first entry only once.
     fn own_tenant(&self) -> Result<&TenantId, LedgerError> {
         match self.tenant.get() {
             Some(tenant) => Ok(tenant),

@@ -1,4 +1,4 @@
-//! Rows of the agent core, computed again from the entries and compared (AEC-8).
+//! Verification of the tables of the Agent Execution Core. Their rows are recomputed from the entries and compared (AEC-8).
 
 use std::collections::HashSet;
 
@@ -17,10 +17,10 @@ use crate::sqlite::fault::fault;
 use crate::sqlite::link::Link;
 use crate::sqlite::rows::{agent_current, unpacked};
 
-/// Limit of the findings of one table; verification reports no more of all.
+/// Maximum number of findings for a table. Verification does not report more than this in total.
 const FINDINGS_MAX: usize = 100;
 
-/// Compares the rows of all tables and their indexes with the entries, and with what follows from them.
+/// Compares the rows of all tables with the state that was computed from the entries, and checks the indexes of the tables.
 pub(in crate::sqlite) fn check(
     link: &Link,
     expected: &AgentProjection,
@@ -41,7 +41,7 @@ pub(in crate::sqlite) fn check(
     Ok(findings)
 }
 
-/// Findings about the rows of one table.
+/// Collector for the findings about a table.
 struct Report {
     table: &'static str,
     findings: Vec<Finding>,
@@ -60,13 +60,13 @@ impl Report {
     }
 }
 
-/// Bytes of a name that a finding shows.
+/// Maximum number of bytes of a name that are printed in a finding.
 const NAME_BYTES_SHOWN: usize = 80;
 const MISSING: &str = "the row is missing";
-const EXTRA: &str = "no entry has the row";
-const CHANGED: &str = "the row is not what its entry says";
+const EXTRA: &str = "the row does not belong to any entry";
+const CHANGED: &str = "the row does not match the entries";
 
-/// Compares the rows of a ledger with their entries.
+/// Compares the rows of a table that contains one row for each entry of a kind.
 fn compare_images(
     link: &Link,
     (table, kind): (&'static str, EntryKind),
@@ -96,7 +96,7 @@ fn compare_images(
     Ok(report.findings)
 }
 
-/// Tests whether the columns behind kind and body are those of the image of the entry.
+/// Returns whether the table columns match the entry. They follow the columns `kind` and `body` of the entry itself.
 fn is_image(row: &Row<'_>, kind: EntryKind, index: i64) -> rusqlite::Result<bool> {
     if row.get_ref(0)?.as_str().ok() != Some(kind.as_str()) {
         return Ok(false);
@@ -119,11 +119,7 @@ fn is_image(row: &Row<'_>, kind: EntryKind, index: i64) -> rusqlite::Result<bool
 fn compare_current(link: &Link, expected: &AgentProjection) -> rusqlite::Result<Vec<Finding>> {
     let mut report = Report::new(CURRENT);
     let row_of = |plan: &[u8], step: &[u8]| {
-        format!(
-            "step `{}` of the plan `{}`",
-            Cut(step, NAME_BYTES_SHOWN),
-            Cut(plan, NAME_BYTES_SHOWN)
-        )
+        format!("step `{}` of plan `{}`", Cut(step, NAME_BYTES_SHOWN), Cut(plan, NAME_BYTES_SHOWN))
     };
     let sql = "SELECT plan_id, step_id, last_seq, correlation_id, state, decision_key, reason_code, \
                updated_at, tenant_id FROM agent_execution_current ORDER BY tenant_id, plan_id, step_id";
@@ -156,7 +152,7 @@ fn compare_current(link: &Link, expected: &AgentProjection) -> rusqlite::Result<
     Ok(report.findings)
 }
 
-/// Compares the counters with the outcomes of each minute.
+/// Compares the counters in `agent_slo_minute` with the outcomes recorded in each minute.
 fn compare_minutes(link: &Link, expected: &AgentProjection) -> rusqlite::Result<Vec<Finding>> {
     let mut report = Report::new(MINUTE);
     let row_of = |minute: i64| format!("minute {minute}");
@@ -178,7 +174,7 @@ fn compare_minutes(link: &Link, expected: &AgentProjection) -> rusqlite::Result<
         match wanted.next_if(|(wanted, _)| *wanted == minute) {
             None => report.add(row_of(minute), EXTRA),
             Some((_, counters)) if !has_counters(row, counters)? => {
-                report.add(row_of(minute), "the counters are not those of the outcomes");
+                report.add(row_of(minute), "the counters do not match the outcomes");
             }
             Some(_) => {}
         }
@@ -197,7 +193,7 @@ fn has_counters(row: &Row<'_>, counters: &AgentSlo) -> rusqlite::Result<bool> {
     Ok(true)
 }
 
-/// Has SQLite compare the indexes of a table with its rows.
+/// Runs SQLite's integrity check on a table, which compares the indexes of the table with its rows.
 fn check_indexes(link: &Link, table: &'static str) -> rusqlite::Result<Vec<Finding>> {
     let sql = format!("PRAGMA integrity_check({table})");
     let mut statement = link.connection.prepare(&sql)?;

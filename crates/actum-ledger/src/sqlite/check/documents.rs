@@ -1,4 +1,4 @@
-//! The index that finds documents by their names, beside the documents themselves.
+//! Verification of the database index that finds documents by their digest.
 
 use crate::error::LedgerError;
 use crate::finding::{Finding, Subject};
@@ -6,21 +6,21 @@ use crate::snapshot::KeptDocument;
 use crate::sqlite::fault::fault;
 use crate::sqlite::link::Link;
 
-/// Compares the index with the documents, `kept`.
+/// Compares the index with the stored documents in `kept`.
 pub(in crate::sqlite) fn check(
     link: &Link,
     kept: &[KeptDocument],
 ) -> Result<Vec<Finding>, LedgerError> {
     let failed = |error| fault("read", &link.path, error);
-    // SQLite reports a damaged page once for each connection, so no error may be ignored here.
+    // Do not ignore errors here, because SQLite reports a damaged page only once for each connection.
     match is_whole(link, kept).map_err(failed)? {
         true => Ok(Vec::new()),
         false => ask_one_by_one(link, kept).map_err(failed),
     }
 }
 
-/// Returns true if the index has each document once and nothing else, in its order. Then every
-/// search in it succeeds, and none has to be tried.
+/// Returns whether the index contains each document exactly once, in sorted order, and nothing else. Every lookup in such an
+/// index succeeds, so the lookups do not have to be tested individually.
 fn is_whole(link: &Link, kept: &[KeptDocument]) -> rusqlite::Result<bool> {
     let sql = "SELECT digest, number FROM blob INDEXED BY sqlite_autoindex_blob_1 ORDER BY digest";
     let mut index = link.connection.prepare_cached(sql)?;
@@ -29,7 +29,7 @@ fn is_whole(link: &Link, kept: &[KeptDocument]) -> rusqlite::Result<bool> {
     let mut last: Option<&[u8]> = None;
     while let Some(row) = rows.next()? {
         let (name, number) = (row.get_ref(0)?.as_blob().ok(), row.get::<_, i64>(1)?);
-        // If no number is missing, each is the index of a document.
+        // As long as no document is missing, the number of a document is its position in `kept`.
         let document = usize::try_from(number).ok().and_then(|place| kept.get(place));
         let document = document.filter(|document| document.number == number);
         let expected = document.map(|document| document.name.as_bytes());
@@ -42,7 +42,7 @@ fn is_whole(link: &Link, kept: &[KeptDocument]) -> rusqlite::Result<bool> {
     Ok(left == 0)
 }
 
-/// Looks up each document, and counts the entries of the index.
+/// Looks up each document in the index, counts the rows of the index, and returns the differences.
 fn ask_one_by_one(link: &Link, kept: &[KeptDocument]) -> rusqlite::Result<Vec<Finding>> {
     let mut findings = Vec::new();
     let mut tell = |message| findings.push(Finding { subject: Subject::Database, message });
@@ -54,7 +54,7 @@ fn ask_one_by_one(link: &Link, kept: &[KeptDocument]) -> rusqlite::Result<Vec<Fi
             None => false,
         };
         if !is_found {
-            tell(format!("what finds document {number} leads elsewhere"));
+            tell(format!("the index does not find document {number}"));
         }
     }
     let sql = "SELECT digest FROM blob INDEXED BY sqlite_autoindex_blob_1 ORDER BY digest";
@@ -64,11 +64,11 @@ fn ask_one_by_one(link: &Link, kept: &[KeptDocument]) -> rusqlite::Result<Vec<Fi
     while rows.next()?.is_some() {
         indexed = indexed.saturating_add(1);
     }
-    // As many as the last number says, so that a missing one is reported here too.
+    // Expect as many rows as the last number implies, so that a missing document is reported here, too.
     let last = kept.last().map(|document| document.number.cast_unsigned());
     let count = last.map_or(0, |last| last.saturating_add(1));
     if indexed != count {
-        tell(format!("what finds documents finds {indexed}, and there are {count}"));
+        tell(format!("the index contains {indexed} documents instead of {count}"));
     }
     Ok(findings)
 }

@@ -1,4 +1,4 @@
-//! Rows of file tasks and the index of the open ones, compared with what the entries say (FE-11).
+//! Verification of the stored file tasks and the index of open ones (FE-11).
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use crate::sqlite::rows::file_task as file_task_of_row;
 
 type FileTasks = HashMap<TaskName, KnownFileTask>;
 
-/// Compares rows and index with the file tasks that follow from the entries.
+/// Compares the stored file tasks and their index with the file tasks that were computed from the entries.
 pub(in crate::sqlite) fn check(
     link: &Link,
     file_tasks: &FileTasks,
@@ -39,19 +39,19 @@ fn compare_rows(link: &Link, file_tasks: &FileTasks) -> rusqlite::Result<Vec<Fin
         match file_task_of_row(row) {
             Ok(row) => {
                 if last.as_ref().is_some_and(|last| *last >= row.task) {
-                    report(Subject::Database, "the file tasks are not in their order");
+                    report(Subject::Database, "the file tasks are not sorted by id");
                 }
                 if file_tasks.get(&row.task).map(|known| &known.row) != Some(&row) {
-                    let message = "what is kept about it is not what its entries say";
+                    let message = "the stored state does not match the entries";
                     report(Subject::FileTask(row.task.clone()), message);
                 }
                 last = Some(row.task);
             }
-            Err(_) => report(Subject::Database, "what is kept about a file task is unreadable"),
+            Err(_) => report(Subject::Database, "the row of a file task cannot be read"),
         }
     }
     if count != file_tasks.len() {
-        report(Subject::Database, "there are more or fewer file tasks than the entries tell of");
+        report(Subject::Database, "the number of file tasks does not match the entries");
     }
     Ok(findings)
 }
@@ -66,7 +66,7 @@ fn compare_open(link: &Link, file_tasks: &FileTasks) -> rusqlite::Result<Vec<Fin
     let mut expected: Vec<_> =
         open.map(|row| (row.task.as_str().to_owned(), row.started)).collect();
     expected.sort_unstable_by_key(|(_, started)| *started);
-    let message = "the index of open file tasks finds others than there are".to_owned();
+    let message = "the index of open file tasks does not match the entries".to_owned();
     Ok(match found == expected {
         true => Vec::new(),
         false => vec![Finding { subject: Subject::Database, message }],

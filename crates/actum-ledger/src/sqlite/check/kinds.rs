@@ -1,4 +1,4 @@
-//! The indexes that find the entries of some kinds, beside the entries themselves (AA-13, EX-18).
+//! Verification of the indexes that find entries by their kind (AA-13, EX-18).
 
 use actum_record::ledger::EntryKind;
 
@@ -8,7 +8,7 @@ use crate::sqlite::fault::fault;
 use crate::sqlite::link::Link;
 use crate::sqlite::schema::has_index;
 
-/// Each index, with the kinds that it finds.
+/// Name of each index, with the kinds of entries that it covers.
 const INDEXES: [(&str, &[EntryKind]); 5] = [
     ("entry_kind", &[EntryKind::ActionEnded, EntryKind::CatalogChanged]),
     ("entry_alert", &[EntryKind::AlertRaised, EntryKind::AlertSeen]),
@@ -17,14 +17,14 @@ const INDEXES: [(&str, &[EntryKind]); 5] = [
     ("entry_slo_waived", &[EntryKind::SloWaived]),
 ];
 
-/// Compares the indexes with the entries of their kinds, `indexed`.
+/// Compares the indexes with `indexed`, which contains all entries of the covered kinds.
 pub(in crate::sqlite) fn check(
     link: &Link,
     indexed: &[(EntryKind, u64)],
 ) -> Result<Vec<Finding>, LedgerError> {
     let mut findings = Vec::new();
     for (index, kinds) in INDEXES {
-        // Without it entries are looked through; the missing index is reported with the tables.
+        // Queries work without the index, too. If it should exist, the schema check reports it as missing.
         if !has_index(link, index)? {
             continue;
         }
@@ -33,10 +33,8 @@ pub(in crate::sqlite) fn check(
             let found = found.map_err(|error| fault("read", &link.path, error))?;
             let entries = indexed.iter().filter(|(of, _)| *of == kind);
             if !found.iter().eq(entries.map(|(_, index)| index)) {
-                let message = format!(
-                    "what finds entries of the kind {} finds others than there are",
-                    kind.as_str()
-                );
+                let message =
+                    format!("the index of {} entries does not match the entries", kind.as_str());
                 findings.push(Finding { subject: Subject::Database, message });
             }
         }
@@ -44,7 +42,7 @@ pub(in crate::sqlite) fn check(
     Ok(findings)
 }
 
-/// Entries that an index finds.
+/// Returns the entries of a kind that an index finds, in ascending order.
 fn found(link: &Link, index: &str, kind: EntryKind) -> rusqlite::Result<Vec<u64>> {
     let kind = kind.as_str();
     let sql =

@@ -1,4 +1,4 @@
-//! Rows of lease blocks, compared with what the entries say (FE-17).
+//! Verification of the stored lease blocks (FE-17).
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use crate::sqlite::fault::fault;
 use crate::sqlite::link::Link;
 use crate::sqlite::rows::lease as lease_of_row;
 
-/// Compares the rows with the blocks that follow from the entries.
+/// Compares the stored lease blocks with the blocks that were computed from the entries.
 pub(in crate::sqlite) fn check(
     link: &Link,
     leases: &HashMap<LeaseId, LeaseRow>,
@@ -36,21 +36,21 @@ fn find_deviations(
         match lease_of_row(row) {
             Ok(row) => {
                 if last.is_some_and(|last| last >= row.lease) {
-                    report(Subject::Database, "the lease blocks are not in their order");
+                    report(Subject::Database, "the lease blocks are not sorted by id");
                 }
                 last = Some(row.lease);
                 if leases.get(&row.lease) != Some(&row) {
                     report(
                         Subject::Lease(row.lease),
-                        "what is kept about it is not what the entries say",
+                        "the stored state does not match the entries",
                     );
                 }
             }
-            Err(_) => report(Subject::Database, "what is kept about a lease block is unreadable"),
+            Err(_) => report(Subject::Database, "the row of a lease block cannot be read"),
         }
     }
     if count != leases.len() {
-        report(Subject::Database, "there are more or fewer lease blocks than the entries tell of");
+        report(Subject::Database, "the number of lease blocks does not match the entries");
     }
     Ok(findings)
 }

@@ -1,4 +1,4 @@
-//! The projection of plans, and the index that finds the open ones, beside what the entries say (AA-5).
+//! Verification of the stored plans and the index of open ones (AA-5).
 
 use std::collections::HashMap;
 
@@ -13,9 +13,9 @@ use crate::sqlite::rows::plan as plan_of_row;
 
 type Plans = HashMap<RunId, KnownPlan>;
 
-const OTHER: &str = "what is kept about it is not what its entries say";
+const OTHER: &str = "the stored state does not match the entries";
 
-/// Compares the rows and the index of plans with the plans that follow from the entries.
+/// Compares the stored plans and their index with the plans that were computed from the entries.
 pub(in crate::sqlite) fn check(link: &Link, plans: &Plans) -> Result<Vec<Finding>, LedgerError> {
     let told = rows(link, plans).and_then(|mut told| {
         told.extend(open(link, plans)?);
@@ -27,7 +27,7 @@ pub(in crate::sqlite) fn check(link: &Link, plans: &Plans) -> Result<Vec<Finding
 
 type Problems = Vec<(Subject, String)>;
 
-/// The rows themselves.
+/// Compares the rows of plans with the expected plans.
 fn rows(link: &Link, plans: &Plans) -> rusqlite::Result<Problems> {
     let sql = "SELECT plan, workspace, queued, answer, answered, started, open FROM plan";
     let mut told = Problems::new();
@@ -49,13 +49,13 @@ fn rows(link: &Link, plans: &Plans) -> rusqlite::Result<Problems> {
         }
     }
     if count != plans.len() {
-        let message = "there are more or fewer plans than the entries tell of";
+        let message = "the number of plans does not match the entries";
         told.push((Subject::Database, message.to_owned()));
     }
     Ok(told)
 }
 
-/// The index that finds open plans.
+/// Compares the index of open plans with the expected plans.
 fn open(link: &Link, plans: &Plans) -> rusqlite::Result<Problems> {
     let sql = "SELECT plan, queued FROM plan INDEXED BY plan_open WHERE open = 1 ORDER BY queued";
     let mut statement = link.connection.prepare_cached(sql)?;
@@ -66,7 +66,7 @@ fn open(link: &Link, plans: &Plans) -> rusqlite::Result<Problems> {
     let mut expected: Vec<_> =
         rows.map(|row| (row.plan.bits().cast_signed(), row.queued)).collect();
     expected.sort_unstable_by_key(|(_, queued)| *queued);
-    let message = "what finds open plans finds others than there are";
+    let message = "the index of open plans does not match the entries";
     Ok(match found == expected {
         true => Problems::new(),
         false => vec![(Subject::Database, message.to_owned())],

@@ -1,4 +1,4 @@
-//! The projection of runs, and the indexes that find them, beside what the entries say (AEC-8).
+//! Verification of the stored runs and their indexes (AEC-8).
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use crate::sqlite::fault::fault;
 use crate::sqlite::link::Link;
 use crate::sqlite::rows::run as run_of_row;
 
-/// Compares the rows and indexes of runs with the runs that follow from the entries.
+/// Compares the stored runs and their indexes with the runs that were computed from the entries.
 pub(in crate::sqlite) fn check(
     link: &Link,
     runs: &HashMap<RunId, Known>,
@@ -28,9 +28,9 @@ pub(in crate::sqlite) fn check(
 
 type Problems = Vec<(Subject, &'static str)>;
 
-const OTHER: &str = "what is kept about it is not what its entries say";
+const OTHER: &str = "the stored state does not match the entries";
 
-/// The rows themselves.
+/// Compares the rows of runs with the expected runs.
 fn rows(link: &Link, runs: &HashMap<RunId, Known>) -> rusqlite::Result<Problems> {
     let sql =
         "SELECT run, workspace, request, attempt, started, done, status FROM run ORDER BY run";
@@ -43,7 +43,7 @@ fn rows(link: &Link, runs: &HashMap<RunId, Known>) -> rusqlite::Result<Problems>
         count += 1;
         let bits: i64 = row.get(0)?;
         if last.is_some_and(|last| last >= bits) {
-            told.push((Subject::Database, "the runs are not in their order"));
+            told.push((Subject::Database, "the runs are not sorted by id"));
         }
         last = Some(bits);
         match run_of_row(row) {
@@ -53,12 +53,12 @@ fn rows(link: &Link, runs: &HashMap<RunId, Known>) -> rusqlite::Result<Problems>
         }
     }
     if count != runs.len() {
-        told.push((Subject::Database, "there are more or fewer runs than the entries tell of"));
+        told.push((Subject::Database, "the number of runs does not match the entries"));
     }
     Ok(told)
 }
 
-/// The index that finds open runs.
+/// Compares the index of open runs with the expected runs.
 fn open(link: &Link, runs: &HashMap<RunId, Known>) -> rusqlite::Result<Problems> {
     let sql = "SELECT run, workspace, started FROM run INDEXED BY run_open WHERE done IS NULL \
                ORDER BY workspace, started";
@@ -72,7 +72,7 @@ fn open(link: &Link, runs: &HashMap<RunId, Known>) -> rusqlite::Result<Problems>
     index(link, runs, sql, (is_it, order), expected)
 }
 
-/// The index that finds the attempts at a request.
+/// Compares the index that finds runs by their request with the expected runs.
 fn requests(link: &Link, runs: &HashMap<RunId, Known>) -> rusqlite::Result<Problems> {
     let sql = "SELECT run, workspace, request, attempt FROM run INDEXED BY run_request \
                WHERE request IS NOT NULL ORDER BY workspace, request, attempt";
@@ -88,8 +88,7 @@ fn requests(link: &Link, runs: &HashMap<RunId, Known>) -> rusqlite::Result<Probl
     index(link, runs, sql, (is_it, order), expected)
 }
 
-/// Checks that each row of an index is about a run as it is, in order and none twice, and that none
-/// is missing.
+/// Checks that the rows of an index match the expected runs, are sorted without duplicates, and are complete.
 fn index<O: PartialOrd>(
     link: &Link,
     runs: &HashMap<RunId, Known>,
@@ -114,12 +113,12 @@ fn index<O: PartialOrd>(
             None => false,
         };
         if !is_right {
-            told.push((Subject::Run(run), "what finds it leads elsewhere"));
+            told.push((Subject::Run(run), "the index entry for the run is wrong or out of order"));
         }
         last = Some(now);
     }
     if count != expected {
-        told.push((Subject::Database, "what finds runs finds more or fewer than there are"));
+        told.push((Subject::Database, "an index contains too many or too few runs"));
     }
     Ok(told)
 }

@@ -1,4 +1,4 @@
-//! Facts of the entries of the Agent Execution Core, and the checks of their form (AEC-3, AEC-5, AEC-7, AEC-9).
+//! Derives the facts of Agent Execution Core entries and checks which fields they must have (AEC-3, AEC-5, AEC-7, AEC-9).
 
 use actum_core::Digest;
 
@@ -8,10 +8,10 @@ use crate::ledger::{
     AgentEventKind, AgentExecution, ConfirmationOutcome, IntakeResolved,
 };
 
-/// Event of an entry, and the documents in the ledger that the entry names. The error is a message.
+/// Event that an entry records, with the digests of the ledger documents that it refers to. The error is a message.
 pub(super) type Found = Result<(AgentEvent, Vec<Digest>), String>;
 
-/// Reads an event of a step.
+/// Derives the facts of an `AGENT_EXECUTION` entry, which records an event of a step.
 pub(super) fn execution(entry: AgentExecution) -> Found {
     check_fields(&entry)?;
     check_duration(&entry)?;
@@ -29,7 +29,7 @@ pub(super) fn execution(entry: AgentExecution) -> Found {
     Ok((AgentEvent::Execution(Box::new(entry)), blobs))
 }
 
-/// Checks that the event has the fields that it rests on.
+/// Checks that the entry has all fields that its event requires.
 fn check_fields(entry: &AgentExecution) -> Result<(), String> {
     let (event, refs) = (entry.event, &entry.refs);
     let has_key = !matches!(event, AgentEventKind::NoDispatch | AgentEventKind::ReplayMismatch);
@@ -51,48 +51,50 @@ fn check_fields(entry: &AgentExecution) -> Result<(), String> {
     let missing = fields.into_iter().find(|(_, is_needed, is_there)| *is_needed && !is_there);
     missing.map_or(Ok(()), |(field, ..)| {
         let simulation = if impacts { " of an impactful simulation" } else { "" };
-        Err(format!("its event {}{simulation} needs `{field}`", event.as_str()))
+        Err(format!("the event {}{simulation} requires `{field}`", event.as_str()))
     })
 }
 
-/// Checks that outcomes alone have a duration, and that it is within its limit.
+/// Checks that outcomes have a duration within the limit, and that other events have none.
 fn check_duration(entry: &AgentExecution) -> Result<(), String> {
     let is_outcome = entry.event == AgentEventKind::Outcome;
     match entry.duration {
-        None if is_outcome => Err("its event OUTCOME needs `duration`".to_owned()),
-        Some(_) if !is_outcome => Err(format!("its event {} has a duration", entry.event.as_str())),
+        None if is_outcome => Err("the event OUTCOME requires `duration`".to_owned()),
+        Some(_) if !is_outcome => {
+            Err(format!("the event {} must not have `duration`", entry.event.as_str()))
+        }
         Some(AgentDuration { dispatch_us, command_us })
             if dispatch_us.max(command_us) > AGENT_DURATION_US_MAX =>
         {
-            Err(format!("its duration exceeds {AGENT_DURATION_US_MAX} us"))
+            Err(format!("the duration exceeds {AGENT_DURATION_US_MAX} us"))
         }
         None | Some(_) => Ok(()),
     }
 }
 
-/// Reads an access decision.
+/// Derives the facts of an `AGENT_ACCESS_DECIDED` entry. An access decision has a reason unless access is allowed.
 pub(super) fn access(entry: AgentAccessDecided) -> Found {
     let is_allowed = entry.outcome == AccessOutcome::Allowed;
     if is_allowed == entry.reason.is_some() {
-        let needs = if is_allowed { "has a reason" } else { "needs `reason`" };
-        return Err(format!("its outcome {} {needs}", entry.outcome.as_str()));
+        let needs = if is_allowed { "must not have `reason`" } else { "requires `reason`" };
+        return Err(format!("the outcome {} {needs}", entry.outcome.as_str()));
     }
     let blobs = vec![entry.policy_snapshot, entry.case];
     Ok((AgentEvent::Access(Box::new(entry)), blobs))
 }
 
-/// Reads an answer to a confirmation prompt.
+/// Derives the facts of an `AGENT_CONFIRMATION` entry. An answer has a token only if it confirms the prompt.
 pub(super) fn confirmation(entry: AgentConfirmation) -> Found {
     let is_confirmed = entry.outcome == ConfirmationOutcome::Confirmed;
     if is_confirmed != entry.token.is_some() {
-        let needs = if is_confirmed { "needs `token`" } else { "has a token" };
-        return Err(format!("its outcome {} {needs}", entry.outcome.as_str()));
+        let needs = if is_confirmed { "requires `token`" } else { "must not have `token`" };
+        return Err(format!("the outcome {} {needs}", entry.outcome.as_str()));
     }
     let blobs = vec![entry.lexicon, entry.proof, entry.prompt];
     Ok((AgentEvent::Confirmation(Box::new(entry)), blobs))
 }
 
-/// Reads a resolution of an escalated goal.
+/// Derives the facts of an `INTAKE_RESOLVED` entry, which resolves an escalated goal.
 pub(super) fn intake_resolved(entry: IntakeResolved) -> Found {
     Ok((AgentEvent::IntakeResolved(Box::new(entry)), Vec::new()))
 }

@@ -1,4 +1,4 @@
-//! Events of leases, file tasks and the agent core that an entry records.
+//! Events that an entry can record about leases, file tasks and the agent core.
 
 use crate::agent::CorrelationId;
 use crate::lease::{LeaseId, LeaseRecord, TaskName};
@@ -9,46 +9,47 @@ use crate::ledger::{
 /// Effect of an entry on a lease.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LeaseEvent {
-    /// Grants it.
+    /// The entry grants the lease.
     Granted {
-        /// Id of its first block.
+        /// Id of the first block of the lease.
         lease: LeaseId,
     },
-    /// Revokes a block, and with it every lease that has the block.
+    /// The entry revokes a block, and therefore every lease that contains the block.
     Revoked {
-        /// Id of the block.
+        /// Id of the revoked block.
         lease: LeaseId,
     },
-    /// Uses each of its blocks once.
+    /// The entry counts as one use of each block of the lease.
     Used {
-        /// Its blocks, the granted one first; one at least.
+        /// Blocks of the lease, starting with the granted one. There is at least one.
         blocks: Vec<LeaseUse>,
     },
-    /// Starts a run of a file task, whose start used the lease already.
+    /// The entry starts a run of a file task. It does not use the lease again, because the start of the task already did.
     UsedByTask {
-        /// Its blocks, the granted one first; one at least.
+        /// Blocks of the lease, starting with the granted one. There is at least one.
         blocks: Vec<LeaseUse>,
     },
 }
 
-/// A block of a lease that an entry uses.
+/// Lease block that an entry uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LeaseUse {
-    /// Id of the block.
+    /// Id of the lease block.
     pub id: LeaseId,
-    /// Most uses of it.
+    /// Maximum number of uses of the block.
     pub uses: Option<u64>,
 }
 
 /// Effect of an entry on a file task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FileTaskEvent {
-    /// Starts it.
+    /// The entry starts the task.
     Started {
         /// Id of the task.
         task: TaskName,
     },
-    /// Ends it. [`EntryFacts::follows`](super::EntryFacts::follows) is its start; none where it was refused before.
+    /// The entry ends the task. [`EntryFacts::follows`](super::EntryFacts::follows) refers to the start of the task, or is `None`
+    /// if the task was refused before it started.
     Ended {
         /// Id of the task.
         task: TaskName,
@@ -56,14 +57,14 @@ pub enum FileTaskEvent {
 }
 
 impl LeaseUse {
-    /// The blocks of a lease.
+    /// Returns the blocks of a recorded lease.
     pub(super) fn new(lease: &LeaseRecord) -> Vec<Self> {
         lease.blocks.iter().map(|block| Self { id: block.id, uses: block.uses }).collect()
     }
 }
 
 impl FileTaskEvent {
-    /// Id of the task.
+    /// Returns the id of the task.
     pub fn task(&self) -> &TaskName {
         match self {
             Self::Started { task } | Self::Ended { task } => task,
@@ -71,12 +72,13 @@ impl FileTaskEvent {
     }
 }
 
-/// Event of the Agent Execution Core that an entry records: the entry itself, of which every column of its row follows.
+/// Event of the Agent Execution Core that an entry records. Contains the entire entry, because every column of its table row is
+/// derived from it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentEvent {
     /// Event of a step.
     Execution(Box<AgentExecution>),
-    /// Access decision on a step.
+    /// Decision of the access policies on a step.
     Access(Box<AgentAccessDecided>),
     /// Answer to a confirmation prompt.
     Confirmation(Box<AgentConfirmation>),
@@ -85,7 +87,7 @@ pub enum AgentEvent {
 }
 
 impl AgentEvent {
-    /// Goal that it is about.
+    /// Returns the id of the goal that the event belongs to.
     pub fn correlation(&self) -> &CorrelationId {
         match self {
             Self::Execution(entry) => &entry.correlation,
@@ -95,7 +97,7 @@ impl AgentEvent {
         }
     }
 
-    /// Tenant that it names.
+    /// Returns the tenant that the entry states.
     pub fn tenant(&self) -> &TenantId {
         match self {
             Self::Execution(entry) => &entry.tenant,

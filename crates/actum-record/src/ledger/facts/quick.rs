@@ -1,9 +1,9 @@
-//! Fast path to the facts: for entries as they are written, in canonical JSON and with what this
-//! version knows.
+//! Fast path that derives the facts of the most common entries without deserializing them completely. It supports entries in
+//! canonical JSON whose fields are known to this version.
 //!
-//! INVARIANT: what is found here is what the long way finds. Whatever is out of the ordinary, sound or
-//! not, is left to that way, which names the problem. So nothing here needs a message, and each step
-//! may give up.
+//! INVARIANT: if the fast path returns facts, they equal those of the slow path. For any unusual entry, valid or not, the
+//! fast path returns `None`, and the slow path then handles the entry or reports its problem. Therefore, nothing in this
+//! module needs an error message.
 
 use actum_core::{Digest, RiskTier, RunId, Status, Timestamp};
 use base64::Engine;
@@ -14,10 +14,10 @@ use super::{EntryFacts, EntryKind};
 use crate::ledger::{EffectStarted, RequestKey, TenantId, WorkspaceId};
 use crate::receipt::{PAYLOAD_TYPE, PREDICATE_TYPE, STATEMENT_TYPE};
 
-/// Values within values that are followed.
+/// Maximum nesting depth of skipped values.
 const DEPTH_MAX: usize = 16;
 
-/// Reads the facts from the bytes of an ordinary entry; `None` for any other.
+/// Derives the facts from the bytes of an ordinary entry. Returns `None` if only the slow path can handle the entry.
 pub(super) fn of(kind: EntryKind, body: &[u8]) -> Option<EntryFacts> {
     match kind {
         EntryKind::LogStarted
@@ -45,10 +45,10 @@ pub(super) fn of(kind: EntryKind, body: &[u8]) -> Option<EntryFacts> {
     }
 }
 
-/// The members of an [`EffectStarted`] are all known, and so is their order.
+/// Derives the facts of an [`EffectStarted`] entry, whose members and their order are all known.
 fn started(body: &[u8]) -> Option<EntryFacts> {
     let mut at = Cursor { rest: body };
-    // Only a run that is a part of an action names one.
+    // Only a run that is part of an action has this member.
     let of_action = at.pass(br#"{"action":"#);
     if of_action.is_some() {
         RunId::from_text(at.plain()?)?;
@@ -60,7 +60,7 @@ fn started(body: &[u8]) -> Option<EntryFacts> {
     u32::try_from(at.number()?).ok()?;
     at.pass(br#","user":"#)?;
     at.text()?;
-    // One that was approved is none of the many.
+    // Runs that needed an approval are rare, so they are left to the slow path.
     at.pass(br#"},"approval":null,"attempt":"#)?;
     let attempt = u32::try_from(at.number()?).ok()?;
     at.pass(br#","change":"#)?;
@@ -89,11 +89,11 @@ fn started(body: &[u8]) -> Option<EntryFacts> {
     at.digest()?;
     at.pass(br#","policy":"#)?;
     let policy = at.digest()?;
-    // Only an adopted run names it.
+    // Only an adopted run has this member.
     let _named = at.pass(br#","published_by":"client""#);
     at.pass(br#","request":"#)?;
     let request = at.plain_or_null()?.map(parsed::<RequestKey>);
-    // Only the run of a task names them.
+    // Only the run of a task has this member.
     if at.pass(br#","rollback_files":{"manifest":"#).is_some() {
         at.digest()?;
         if at.pass(br#","outcomes":"#).is_some() {
@@ -144,7 +144,7 @@ fn started(body: &[u8]) -> Option<EntryFacts> {
     })
 }
 
-/// A receipt in its envelope. Either may have members that are not known here.
+/// Derives the facts of a receipt in its envelope. Both may have members that this version does not know.
 fn done(body: &[u8]) -> Option<EntryFacts> {
     let (mut payload, mut payload_type) = (None, None);
     let mut at = Cursor { rest: body };
@@ -209,10 +209,10 @@ fn receipt(payload: &[u8]) -> Option<EntryFacts> {
     })
 }
 
-/// Decodes base64 with all its padding and nothing left over in the last character (RFC 4648, section
-/// 3.5).
+/// Decodes base64. Returns `None` if padding is missing or the unused bits of the last character are not zero (RFC 4648,
+/// section 3.5).
 fn decoded(text: &[u8]) -> Option<Vec<u8>> {
-    // Only the last four characters may be padded.
+    // Only the last group of four characters may contain padding.
     let (text, last) = text.split_at_checked(text.len().checked_sub(4)?)?;
     let mut bytes = vec![0; text.len() / 4 * 3];
     if !text.len().is_multiple_of(4) || !decode(text, &mut bytes) {
@@ -222,8 +222,8 @@ fn decoded(text: &[u8]) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Decodes four characters to three bytes each; whether all of them are of base64. What stands here of
-/// one is done with vectors, so the characters are first made numbers, and then put together.
+/// Decodes each group of four base64 characters to three bytes. Returns whether all characters are valid. The characters are
+/// first converted to 6-bit numbers and then combined, so that the compiler can vectorize both loops.
 #[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
 fn decode(text: &[u8], bytes: &mut [u8]) -> bool {
     let mut sextets = [0; 128];
@@ -241,7 +241,7 @@ fn decode(text: &[u8], bytes: &mut [u8]) -> bool {
     all < 64
 }
 
-/// The six bits that a character stands for, or more than six.
+/// Returns the 6-bit value of a base64 character, or 255 if the character is invalid.
 #[inline(always)]
 fn sextet_of(character: u8) -> u8 {
     match character {
@@ -258,19 +258,19 @@ fn parsed<T: std::str::FromStr>(text: &[u8]) -> Option<T> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// Rest of the bytes. After a step that gives nothing its position is undefined.
+/// Cursor over the remaining bytes of an entry. After a method has returned `None`, the position is unspecified.
 struct Cursor<'b> {
     rest: &'b [u8],
 }
 
 impl<'b> Cursor<'b> {
-    /// Goes over what must stand here.
+    /// Skips the expected bytes. Returns `None` if the input continues differently.
     fn pass(&mut self, expected: &[u8]) -> Option<()> {
         self.rest = self.rest.strip_prefix(expected)?;
         Some(())
     }
 
-    /// Goes over it where it stands here.
+    /// Skips the expected byte if it comes next, and returns whether it did.
     fn passes(&mut self, expected: u8) -> bool {
         match self.rest.split_first() {
             Some((first, rest)) if *first == expected => {
@@ -281,12 +281,12 @@ impl<'b> Cursor<'b> {
         }
     }
 
-    /// Nothing is left.
+    /// Returns `None` unless the end of the input is reached.
     fn end(&self) -> Option<()> {
         self.rest.is_empty().then_some(())
     }
 
-    /// A text as it is written: without its quotes, and with its escapes; and whether it has any.
+    /// Reads a string. Returns its raw content without quotes, and whether the content has escapes, which are not decoded.
     fn written(&mut self) -> Option<(&'b [u8], bool)> {
         self.pass(b"\"")?;
         let from = self.rest;
@@ -318,7 +318,7 @@ impl<'b> Cursor<'b> {
         (is_ascii || std::str::from_utf8(text).is_ok()).then_some((text, has_escapes))
     }
 
-    /// Any text.
+    /// Skips a string.
     fn text(&mut self) -> Option<()> {
         self.written().map(|_| ())
     }
@@ -327,7 +327,7 @@ impl<'b> Cursor<'b> {
         if self.is_null() { self.pass(b"null") } else { self.text() }
     }
 
-    /// A text without escapes, which is what it is written as.
+    /// Reads a string that has no escapes, so its raw content is its value.
     fn plain(&mut self) -> Option<&'b [u8]> {
         self.written().and_then(|(text, has_escapes)| (!has_escapes).then_some(text))
     }
@@ -340,7 +340,7 @@ impl<'b> Cursor<'b> {
         self.rest.starts_with(b"n")
     }
 
-    /// A text of which only base64 will be taken.
+    /// Reads a string up to the next quote, without checking its content. The caller must decode it as base64.
     fn base64(&mut self) -> Option<&'b [u8]> {
         self.pass(b"\"")?;
         let (text, rest) = self.rest.split_at_checked(memchr::memchr(b'"', self.rest)?)?;
@@ -349,12 +349,13 @@ impl<'b> Cursor<'b> {
         Some(text)
     }
 
-    /// This text and no other.
+    /// Reads a string and returns `None` unless it equals the expected one.
     fn word(&mut self, expected: &str) -> Option<()> {
         (self.plain()? == expected.as_bytes()).then_some(())
     }
 
-    /// A number without sign, fraction and exponent, which 64 bits have room for in any case.
+    /// Reads an integer without sign, fraction and exponent. Returns `None` if it has more than 19 digits, because it might then
+    /// not fit into 64 bits.
     fn number(&mut self) -> Option<u64> {
         let digits = self.rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
         let (number, rest) = self.rest.split_at_checked(digits)?;
@@ -363,7 +364,7 @@ impl<'b> Cursor<'b> {
             [first, ..] => *first != b'0' && digits < 20,
             [] => false,
         };
-        // What follows must not be a part of it.
+        // The next byte must not continue the number, like the `.` of a fraction.
         let ends = matches!(rest.first(), Some(b',' | b'}' | b']'));
         self.rest = rest;
         (is_plain && ends).then(|| {
@@ -407,7 +408,7 @@ impl<'b> Cursor<'b> {
         Some((index, leaf))
     }
 
-    /// An array.
+    /// Reads an array, calling `each` for every element.
     fn elements(&mut self, mut each: impl FnMut(&mut Self) -> Option<()>) -> Option<()> {
         self.pass(b"[")?;
         if self.passes(b']') {
@@ -421,7 +422,8 @@ impl<'b> Cursor<'b> {
         }
     }
 
-    /// Reads an object whose names ascend, so that none occurs twice.
+    /// Reads an object, calling `each` for every member. Returns `None` if the names are not in ascending order, which also detects
+    /// duplicates.
     fn members(&mut self, mut each: impl FnMut(&[u8], &mut Self) -> Option<()>) -> Option<()> {
         self.pass(b"{")?;
         if self.passes(b'}') {
@@ -442,7 +444,7 @@ impl<'b> Cursor<'b> {
         }
     }
 
-    /// Any value, with so many values within each other at most.
+    /// Skips a value of any type. Returns `None` if values are nested deeper than `depth`.
     fn value(&mut self, depth: usize) -> Option<()> {
         let depth = depth.checked_sub(1)?;
         match self.rest.first()? {
@@ -457,8 +459,8 @@ impl<'b> Cursor<'b> {
     }
 }
 
-/// Returns the number of bytes before the first that is special in a text, and that one: a quote, a
-/// backslash, a control character, or no ASCII. Eight at a time.
+/// Finds the first special byte of a string, which is a quote, a backslash, a control character or a non-ASCII byte. Returns
+/// the number of bytes before it and the byte itself. Checks eight bytes at a time.
 fn plain_bytes(bytes: &[u8]) -> (usize, Option<u8>) {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x8080_8080_8080_8080;
@@ -466,7 +468,7 @@ fn plain_bytes(bytes: &[u8]) -> (usize, Option<u8>) {
     let mut plain = 0;
     for word in words {
         let word = u64::from_le_bytes(*word);
-        // The lowest high bit that is set is right; those above it may not be.
+        // Only the lowest set high bit is reliable, because a borrow of the subtraction can set those above it.
         let is_quote = (word ^ (ONES * u64::from(b'"'))).wrapping_sub(ONES);
         let is_backslash = (word ^ (ONES * u64::from(b'\\'))).wrapping_sub(ONES);
         let is_control = word.wrapping_sub(ONES * 0x20);

@@ -1,4 +1,4 @@
-//! The short way beside the long one, which was there first and says what an entry is.
+//! Compares the fast path for entry facts with the slow path, which serves as the reference.
 
 use actum_core::path_name::PathName;
 use actum_core::{FileMode, FileState, RiskTier, canonical};
@@ -34,7 +34,7 @@ fn decision(number: u64) -> DecisionRecord {
         gate: gate.to_owned(),
         verdict: "allow".to_owned(),
         ground: RecordedGround(match gate {
-            // Before version 7 of the rules a sentence was recorded.
+            // Before version 7 of the decision rules, a ground was recorded as a sentence.
             "budget" => "within\nlimits".into(),
             _ => json!({
                 "kind": "scope_not_allowed", "more": 2, "path": { "hex": "ff" }, "rules": ["a\nb"]
@@ -164,7 +164,7 @@ fn result(number: u64) -> RunResult {
     }
 }
 
-/// The payload of a receipt in an envelope, as one is written.
+/// Wraps the payload of a receipt in an envelope, in the form in which actum writes it.
 fn envelope(payload: &[u8]) -> Vec<u8> {
     let signature = json!({ "keyid": "0000000000000000", "sig": STANDARD.encode([7; 64]) });
     let envelope = json!({
@@ -179,7 +179,7 @@ fn payload(number: u64) -> Vec<u8> {
     canonical::to_vec(&Statement::new(result(number))).unwrap()
 }
 
-/// Entries of both kinds, with all that may be there or not.
+/// Returns ordinary entries of both kinds, with different combinations of optional members.
 fn ordinary() -> Vec<(EntryKind, Vec<u8>)> {
     let pair = |number| {
         let started = canonical::to_vec(&started(number)).unwrap();
@@ -198,7 +198,7 @@ fn assert_the_same(kind: EntryKind, body: &[u8]) {
     );
 }
 
-/// Asserts that the bytes give the same facts as either kind, and as the payload of a receipt.
+/// Asserts that both paths agree on the bytes, interpreted as an entry of each kind and as the payload of a receipt.
 fn assert_the_same_in_all_ways(body: &[u8]) {
     KINDS.into_iter().for_each(|kind| assert_the_same(kind, body));
     assert_the_same(EntryKind::EffectDone, &envelope(body));
@@ -208,7 +208,7 @@ fn assert_the_same_in_all_ways(body: &[u8]) {
 fn entries_as_they_are_written_go_the_short_way() {
     for (kind, body) in ordinary() {
         let facts = EntryFacts::at_length(kind, &body).unwrap();
-        // A run that was approved is none of the many.
+        // Runs that needed an approval are left to the slow path.
         let is_ordinary = facts.plan.is_none();
         assert_eq!(quick::of(kind, &body), is_ordinary.then_some(facts));
     }
@@ -240,7 +240,7 @@ fn judged(number: u64) -> JudgedPlan {
     }
 }
 
-/// AA-5
+/// AA-5: the facts of an entry about a plan name the plan and the entry that it follows.
 #[test]
 fn an_entry_about_a_plan_tells_which_and_what_it_follows() {
     let plan = judged(3);
@@ -264,7 +264,7 @@ fn an_entry_about_a_plan_tells_which_and_what_it_follows() {
     let expected =
         EntryFacts { plan: Some(plan.id), judged, blobs, ..about(EntryKind::PlanQueued) };
     assert_eq!(EntryFacts::parse(EntryKind::PlanQueued, &body).unwrap(), expected);
-    // One is not the other.
+    // A queued plan is not accepted as a refused one.
     assert!(EntryFacts::parse(EntryKind::PlanRefused, &body).is_err());
     for answer in Answer::ALL {
         let entry = approval(3).entry;
@@ -311,7 +311,7 @@ fn what_a_later_version_adds_to_a_receipt_goes_the_short_way_too() {
     assert!(facts.is_some());
 }
 
-/// AEC-11: a change of any byte of an entry has the same result on both ways.
+/// AEC-11: both paths give the same result if any single byte of an entry is changed.
 #[test]
 fn every_byte_that_is_another_one_is_told_of_as_by_the_long_way() {
     let others = b"\0\t\n \"\\,:{}[]09afgzAF-+.eutn/\x7f\x80\xc3\xff";
@@ -320,7 +320,7 @@ fn every_byte_that_is_another_one_is_told_of_as_by_the_long_way() {
         let is_payload = body.starts_with(br#"{"_type"#);
         let is_receipt = body.starts_with(br#"{"payload"#);
         for at in 0..body.len() {
-            // In the middle of base64 one byte is like another.
+            // Try fewer replacements in the middle of the base64 text, where all positions are equivalent.
             let some =
                 if is_receipt && at > 400 && at + 400 < body.len() { 3 } else { others.len() };
             let bits = (0..8).map(|bit| body[at] ^ (1 << bit));
@@ -357,8 +357,8 @@ fn what_is_cut_off_or_goes_on_is_told_of_as_by_the_long_way() {
     }
 }
 
-/// D-4 and the closed form of an intent: each member missing, doubled, of another kind, in another
-/// place, and an unknown one.
+/// D-4: both paths agree if a member is missing, duplicated, moved, unknown or of the wrong type. An intent must have
+/// exactly the known members, but a receipt may have more.
 #[test]
 fn members_that_are_missing_doubled_moved_or_unknown_are_told_of_as_by_the_long_way() {
     let values = [
@@ -392,7 +392,7 @@ fn members_that_are_missing_doubled_moved_or_unknown_are_told_of_as_by_the_long_
         assert_the_same_in_all_ways(&serde_json::to_vec_pretty(&document).unwrap());
         for pointer in pointers(&document) {
             for value in values {
-                // A text that stands nowhere else takes the place of the value.
+                // Insert a unique marker, which is then replaced with raw JSON text.
                 let mut marked = document.clone();
                 *marked.pointer_mut(&pointer).unwrap() = json!("@@");
                 let text = String::from_utf8(canonical::to_vec(&marked).unwrap()).unwrap();
@@ -405,7 +405,8 @@ fn members_that_are_missing_doubled_moved_or_unknown_are_told_of_as_by_the_long_
                 let rest = canonical::to_vec(&without).unwrap();
                 assert_the_same_in_all_ways(&rest);
                 let member = format!("\"{name}\":{value}");
-                // At the front and at the end of the whole; there it may stand twice, or be unknown.
+                // Insert the member at the start and at the end of the top-level object, where it may be
+                // a duplicate or unknown.
                 for body in [rest, canonical::to_vec(&document).unwrap()] {
                     let text = String::from_utf8(body).unwrap();
                     let inner = members_of(&text);
@@ -421,12 +422,12 @@ fn members_that_are_missing_doubled_moved_or_unknown_are_told_of_as_by_the_long_
     }
 }
 
-/// An object without its braces.
+/// Returns the text of an object without its braces.
 fn members_of(text: &str) -> &str {
     text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap()
 }
 
-/// Pointer to each value that is within another.
+/// Returns a JSON Pointer to each nested value.
 fn pointers(value: &Value) -> Vec<String> {
     let children: Vec<(String, &Value)> = match value {
         Value::Object(members) => {

@@ -1,4 +1,4 @@
-//! Records are read as they were written, and nothing else is read.
+//! Encoded records are decoded unchanged, and malformed records are rejected.
 
 use actum_edit::Splice;
 

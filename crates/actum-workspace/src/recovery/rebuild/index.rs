@@ -1,4 +1,4 @@
-//! Index of the journal by path, inode and directory.
+//! Index of the journal by path, by inode and by directory.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -13,7 +13,7 @@ use crate::journal::record::{Body, Entry, FileImage, Image, Outcome, Side};
 use crate::journal::runs::LoggedRun;
 use crate::run::SWEEP_SLACK;
 
-/// Image in the journal, by indices.
+/// Image in the journal, identified by the indices of its run and entry and by its side.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ImageRef {
     pub(super) run: usize,
@@ -21,34 +21,37 @@ pub(super) struct ImageRef {
     pub(super) side: Side,
 }
 
-/// Records of the journal about one path.
+/// Records in the journal about one path.
 pub(super) struct PathRecord {
+    /// Image that the path should have.
     pub(super) wanted: ImageRef,
+    /// All images that the journal records for the path.
     pub(super) known: Vec<ImageRef>,
-    /// Time at which the last run on the path ended; `None` if it did not.
+    /// Time at which the last run on the path ended, or `None` if it did not end.
     pub(super) ended: Option<Time>,
-    /// True if that run was committed.
+    /// True if the last run on the path was committed.
     pub(super) is_committed: bool,
-    /// Time at which the last INTENT on the path was written.
+    /// Time at which the last INTENT that includes the path was written.
     pub(super) announced: Time,
 }
 
 impl PathRecord {
-    /// Returns run and entry, as indices, of the image that the path should hold.
+    /// Returns the indices of the run and the entry that determine the wanted image of the path.
     pub(super) fn place(&self) -> (usize, usize) {
         (self.wanted.run, self.wanted.entry)
     }
 }
 
-/// Records of the journal about one inode.
+/// Records in the journal about one inode.
 #[derive(Default)]
 pub(super) struct InodeRecord {
     pub(super) images: Vec<ImageRef>,
-    /// Time at which the INTENT of the last run that recorded it was written.
+    /// Time at which the INTENT of the last run that recorded the inode was written.
     pub(super) announced: Time,
-    /// Time at which that run ended; `None` if it did not.
+    /// Time at which the last run that recorded the inode ended, or `None` if it did not end.
     pub(super) ended: Option<Time>,
-    /// Time after that end in which the run itself may still have moved the change stamp, in nanoseconds.
+    /// Time after the end of a run in which the run itself may still have updated the change time of the inode, in
+    /// nanoseconds.
     pub(super) slack: i64,
 }
 
@@ -60,7 +63,7 @@ impl<D: Disk> Rebuilder<'_, D> {
             let committed = told.end.is_some_and(|end| end.outcome == Outcome::Committed);
             for (entry, Entry { path, .. }) in told.intent.entries.iter().enumerate() {
                 let image = |side| ImageRef { run, entry, side };
-                // The content that a rolled back run found there stays, whichever process put it there.
+                // A run that was rolled back leaves the content that it found, whichever process wrote it.
                 let wanted = image(if committed { Side::Post } else { Side::Pre });
                 let record = records.entry(path.clone()).or_insert_with(|| PathRecord {
                     wanted,
@@ -95,7 +98,7 @@ impl<D: Disk> Rebuilder<'_, D> {
         })
     }
 
-    /// Returns the files among the known images of a path.
+    /// Returns all images of a path that are files.
     pub(super) fn known_files<'s>(
         &'s self,
         record: &'s PathRecord,
@@ -103,8 +106,8 @@ impl<D: Disk> Rebuilder<'_, D> {
         record.known.iter().filter_map(|&known| Some((known, self.image(known)?.file()?)))
     }
 
-    /// Returns the recorded bytes of an image. If its run did not write them, another image among `known` may have
-    /// them.
+    /// Returns the recorded bytes of an image. If its run did not record them, they are taken from another image in
+    /// `known` with the same digest.
     pub(super) fn bytes(
         &self,
         known: &[ImageRef],
@@ -125,7 +128,7 @@ impl<D: Disk> Rebuilder<'_, D> {
     }
 }
 
-/// Returns the records of the journal about each inode, by its number.
+/// Indexes the images in the journal by inode number.
 pub(super) fn inode_records(runs: &[LoggedRun]) -> HashMap<u64, InodeRecord> {
     let mut all: HashMap<u64, InodeRecord> = HashMap::new();
     for (run, LoggedRun { intent, end, .. }) in runs.iter().enumerate() {
@@ -134,8 +137,8 @@ pub(super) fn inode_records(runs: &[LoggedRun]) -> HashMap<u64, InodeRecord> {
                 let Some(file) = image.file() else { continue };
                 let recorded = all.entry(file.inode).or_default();
                 recorded.images.push(ImageRef { run, entry: index, side });
-                // After its end a run only removes the second names of moved files, and files that it had staged
-                // without effect.
+                // After its end, a run only removes second names of moved files and, if it was not committed, the files
+                // that it had staged.
                 let committed = end.is_some_and(|end| end.outcome == Outcome::Committed);
                 let moved = matches!(file.body, Body::Moved(_));
                 if recorded.announced != intent.time {
@@ -152,14 +155,14 @@ pub(super) fn inode_records(runs: &[LoggedRun]) -> HashMap<u64, InodeRecord> {
     all
 }
 
-/// State of a directory when a run was about to change names in it.
+/// State of a directory just before a run changed names in it.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum FoundDirectory {
-    /// The directory, and the time at which it was last changed.
+    /// The directory existed, and was last changed at this time.
     ChangedAt(Time),
-    /// No directory: the last run at its path had removed it, empty.
+    /// There was no directory, because the last run at its path had removed it while it was empty.
     RemovedByRun,
-    /// No directory, although no run removed it; or the journal does not record it.
+    /// There was no directory although no run had removed it, or the journal does not record the state.
     Unknown,
 }
 
@@ -169,14 +172,14 @@ pub(super) struct DirectoryRun {
     /// Index of the run.
     pub(super) run: usize,
     pub(super) found: FoundDirectory,
-    /// Time at which the run ended; `None` if it did not.
+    /// Time at which the run ended, or `None` if it did not end.
     pub(super) ended: Option<Time>,
 }
 
-/// Returns the runs that changed names in each directory, in their order, `None` being the root.
+/// Returns the runs that changed names in each directory, in order. The key of the root is `None`.
 pub(super) fn directory_runs(runs: &[LoggedRun]) -> HashMap<Option<RelPath>, Vec<DirectoryRun>> {
     let mut all: HashMap<Option<RelPath>, Vec<DirectoryRun>> = HashMap::new();
-    // Paths where the last run left no directory.
+    // Paths at which the last run left no directory.
     let mut without: HashSet<&RelPath> = HashSet::new();
     for (run, LoggedRun { intent, end, .. }) in runs.iter().enumerate() {
         for entry in intent.entries.iter().filter(|entry| entry.changes_names()) {

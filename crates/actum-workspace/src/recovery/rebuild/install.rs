@@ -1,4 +1,4 @@
-//! Installs the wanted image at a path.
+//! Installs the wanted image at a path during a recovery.
 
 use std::io;
 
@@ -20,18 +20,18 @@ use crate::tree::{Found, Parent};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Installed {
     Done,
-    /// The work of another program is there.
+    /// The work of another program occupies the path.
     InTheWay,
-    /// The directory to remove holds files of another program, so it remains.
+    /// The directory that should be removed contains files of another program, so it was left in place.
     NotEmpty,
-    /// The bytes are not recorded, or not as recorded.
+    /// The bytes of the image are not recorded, or do not match its digest.
     NoBytes,
 }
 
 impl<D: Disk> Rebuilder<'_, D> {
-    /// Removes an object at a path whose wanted image is another one. Returns false if it cannot be removed.
+    /// Removes an object from a path if the wanted image is of a different kind. Returns false if the object must stay.
     pub(super) fn clear_the_way(&self, path: &RelPath, record: &PathRecord) -> Result<bool> {
-        let doing = || format!("put `{path}` right");
+        let doing = || format!("restore `{path}`");
         let Some(wanted) = self.image(record.wanted) else { return Ok(true) };
         let disk = &self.workspace.disk;
         match (wanted, self.find(path)?) {
@@ -68,7 +68,7 @@ impl<D: Disk> Rebuilder<'_, D> {
                         self.displace_directory(path, record)?;
                         Ok(true)
                     }
-                    // A directory that should be absent remains in place.
+                    // If the path should be absent, a directory that is not empty is left in place.
                     Err(_) => Ok(matches!(wanted, Image::Absent)),
                 }
             }
@@ -76,10 +76,10 @@ impl<D: Disk> Rebuilder<'_, D> {
         }
     }
 
-    /// Moves to the lost directory a directory that is the earlier content of an inode of one of actum's files. Names
-    /// in it whose files have other names are removed: those files are elsewhere.
+    /// Moves a directory to the lost directory. It is the earlier content of an inode that a run used for one of its
+    /// files. Files in it that have other names are not saved, because they still exist under those names.
     fn displace_directory(&self, path: &RelPath, record: &PathRecord) -> Result<()> {
-        let doing = || format!("put `{path}` right");
+        let doing = || format!("restore `{path}`");
         let (disk, stage) = (&self.workspace.disk, &self.workspace.home.stage);
         let parent = self.tree.existing_parent(path)?;
         let name = self.temporary(record, DISPLACED)?;
@@ -95,9 +95,9 @@ impl<D: Disk> Rebuilder<'_, D> {
         self.save_unknown(path, &name, &stat)
     }
 
-    /// Installs the wanted image at a path.
+    /// Installs the wanted image at a path, unless the work of another program is there.
     pub(super) fn install(&self, path: &RelPath, record: &PathRecord) -> Result<Installed> {
-        let doing = || format!("put `{path}` right");
+        let doing = || format!("restore `{path}`");
         let (disk, stage) = (&self.workspace.disk, &self.workspace.home.stage);
         let wrong = |(what, source)| -> Error {
             ErrorKind::Attributes { path: path.clone(), what, source }.into()
@@ -129,7 +129,7 @@ impl<D: Disk> Rebuilder<'_, D> {
                 }
             }
         }
-        // Another program may have saved the file after it was judged.
+        // Another program may have saved the file since it was judged.
         if before.is_some_and(|before| self.recorded_before(&before).is_none()) {
             return Ok(Installed::InTheWay);
         }
@@ -141,7 +141,7 @@ impl<D: Disk> Rebuilder<'_, D> {
                 renamed => renamed.doing(doing).map(|()| Installed::Done),
             };
         };
-        // From the exchange on, the name shows that it is a displaced file.
+        // Rename the staged file first. After the exchange, the new name identifies the displaced file.
         let built = name;
         let name = self.temporary(record, DISPLACED)?;
         disk.rename(stage, &built, stage, &name, Rename::NoReplace).doing(doing)?;
@@ -151,8 +151,8 @@ impl<D: Disk> Rebuilder<'_, D> {
         let displaced = disk.stat_at(stage, &name).doing(doing)?;
         let seen = |stat: &Stat| (stat.inode, stat.size, stat.modified);
         let Some(displaced) = displaced.filter(|displaced| seen(displaced) == seen(&before)) else {
-            exchange()?; // another process was faster: its file stays
-            // That may have displaced a second save.
+            exchange()?; // another process was faster, so its file stays
+            // The second exchange may have displaced yet another version of the file.
             if let Some(stat) = disk.stat_at(stage, &name).doing(doing)? {
                 self.save_unknown(path, &name, &stat)?;
             }
@@ -162,8 +162,8 @@ impl<D: Disk> Rebuilder<'_, D> {
         Ok(Installed::Done)
     }
 
-    /// Returns the directory of `path`, and makes it where it is missing: a directory that existed when the run was
-    /// committed may be lost in a power cut. `None` where another object is in its place.
+    /// Returns the parent directory of `path`, and creates it if it is missing. A power cut can lose a directory that
+    /// existed when a run was committed. Returns `None` if another object is in its place.
     fn parent_made(&self, path: &RelPath) -> Result<Option<Parent<'_, D::Handle>>> {
         match self.tree.parent(path) {
             Ok(Some(parent)) => return Ok(Some(parent)),
@@ -175,11 +175,11 @@ impl<D: Disk> Rebuilder<'_, D> {
         let Some(above) = self.parent_made(&directory)? else { return Ok(None) };
         let mode = FileMode::new(0o777 & !self.workspace.disk.umask());
         let made = self.workspace.disk.make_directory(&above, directory.name(), mode);
-        made.doing(|| format!("make the directory `{directory}` again"))?;
+        made.doing(|| format!("recreate the directory `{directory}`"))?;
         self.tree.parent(path)
     }
 
-    /// Writes the image in the stage directory. Returns whether it could be read whole.
+    /// Writes an image to the stage directory. Returns true if the written bytes match its digest.
     fn build(
         &self,
         name: &[u8],
@@ -187,7 +187,7 @@ impl<D: Disk> Rebuilder<'_, D> {
         FileImage { attributes, digest, .. }: &FileImage,
         path: &RelPath,
     ) -> Result<bool> {
-        let doing = || format!("put `{path}` right");
+        let doing = || format!("restore `{path}`");
         let workspace = self.workspace;
         let images = Images { disk: &workspace.disk, home: &workspace.home };
         let wanted = (attributes.mode, *digest);
@@ -200,7 +200,7 @@ impl<D: Disk> Rebuilder<'_, D> {
         Ok(true)
     }
 
-    /// Sets the attributes of a file whose bytes are as wanted.
+    /// Sets the attributes of a path whose content is already as wanted.
     pub(super) fn adjust(&self, record: &PathRecord) -> Result<()> {
         let (Some(entry), Some(wanted)) = (self.entry(record.wanted), self.image(record.wanted))
         else {
@@ -208,7 +208,7 @@ impl<D: Disk> Rebuilder<'_, D> {
         };
         let parent = self.tree.existing_parent(&entry.path)?;
         let stat = self.workspace.disk.stat_at(&parent, entry.path.name());
-        let stat = stat.doing(|| format!("put `{}` right", entry.path))?;
+        let stat = stat.doing(|| format!("restore `{}`", entry.path))?;
         let mut there = entry.clone();
         if let (Image::File(file), Some(stat)) = (&mut there.pre, stat) {
             file.inode = stat.inode;
@@ -218,9 +218,9 @@ impl<D: Disk> Rebuilder<'_, D> {
         set_in_place(&self.tree, &there, wanted)
     }
 
-    /// Returns a free name in the stage directory.
+    /// Returns an unused name in the stage directory.
     fn temporary(&self, record: &PathRecord, word: &str) -> Result<Vec<u8>> {
-        let doing = || "put a path right".to_owned();
+        let doing = || "restore a path".to_owned();
         let Some(told) = self.runs.get(record.wanted.run) else { return Ok(Vec::new()) };
         let stem = stage_name(told.intent.run, record.wanted.entry);
         let (disk, stage) = (&self.workspace.disk, &self.workspace.home.stage);

@@ -1,4 +1,4 @@
-//! Owner of the object at a path, and the task of recovery there.
+//! Decides which program owns the object at a path, and what the recovery must do there.
 
 use actum_core::{Digest, RelPath};
 
@@ -12,7 +12,7 @@ use crate::journal::record::{Body, FileImage, Image};
 use crate::tree::{Found, digest_of};
 
 impl<D: Disk> Rebuilder<'_, D> {
-    /// Returns the object at a path. An object that blocks the path is not at this path.
+    /// Returns the object at a path. If the path leads through something that is not a directory, nothing exists at it.
     pub(super) fn find(&self, path: &RelPath) -> Result<Found<D::Handle>> {
         match self.tree.find(path) {
             Err(error) if error.is_in_the_way() => Ok(Found::Nothing),
@@ -39,7 +39,7 @@ impl<D: Disk> Rebuilder<'_, D> {
                 Task::LaterEdit
             }
             (Image::File(file), Found::Nothing) => match file.body {
-                // Only attributes changed: this run did not remove the file.
+                // The run only changed attributes, so it did not remove the file.
                 Body::Untouched if self.bytes(&record.known, record.wanted)?.is_none() => {
                     Task::LaterEdit
                 }
@@ -68,8 +68,8 @@ impl<D: Disk> Rebuilder<'_, D> {
         })
     }
 
-    /// Judges a directory that remains. Its new attributes may be lost, or not rolled back; any others are those of
-    /// another program.
+    /// Determines the task for a directory that should exist. Its new attributes may be lost, or may not have been
+    /// rolled back. Any other attributes were set by another program.
     fn judge_directory(
         &self,
         path: &RelPath,
@@ -84,7 +84,7 @@ impl<D: Disk> Rebuilder<'_, D> {
         let parent = self.tree.existing_parent(path)?;
         let disk = &self.workspace.disk;
         let seen = disk.stat_at(&parent, path.name()).doing(doing)?;
-        // A directory that is closed to its owner cannot be opened.
+        // A directory that is closed to its owner cannot be opened, so compare the metadata first.
         let is_as_wanted =
             |it: Stat| (it.mode, it.user, it.group) == (wanted.mode, wanted.user, wanted.group);
         if seen.is_some_and(is_as_wanted) {
@@ -93,14 +93,14 @@ impl<D: Disk> Rebuilder<'_, D> {
         let directory = disk.open_directory(&parent, path.name()).doing(doing)?;
         let stat = disk.stat(&directory).doing(doing)?;
         let now = self.tree.attributes(&directory, &stat).doing(doing)?;
-        // A program that sets the old attributes after the run moves the stamp.
+        // If another program restored the old attributes after the run, the change time is newer than the run.
         let is_lost = !self.is_later(record.ended, stat.changed, 0);
         let is_other = matches!(other, Image::Directory(other) if now == *other);
         Ok(if now != *wanted && is_other && is_lost { Task::Adjust } else { Task::Right })
     }
 
-    /// Returns true if a directory is the earlier content of an inode that one of actum's files got: a power cut left
-    /// only that.
+    /// Returns true if the object at a path is the earlier content of an inode that a run later used for one of its
+    /// files. This happens if a power cut lost the later content.
     pub(super) fn was_a_directory(&self, path: &RelPath) -> Result<bool> {
         let parent = self.tree.existing_parent(path)?;
         let stat = self.workspace.disk.stat_at(&parent, path.name());
@@ -111,7 +111,8 @@ impl<D: Disk> Rebuilder<'_, D> {
         }))
     }
 
-    /// Finds the record of an inode whose content has not been modified since the INTENT of a run.
+    /// Returns the record of an inode, if its content has not been modified since the INTENT of the last run that
+    /// recorded it.
     pub(super) fn recorded_before(&self, stat: &Stat) -> Option<&InodeRecord> {
         let recorded = self.recorded.get(&stat.inode)?;
         (stat.modified <= recorded.announced).then_some(recorded)
@@ -130,26 +131,26 @@ impl<D: Disk> Rebuilder<'_, D> {
         recorded.images.iter().filter_map(|&image| self.image(image).and_then(Image::file))
     }
 
-    /// Returns the task for the work of another program. It is a later edit if the run has ended, and needs the user if
-    /// the run must still be rolled back.
+    /// Returns the task for the work of another program. It is a later edit if the run has ended. If the run must still
+    /// be rolled back, the user must resolve the path.
     fn not_ours(&self, record: &PathRecord) -> Task {
         if record.ended.is_some() { Task::LaterEdit } else { Task::Foreign }
     }
 
-    /// Returns true if another program set this timestamp after the end of a run. False for timestamps in the period of
-    /// a recovery.
+    /// Returns true if another program set this timestamp after the end of a run. A timestamp within the period of a
+    /// recovery is never considered later, because the recovery may have set it.
     fn is_later(&self, ended: Option<Time>, stamp: Time, slack: i64) -> bool {
         ended.is_some_and(|ended| stamp.0 > ended.0.saturating_add(slack))
             && !self.changed.borrow().iter().any(|recovery| recovery.holds(stamp))
     }
 
-    /// Returns true if another program changed names in a directory above a path after the last run on the path. A
-    /// missing file was removed then and not lost, and a file that is back was put there. File systems with a journal
-    /// write changes of names in order, so the earlier changes of the run are durable.
+    /// Returns true if another program changed names in any directory above a path after the last run on the path. In
+    /// that case, a missing file was removed instead of lost, and an old file that is back was put there. File systems
+    /// with a journal write changes of names in order, so the earlier changes of the run are durable.
     fn was_changed_around(&self, path: &RelPath, record: &PathRecord) -> Result<bool> {
         let parent = match self.tree.parent(path) {
             Ok(parent) => parent,
-            // The place of a directory has another object.
+            // Another object is in the place of a parent directory.
             Err(error) if error.is_in_the_way() => return Ok(false),
             Err(error) => return Err(error),
         };
@@ -159,9 +160,9 @@ impl<D: Disk> Rebuilder<'_, D> {
         path.parent().map_or(Ok(false), |directory| self.was_changed_around(&directory, record))
     }
 
-    /// Returns true if another program changed names in `directory`, the parent of `path`, after the last run of
-    /// `record`, or moved it. Later runs recorded when the directory was last changed before them, so this also answers
-    /// for a directory that is gone.
+    /// Returns true if another program moved `directory`, the parent of `path`, or changed names in it after the last
+    /// run of `record`. Later runs recorded the time of the last change that they found. Changes are therefore detected
+    /// even if the directory no longer exists.
     fn was_directory_changed(
         &self,
         path: &RelPath,
@@ -185,8 +186,8 @@ impl<D: Disk> Rebuilder<'_, D> {
         Ok(self.is_later(ended, stat.last_change(), 0))
     }
 
-    /// Judges a file. It is actum's own if a run recorded its inode at this path, no program wrote to it since, and a
-    /// power cut can leave this content.
+    /// Determines the task for a file. The file is actum's own if a run recorded its inode at this path, no program has
+    /// written to it since, and a power cut can leave its content.
     fn judge_file(
         &self,
         path: &RelPath,
@@ -204,10 +205,10 @@ impl<D: Disk> Rebuilder<'_, D> {
         };
         if let Some(wanted) = wanted.file().filter(is_wanted) {
             let lost = match record.ended {
-                // A committed run sets attributes before INTENT, or has not set them yet: a later stamp comes from
-                // another program, also while the run was publishing.
+                // A committed run set the attributes before its INTENT, or its later change of them was lost. A newer
+                // change time comes from another program, even if it changed the file while the run was publishing.
                 Some(_) if record.is_committed => stat.changed <= record.announced,
-                // Attributes restored before the end may be lost; later ones are an edit.
+                // Attributes that were restored before the end may be lost. Later ones are an edit.
                 Some(ended) => stat.changed <= ended,
                 None => {
                     stat.changed <= record.announced
@@ -224,10 +225,11 @@ impl<D: Disk> Rebuilder<'_, D> {
             return Ok(self.not_ours(record));
         };
         let touched = self.is_later(recorded.ended, stat.changed, recorded.slack);
-        // A cut leaves the inode with its content from before the run, a part of the new content, or the right number
-        // of bytes that were on the disk before. Another program wrote any other content, however old its stamp is. It
-        // also wrote a whole image whose last change came after the run, or that came there with a later change of
-        // names. A cut may also follow a change of the attributes, and it ends a file at a block.
+        // A power cut can leave the inode with the content from before the run or a part of the new content. It can
+        // also leave the right size, but old blocks of the disk. Any other content was written by another program,
+        // however old its timestamp is. The same applies to a complete image that was last changed after the run, or
+        // that was put there by a later change of names. A power cut may also follow a change of the attributes, and it
+        // truncates a file at a block boundary.
         let is_recorded_size = self.is_of_a_recorded_size(recorded, stat);
         let ours = if self.is_an_image(recorded, stat, &digest) {
             !touched && !self.was_changed_around(path, record)?

@@ -1,4 +1,4 @@
-//! Saves displaced files that no run recorded.
+//! Saves displaced files whose content no run has recorded.
 
 use std::collections::HashMap;
 use std::io;
@@ -14,32 +14,32 @@ use crate::run::publish::{exchanged_name, gone_name};
 use crate::run::second_name::Moves;
 use crate::tree::{digest_of, open_content};
 
-/// Part of the name of a displaced file in the stage directory.
+/// Part of the names in the stage directory that marks files displaced by a recovery.
 pub(super) const DISPLACED: &str = "displaced";
 
-/// Returns the name of the entry in the name of a file that a recovery displaced; `None` for another name.
+/// Returns the part of a file name that identifies the entry, or `None` if the file was not displaced by a recovery.
 fn displaced_stem(name: &[u8]) -> Option<&[u8]> {
     let at = memchr::memmem::find(name, format!(".{DISPLACED}").as_bytes())?;
     name.get(..at)
 }
 
-/// Content of a displaced file.
+/// Relation of a displaced file's content to the images in the journal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Content {
     /// An image that the journal records for the path, or an empty directory.
     Known,
-    /// Parts of such an image, after a power cut.
+    /// Parts of a recorded image, as a power cut leaves them.
     Torn,
-    /// Any other content, links, and files that cannot be read.
+    /// Any other content, including special files and files that cannot be read.
     Unknown,
 }
 
-/// Unit in which file systems lose data, in bytes.
+/// Size of the unit in which file systems lose data, in bytes.
 pub(super) const BLOCK: usize = 4096;
 
 impl<D: Disk> Rebuilder<'_, D> {
-    /// Moves displaced files that a killed run or recovery left in the stage directory, or a refused step of this one,
-    /// to the lost directory.
+    /// Moves displaced files from the stage directory to the lost directory. A killed run or recovery left them there,
+    /// or a refused step of this recovery did.
     pub(super) fn rescue_displaced(&self) -> Result<()> {
         let doing = || "look for displaced files".to_owned();
         let (disk, stage) = (&self.workspace.disk, &self.workspace.home.stage);
@@ -61,7 +61,7 @@ impl<D: Disk> Rebuilder<'_, D> {
                         self.save_unknown(&entry.path, &name, &stat)?;
                     }
                 }
-                // It belongs to a run that the journal does not know.
+                // The file belongs to a run that is not in the journal.
                 (None, Some(_)) => self.save(&name)?,
                 (Some(_) | None, None) | (Some(_), Some(_)) => {}
             }
@@ -69,8 +69,8 @@ impl<D: Disk> Rebuilder<'_, D> {
         Ok(())
     }
 
-    /// Removes the displaced files that need not be saved. Later recoveries, whose journal does not record their
-    /// content, would save them as edits.
+    /// Removes displaced files that need not be saved. Otherwise, a later recovery would save them as edits, because
+    /// its journal no longer records their content.
     pub(super) fn drop_displaced(&self) -> Result<()> {
         self.rescue_displaced()?;
         let stage = &self.workspace.home.stage;
@@ -81,8 +81,8 @@ impl<D: Disk> Rebuilder<'_, D> {
         Ok(())
     }
 
-    /// Finds the entry of each name that a run or its rollback may have in the stage directory: the run, and the index
-    /// of the entry in it.
+    /// Returns each name that a run or its rollback can use in the stage directory, with the run and the index of the
+    /// entry.
     fn staged_entries(&self) -> HashMap<Vec<u8>, (&LoggedRun, usize)> {
         let mut entries = HashMap::new();
         for run in self.runs {
@@ -95,8 +95,8 @@ impl<D: Disk> Rebuilder<'_, D> {
         entries
     }
 
-    /// Moves a file that was displaced from `path` to the lost directory, unless it is known or torn. An error leaves
-    /// the workspace to a further attempt.
+    /// Moves a file that was displaced from `path` to the lost directory, unless its content is known or torn. After an
+    /// error, the next recovery tries again.
     pub(super) fn save_unknown(&self, path: &RelPath, name: &[u8], stat: &Stat) -> Result<()> {
         match self.content(path, name, stat)? {
             Content::Known | Content::Torn => Ok(()),
@@ -104,8 +104,9 @@ impl<D: Disk> Rebuilder<'_, D> {
         }
     }
 
-    /// Moves a file that was displaced from `path` to the lost directory, unless it is torn. For paths that a committed
-    /// run left empty: a user may have moved the file back there, and its new path may hold another file.
+    /// Moves a file that was displaced from `path` to the lost directory, unless its content is torn. This is for paths
+    /// that a committed run left empty. A user may have moved the file back there, and its new path may contain another
+    /// file by now.
     pub(super) fn save_removed(&self, path: &RelPath, name: &[u8], stat: &Stat) -> Result<()> {
         match self.content(path, name, stat)? {
             Content::Torn => Ok(()),
@@ -113,7 +114,7 @@ impl<D: Disk> Rebuilder<'_, D> {
         }
     }
 
-    /// Moves a displaced file to the lost directory, under a free name.
+    /// Moves a displaced file to an unused name in the lost directory.
     fn save(&self, name: &[u8]) -> Result<()> {
         let (disk, home) = (&self.workspace.disk, &self.workspace.home);
         let mut to = name.to_vec();
@@ -123,7 +124,7 @@ impl<D: Disk> Rebuilder<'_, D> {
                     to = [name, format!(".{attempt}").as_bytes()].concat();
                 }
                 moved => {
-                    let moved = moved.doing(|| "keep what was displaced".to_owned());
+                    let moved = moved.doing(|| "save a displaced file".to_owned());
                     moved.map_err(|error| error.leaving(State::NeedsAttention))?;
                     break;
                 }
@@ -133,7 +134,8 @@ impl<D: Disk> Rebuilder<'_, D> {
         Ok(())
     }
 
-    /// Classifies a file in the stage directory that was displaced from `path`, or staged for it.
+    /// Classifies the content of a file in the stage directory that was displaced from `path`, or that was staged for
+    /// it.
     fn content(&self, path: &RelPath, name: &[u8], stat: &Stat) -> Result<Content> {
         let content = self.content_of(path, name, stat);
         content.map_err(|error| error.leaving(State::NeedsAttention))
@@ -163,7 +165,7 @@ impl<D: Disk> Rebuilder<'_, D> {
         if entries.any(|entry| entry.has_image_of((digest, stat.mode.is_link()))) {
             return Ok(Content::Known);
         }
-        // A whole image of another path was moved here.
+        // A complete image of another path is not torn, because a program moved it here.
         let recorded = self.recorded_before(stat).filter(|it| !self.is_an_image(it, stat, &digest));
         let is_torn = recorded.is_some() && self.is_torn(stat, &file)?;
         Ok(if is_torn { Content::Torn } else { Content::Unknown })
@@ -196,8 +198,8 @@ impl<D: Disk> Rebuilder<'_, D> {
                     break;
                 }
                 let filled = image.read_at(disk, &mut other, offset).doing(doing)?;
-                // A file whose size was not written yet ends within the image's block, and one whose size was written
-                // first continues with zeros.
+                // If the size was not written yet, the file ends within a block of the image. If the size was written
+                // first, zeros follow.
                 let (common, rest) = seen.split_at(read.min(filled));
                 matches = other.get(..common.len()) == Some(common) && rest.iter().all(|&b| b == 0);
             }

@@ -1,4 +1,4 @@
-//! Tests of request documents: written, read, and rejected.
+//! Tests for writing, reading and rejecting request documents.
 
 use actum_action::PlanEnvelope;
 use actum_core::{Budget, Digest, FileMode, PathRule, RelPath, RunId, Scope};
@@ -55,7 +55,7 @@ fn operations() -> Vec<Operation> {
     ]
 }
 
-/// Returns a request with a value in every field.
+/// Returns a request in which every field has a value.
 fn full() -> Request {
     let limits = Limits {
         scope: Scope {
@@ -75,7 +75,7 @@ fn full() -> Request {
     Request { declared: Some(RiskTier::R3), door: EntryPoint::CommandLine, action, ..request }
 }
 
-/// Returns an action with a value in every field.
+/// Returns an action in which every field has a value.
 fn action() -> RequestedAction {
     let plan = br#"{"actionId":"a:1","actionType":"run_command","riskTier":"R3","confidence":0.5,
         "input":{"command":"true"},"verification":{"required":true,"commands":["true"]},
@@ -142,7 +142,7 @@ fn a_request_is_written_plainly() {
     assert!(written.ends_with(text), "{written}");
 }
 
-/// AA-5: a plan that was changed while it waited is not the approved one.
+/// AA-5: a queued plan that was altered, even by one bit, no longer matches its approval.
 #[test]
 fn a_document_with_one_byte_changed_is_refused_or_another_request() {
     let request = full();
@@ -173,9 +173,12 @@ fn what_is_not_such_a_document_is_refused_and_says_why() {
     };
     assert_eq!(
         with("request/2", "request/3"),
-        "the request is a `actum.request/3`, and this program knows `actum.request/2`"
+        "the request has the format `actum.request/3`, but this program only supports `actum.request/2`"
     );
-    assert_eq!(problem("{}"), "the request is a ``, and this program knows `actum.request/2`");
+    assert_eq!(
+        problem("{}"),
+        "the request has the format ``, but this program only supports `actum.request/2`"
+    );
     assert_eq!(
         with("\"key\":null", "\"key\":null,\"keys\":null"),
         "the request cannot be read: unknown field `keys`, expected one of `format`, `work`, \
@@ -190,7 +193,7 @@ fn what_is_not_such_a_document_is_refused_and_says_why() {
         ("newest", "newes\\u0074"),
         ("\"newest\"", "{\"newest\":null}"),
     ] {
-        assert_eq!(with(from, to), "the request is not in its canonical form", "{to}");
+        assert_eq!(with(from, to), "the request is not in canonical form", "{to}");
     }
     assert_eq!(
         with("65534", "65534.0"),
@@ -198,15 +201,15 @@ fn what_is_not_such_a_document_is_refused_and_says_why() {
     );
     assert_eq!(
         with("\"door\":\"library\"", "\"door\":\"library\",\"door\":\"cli\""),
-        "the request cannot be read: the name `door` stands twice in one object"
+        "the request cannot be read: duplicate name `door` in an object"
     );
     assert_eq!(
         with("\"max_loc\":null", "\"max_loc\":9007199254740992"),
-        "the request cannot be read: the number `9007199254740992` is beyond ±(2^53 − 1), where \
-         readers round; write it as a string"
+        "the request cannot be read: the number `9007199254740992` is outside ±(2^53 − 1), so \
+         parsers may round it; write it as a string"
     );
     let deep = with("\"newest\"", &format!("{}1{}", "[".repeat(200), "]".repeat(200)));
-    assert!(deep.ends_with("arrays and objects are nested more than 127 deep here"), "{deep}");
+    assert!(deep.ends_with("arrays and objects are nested more than 127 levels deep"), "{deep}");
 }
 
 #[test]
@@ -224,7 +227,7 @@ fn a_limit_is_written_up_to_the_largest_number_that_is_read() {
     }
 }
 
-/// A document that could be written but not read would stay pending forever.
+/// A request that could be written but not read back would stay pending forever.
 #[test]
 fn a_request_of_more_values_than_are_read_is_not_written() {
     let with = |lines: usize| {
@@ -233,10 +236,10 @@ fn a_request_of_more_values_than_are_read_is_not_written() {
         let edit = Edit::Chunks(vec![chunk]);
         Request::apply(vec![Operation::Edit { path: path("a"), edit, expected: None }])
     };
-    // Each line is a value, and so is the text after a bracket or a comma elsewhere.
+    // Each line of the chunk is one value. In the rest of the document, each `[`, `{` and `,` starts a value.
     let around = document(&with(1)).matches(['[', '{', ',']).count();
     let most = with(json::VALUES_MAX - around);
     assert_eq!(Request::read_document(&most.to_document().unwrap()).unwrap(), most);
     let error = with(json::VALUES_MAX - around + 1).to_document().unwrap_err().to_string();
-    assert!(error.ends_with("it has more than 2000000 values"), "{error}");
+    assert!(error.ends_with("the text has more than 2000000 values"), "{error}");
 }

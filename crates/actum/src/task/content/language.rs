@@ -1,9 +1,9 @@
-//! Language of a file by its name.
+//! Maps file names to the languages whose syntax is checked.
 
 use actum_core::RelPath;
 use actum_edit::edit::Language;
 
-/// File name endings.
+/// Languages by the ending of the file name.
 const ENDINGS: [(&str, Language); 11] = [
     (".json", Language::Json),
     (".geojson", Language::Json),
@@ -18,10 +18,10 @@ const ENDINGS: [(&str, Language); 11] = [
     (".yml", Language::Yaml),
 ];
 
-/// Beginnings of names of JSON files that their own tools read with comments.
+/// Prefixes of the names of JSON files in which their tools accept comments.
 const WITH_COMMENTS: [&str; 4] = ["tsconfig.", "jsconfig.", "devcontainer.", ".eslintrc."];
 
-/// Returns the language of a name, ignoring case. JSON5 is another language, and not checked.
+/// Returns the language that a file name implies, ignoring case. JSON5 is a different language and is not checked.
 pub(super) fn of(path: &RelPath) -> Option<Language> {
     let name = path.name().to_ascii_lowercase();
     let ends = |ending: &str| name.len() > ending.len() && name.ends_with(ending.as_bytes());
@@ -36,7 +36,7 @@ pub(super) fn of(path: &RelPath) -> Option<Language> {
     })
 }
 
-/// Returns the languages that a file with the name of `language` may have, the strictest first.
+/// Returns the languages that a file whose name implies `language` may be written in, starting with the strictest.
 pub(super) fn at_most(language: Language) -> &'static [Language] {
     match language {
         Language::Json => &[Language::Json, Language::JsonWithComments],

@@ -1,5 +1,5 @@
-//! Property tests with random documents and bytes: an edited value leaves a readable file, and no input stops the
-//! check.
+//! Property tests with random documents and bytes: a file stays parseable when a value is edited, and no input makes
+//! the check panic.
 
 use actum_edit::{Operation, Splice};
 use proptest::prelude::*;
@@ -27,7 +27,7 @@ fn value() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Collects all positions in a value, as JSONPaths, each with its value.
+/// Collects the JSONPath of every value nested in `value`, together with the value itself.
 fn places<'v>(value: &'v Value, path: String, found: &mut Vec<(String, &'v Value)>) {
     found.push((path.clone(), value));
     match value {
@@ -42,12 +42,12 @@ fn places<'v>(value: &'v Value, path: String, found: &mut Vec<(String, &'v Value
     }
 }
 
-/// Returns a value in lines, with a comment behind each.
+/// Returns a value as pretty-printed JSON with a comment at the end of each line.
 fn commented(value: &Value, comment: &str) -> String {
     serde_json::to_string_pretty(value).unwrap().replace('\n', &format!("{comment}\n")) + comment
 }
 
-/// Returns a value as YAML: blocks for non-empty collections.
+/// Returns a value as YAML that writes non-empty collections in block style.
 fn yaml(value: &Value, indent: usize) -> String {
     let mut lines = String::new();
     let mut line = |mark: String, inner: &Value| {
@@ -66,13 +66,14 @@ fn yaml(value: &Value, indent: usize) -> String {
     if lines.is_empty() { format!(" {value} # x") } else { lines }
 }
 
-/// Returns the result of the check after an operation of the contract, if that is possible.
+/// Applies an operation of a plan and returns the result of the content check. Rejects the test case if the operation
+/// cannot be applied.
 fn done(target: &str, before: &str, operation: Value) -> Result<Checked, TestCaseError> {
     let action = action("FILE_MODIFY", target, operation);
     let Ok(Operation::Edit { path, edit, .. }) = operation::of(&action) else {
         return Err(TestCaseError::fail("it is an edit"));
     };
-    // Some edits are rejected: values that YAML does not have, or a member that already exists.
+    // An edit can be impossible, for example if YAML cannot express the value or the member already exists.
     let Ok(splices) = edit.splices(before.as_bytes()) else {
         return Err(TestCaseError::reject("it cannot be done"));
     };
@@ -143,7 +144,7 @@ proptest! {
             for kind in ["FILE_MODIFY", "SCHEMA_UPDATE"] {
                 let action = action(kind, target, content.clone());
                 let as_new = judge(&action, None, new);
-                // An edited file is never judged more strictly than a new one.
+                // An edited file is never checked more strictly than a new file with the same content.
                 let as_edited = judge(&action, Some(old), new);
                 prop_assert!(as_new.is_err() || as_edited.is_ok(), "{target} {as_edited:?}");
                 prop_assert_eq!(judge(&action, Some(new), new).is_ok() || kind == "SCHEMA_UPDATE", true);
@@ -152,7 +153,7 @@ proptest! {
     }
 }
 
-/// Generates mostly bytes with a meaning in the languages.
+/// Generates mostly bytes that have a special meaning in JSON or YAML.
 fn byte() -> impl Strategy<Value = u8> {
     prop_oneof![
         4 => prop::sample::select(b"{}[]\"':,-#!/*&\\ \n\r\ta1?|>%@`~<.".to_vec()),

@@ -1,4 +1,4 @@
-//! Schemas: the result of `SCHEMA_UPDATE` must be a valid JSON Schema by one of the published drafts.
+//! Checks that the result of `SCHEMA_UPDATE` is a valid JSON Schema of one of the published drafts.
 
 use actum_edit::edit::{Language, Unsound, json_value, yaml_values};
 use actum_task::{ErrorCode, SchemaChange, StructureEdit};
@@ -9,10 +9,11 @@ use super::{File, language, not_parseable, unless_secret};
 use crate::schema::{SchemaProblem, told};
 use crate::task::problem::ActionProblem;
 
-/// Maximum size of a checked schema, in bytes: 4 MiB.
+/// Maximum size of a schema file, in bytes (4 MiB).
 pub(super) const SCHEMA_BYTES_MAX: u64 = 4 << 20;
 
-/// Published drafts. A schema may name them with `http` or `https`, and with or without `#` at the end.
+/// Published JSON Schema drafts and their URIs. A schema may write the URI with `http` or `https`, and with or without a
+/// trailing `#`.
 pub(super) const DRAFTS: [(&str, Draft); 5] = [
     ("http://json-schema.org/draft-04/schema", Draft::Draft4),
     ("http://json-schema.org/draft-06/schema", Draft::Draft6),
@@ -20,16 +21,16 @@ pub(super) const DRAFTS: [(&str, Draft); 5] = [
     ("https://json-schema.org/draft/2019-09/schema", Draft::Draft201909),
     ("https://json-schema.org/draft/2020-12/schema", Draft::Draft202012),
 ];
-/// Draft of a schema that names none.
+/// Draft that applies to a schema without `$schema`.
 const DEFAULT: &str = "https://json-schema.org/draft/2020-12/schema";
 
-/// Checks a changed schema file. A JSON file is one schema. In a YAML file, documents with `$schema` are schemas, and
-/// all others are ignored.
+/// Checks a changed schema file. A JSON file must be a schema. In a YAML file, only documents with `$schema` are
+/// checked, and all others are ignored.
 pub(super) fn judge(change: &SchemaChange, file: File<'_>) -> Result<(), ActionProblem> {
     let path = file.path;
     if u64::try_from(file.content.len()).unwrap_or(u64::MAX) > SCHEMA_BYTES_MAX {
         let message =
-            format!("`{path}` would have more than {SCHEMA_BYTES_MAX} bytes, which no schema may");
+            format!("`{path}` would exceed the limit of {SCHEMA_BYTES_MAX} bytes for a schema");
         return Err(ActionProblem::new(ErrorCode::FileTooLarge, message));
     }
     let language = language::of(path).unwrap_or(match change {
@@ -56,14 +57,15 @@ pub(super) fn judge(change: &SchemaChange, file: File<'_>) -> Result<(), ActionP
     for schema in &schemas {
         is_schema(schema).map_err(|problem| {
             let problem = unless_secret(file.content, problem.to_string());
-            let message = format!("`{path}` would be no JSON Schema: {problem}");
+            let message = format!("`{path}` would not be a valid JSON Schema: {problem}");
             ActionProblem::new(ErrorCode::ResultNotSchema, message)
         })?;
     }
     Ok(())
 }
 
-/// Checks that a value conforms to its draft. Nothing in it is followed or compiled: no `$ref`, no regular expression.
+/// Checks that a schema conforms to the draft that it names. The schema itself is only data for this check: no `$ref` in
+/// it is resolved, and no regular expression is compiled.
 pub(super) fn is_schema(schema: &Value) -> Result<(), SchemaProblem> {
     let said = match schema.get("$schema") {
         None => DEFAULT,
@@ -73,17 +75,17 @@ pub(super) fn is_schema(schema: &Value) -> Result<(), SchemaProblem> {
     let (rules, draft) = known.ok_or_else(|| SchemaProblem {
         pointer: "/$schema".to_owned(),
         message: format!(
-            "only the published drafts are known, and no other rules are fetched: {}",
+            "expected one of the published drafts: {}",
             DRAFTS.map(|(rules, _)| format!("`{rules}`")).join(", ")
         ),
     })?;
-    // Formats are not checked: one of them is `regex`, and compiling expressions could take long.
+    // Formats are not validated, because one of them is `regex` and compiling untrusted expressions could take long.
     let options = jsonschema::options().with_draft(*draft).offline().should_validate_formats(false);
     let validator = options.build(&json!({ "$ref": rules })).map_err(|error| told(&error))?;
     validator.validate(schema).map_err(|error| told(&error))
 }
 
-/// Returns an address without the parts that may be written in two ways.
+/// Strips the URL scheme and a trailing `#` from the URI of a draft, because schemas may write them in different ways.
 fn place(address: &str) -> &str {
     let address = address.strip_suffix('#').unwrap_or(address);
     let rest = address.strip_prefix("https://").or_else(|| address.strip_prefix("http://"));

@@ -1,11 +1,11 @@
-//! Tests of each content rule, with accepted and rejected files.
+//! Tests of the content rules, with accepted and rejected files for each rule.
 
 use actum_task::TaskPlan;
 use serde_json::{Value, json};
 
 use super::*;
 
-/// Returns the only action of a plan with this operation.
+/// Builds an action of the given type by parsing a plan that contains only this action.
 pub(super) fn action(kind: &str, target: &str, operation: Value) -> Action {
     let action =
         json!({ "action_id": "a", "action_type": kind, "target": target, "operation": operation });
@@ -13,25 +13,25 @@ pub(super) fn action(kind: &str, target: &str, operation: Value) -> Action {
     TaskPlan::read(plan.as_bytes()).unwrap().actions.remove(0)
 }
 
-/// Returns the problem of an edit that changes a file's content: `None`, or the code and the message.
+/// Checks an edit from `before` to `after`, and returns the code and message of the problem, if any.
 fn edited(target: &str, before: &str, after: &str) -> Option<(ErrorCode, String)> {
     let operation = json!({ "type": "text_replace", "pattern": "a", "replacement": "b" });
     said(&action("FILE_MODIFY", target, operation), Some((target, before)), (target, after))
 }
 
-/// Returns the problem of a new file.
+/// Checks the creation of a file, and returns the code and message of the problem, if any.
 fn made(target: &str, content: &str) -> Option<(ErrorCode, String)> {
     let operation = json!({ "type": "create", "content": content });
     said(&action("FILE_CREATE", target, operation), None, (target, content))
 }
 
-/// Returns the problem of a moved file.
+/// Checks the move of a file, and returns the code and message of the problem, if any.
 fn moved(from: &str, to: &str, content: &str) -> Option<(ErrorCode, String)> {
     let action = action("FILE_RENAME", from, json!({ "type": "rename", "new_path": to }));
     said(&action, Some((from, content)), (to, content))
 }
 
-/// Returns the problem of a replaced schema.
+/// Checks a `SCHEMA_UPDATE` that replaces the content of a file, and returns the code and message of the problem, if any.
 fn schema_of(target: &str, content: &str) -> Option<(ErrorCode, String)> {
     let action = action("SCHEMA_UPDATE", target, json!({ "type": "content", "content": content }));
     said(&action, Some((target, "{}")), (target, content))
@@ -66,8 +66,7 @@ fn what_could_be_read_before_or_is_new_can_be_read_after() {
         edited("c.json", "{}", "{\n  \"a\": 1,\n}"),
         Some((
             ErrorCode::ResultNotParseable,
-            "`c.json` would not be JSON: line 3, column 1: the comma before this bracket is one too \
-             many"
+            "`c.json` would not be valid JSON: line 3, column 1: trailing comma before this bracket"
                 .to_owned()
         ))
     );
@@ -91,7 +90,7 @@ fn what_could_be_read_before_or_is_new_can_be_read_after() {
         (".vscode/settings.json", "// x\n{}"),
         ("a.jsonl", "1\n\n{}\n"),
         ("a.yaml", "a: 1\n---\nb: 2\n"),
-        // Other languages, and names without a language.
+        // Files in other languages, and files whose names imply no language, are not checked.
         ("a.json5", "{a: 'b'}"),
         ("json", "{"),
         (".json", "{"),
@@ -107,7 +106,7 @@ fn what_could_not_be_read_before_may_stay_so() {
     assert_eq!(edited("a.json", "{", "{{"), None);
     assert_eq!(edited("a.yaml", "a: {{ .Values.a }}\n", "a: {{ .Values.b }}\n"), None);
     assert_eq!(edited("a.json", "{", "{}"), None);
-    // Existing comments may stay; a JSON file without comments must not get any.
+    // A JSON file may keep existing comments, but a file without comments must not gain any.
     assert_eq!(edited("a.json", "// x\n{}", "// y\n{}"), None);
     assert_eq!(code(edited("a.json", "// x\n{}", "// y\n{")), UNPARSEABLE);
     assert_eq!(code(edited("a.json", "{}", "// y\n{}")), UNPARSEABLE);
@@ -133,9 +132,9 @@ fn a_file_that_is_too_large_to_be_judged_is_said_to_be_so() {
     let checked = judge(&action, None, File { path: &path, content: &content }).unwrap();
     assert_eq!(
         checked.note(),
-        "; it has more than 4194304 bytes, and whether it is YAML was not checked"
+        "; the file exceeds 4194304 bytes, so its YAML syntax was not checked"
     );
-    // A file that was too large before counts as new once it is small enough.
+    // If a file was too large to be parsed before the action, its new content must parse like that of a new file.
     let (before, after) = (File { path: &path, content: &content }, &b"["[..]);
     assert!(judge(&action, Some(before), File { path: &path, content: after }).is_err());
 }
@@ -158,7 +157,7 @@ fn an_updated_schema_is_one_by_the_rules_of_its_draft() {
     }
     assert_eq!(
         schema_of("a.json", "{ \"properties\": { \"a\": { \"type\": \"text\" } } }").unwrap().1,
-        "`a.json` would be no JSON Schema: at `/properties/a/type`: the value is not valid under any of \
+        "`a.json` would not be a valid JSON Schema: at `/properties/a/type`: the value is not valid under any of \
          the schemas listed in the 'anyOf' keyword"
     );
     for schema in [
@@ -172,20 +171,20 @@ fn an_updated_schema_is_one_by_the_rules_of_its_draft() {
         assert_eq!(code(schema_of("a.json", schema)), NO_SCHEMA, "{schema}");
     }
     let unknown = schema_of("a.json", "{ \"$schema\": \"https://example.com/mine\" }").unwrap().1;
-    assert!(unknown.contains("`/$schema`: only the published drafts are known"), "{unknown}");
-    // In YAML only documents with `$schema` are schemas.
+    assert!(unknown.contains("`/$schema`: expected one of the published drafts"), "{unknown}");
+    // In YAML files, only documents with `$schema` are treated as schemas.
     assert_eq!(schema_of("a.yaml", "type: text\n"), None);
     let yaml = "$schema: https://json-schema.org/draft/2020-12/schema\ntype: text\n";
     assert_eq!(code(schema_of("a.yaml", yaml)), NO_SCHEMA);
     assert_eq!(code(schema_of("a.yaml", "a: [")), UNPARSEABLE);
     assert_eq!(schema_of("a.yaml", &yaml.replace("text", "string")), None);
-    // A schema that was unreadable before must be readable now.
+    // Unlike other files, a schema must parse after the update even if it did not parse before.
     let content = json!({ "type": "content", "content": "{" });
     let update = action("SCHEMA_UPDATE", "a.json", content);
     assert_eq!(code(said(&update, Some(("a.json", "{")), ("a.json", "{"))), UNPARSEABLE);
 }
 
-/// EX-20: schemas with maximum nesting, with many members, or with an expression that would be slow.
+/// EX-20: deep nesting, many members and expensive regular expressions do not slow down the schema check.
 #[test]
 fn a_hostile_schema_costs_little_and_is_judged() {
     let nested = |before: &str, inner: &str, behind: &str, levels: usize| {
@@ -231,8 +230,8 @@ fn what_would_run_is_declared() {
         made("run.sh", "#!/bin/sh\n").unwrap(),
         (
             ErrorCode::UndeclaredExecutable,
-            "`run.sh` would begin with a `#!` line that names what runs it, and the operation does not \
-             say `\"executable\": true`"
+            "`run.sh` would start with a `#!` interpreter line, but the operation does not set \
+             `\"executable\": true`"
                 .to_owned()
         )
     );
@@ -242,7 +241,7 @@ fn what_would_run_is_declared() {
     assert_eq!(edited("run.sh", "#!/bin/sh\n", "#!/bin/sh\necho; rm $x\n"), None);
     assert_eq!(edited("run.sh", "#!/bin/sh\n", "echo\n"), None);
     assert_eq!(moved("run.sh", "sub/run.sh", "#!/bin/sh\n"), None);
-    // A Rust attribute begins with `#!`, too, which means something else in another file.
+    // A Rust attribute also begins with `#!`, but in any other file it would be an interpreter line.
     assert_eq!(made("lib.rs", "#![allow(dead_code)]\n"), None);
     assert_eq!(code(made("lib.sh", "#![allow(dead_code)]\n")), RUNS);
     assert_eq!(code(moved("lib.rs", "lib.sh", "#![allow(dead_code)]\n")), RUNS);

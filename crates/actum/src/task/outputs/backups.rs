@@ -1,4 +1,4 @@
-//! Backups of the files that a task changes (EX-13, EX-21): a block delta if that is smaller, else a copy.
+//! Backs up the files that a task changes (EX-13, EX-21), as a block delta if that is smaller and otherwise as a copy.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,10 +13,10 @@ use actum_workspace::{LinuxDisk, Transaction, apply_delta, copy_file, digest_of_
 
 use super::{Handle, OutputError, Outputs, ReportDirectory, failed, read_whole};
 
-/// Reason why the backups of a task were not kept. None of them is left.
+/// Reason why a task's files could not be backed up. Backups that were already written have been removed.
 #[derive(Debug)]
 pub(in crate::task) enum BackupError {
-    /// They would take this number of bytes, which exceeds the limit.
+    /// The backups would take this many bytes, which exceeds the limit.
     TooLarge(u64),
     Output(OutputError),
 }
@@ -28,8 +28,9 @@ impl From<OutputError> for BackupError {
 }
 
 impl Outputs {
-    /// Keeps the content of each file that a rollback needs, and records in `rollback` which backups are deltas. Each
-    /// file must be unchanged since the rehearsal of the plan. All backups together take at most `bytes_max` bytes.
+    /// Backs up the content of each file that a rollback needs, and records in `rollback` which backups are deltas.
+    ///
+    /// Each file must be unchanged since the rehearsal of the plan. All backups together may take at most `bytes_max` bytes.
     pub(in crate::task) fn back_up(
         &self,
         report: &ReportDirectory,
@@ -43,7 +44,7 @@ impl Outputs {
         let backups = report.make_backups()?;
         let kept = self.keep_backups((report, &backups), rollback, transaction, bytes_max);
         if kept.is_err() {
-            // The report states why they are missing; a leftover backup does no harm.
+            // Errors are ignored, because the report states why the backups are missing and a leftover backup does no harm.
             drop(report.remove_backups(self));
         }
         kept
@@ -80,7 +81,7 @@ impl Outputs {
         Ok(())
     }
 
-    /// Copies the current content of a file, which must be unchanged.
+    /// Copies a file to the backups. Fails if its content differs from the state recorded in `kept`.
     fn copy_backup(
         &self,
         (report, backups): (&ReportDirectory, &Handle),
@@ -88,7 +89,7 @@ impl Outputs {
         kept: &FileState,
     ) -> Result<(), OutputError> {
         let backing_up = failed("back up", &path.to_string());
-        let changed = || io::Error::new(io::ErrorKind::InvalidData, "it was changed meanwhile");
+        let changed = || io::Error::new(io::ErrorKind::InvalidData, "it changed in the meantime");
         let file =
             self.open(path).and_then(|file| file.ok_or_else(changed)).map_err(&backing_up)?;
         if self.disk.stat(&file).map_err(&backing_up)?.size != kept.size {
@@ -114,11 +115,12 @@ impl ReportDirectory {
         let name = BACKUPS_DIRECTORY.as_bytes();
         let made = self.disk.make_plain_directory(&self.handle, name, FileMode::PRIVATE_DIRECTORY);
         let opened = made.and_then(|()| self.disk.open_directory(&self.handle, name));
-        opened.map_err(failed("make the directory", &self.name.file(BACKUPS_DIRECTORY)))
+        opened.map_err(failed("create the directory", &self.name.file(BACKUPS_DIRECTORY)))
     }
 
-    /// Returns the contents that the backups hold, by their digests. Each is at most as large as a file that a task may
-    /// change. The content of a delta is computed from the file that the run left, if that exists.
+    /// Returns the original file contents that the backups contain, by digest. A backup stored as a delta is applied to the
+    /// file that the run left, and is omitted if that file is missing. Contents that exceed the size limit of files that
+    /// tasks may change are omitted as well.
     pub(in crate::task) fn backups(
         &self,
         outputs: &Outputs,
@@ -134,8 +136,8 @@ impl ReportDirectory {
         Ok(contents)
     }
 
-    /// Returns the content of a file before the run, and its digest. Returns `None` if its backup is missing or does
-    /// not match.
+    /// Returns the content of a file before the run, with its digest. Returns `None` if there is no backup or the backup
+    /// does not yield the recorded digest.
     fn content_of(
         &self,
         outputs: &Outputs,
@@ -171,7 +173,7 @@ impl ReportDirectory {
         Ok((checkpoint.original_hash == Some(digest)).then_some((digest, content)))
     }
 
-    /// Removes the backups and their directory. Returns their number.
+    /// Removes the backups and their directory, and returns the number of removed backups.
     pub(in crate::task) fn remove_backups(&self, outputs: &Outputs) -> Result<u64, OutputError> {
         let directory = self.name.file(BACKUPS_DIRECTORY);
         let Some(handle) = outputs.existing(&directory)? else { return Ok(0) };

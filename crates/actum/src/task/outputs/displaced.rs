@@ -1,4 +1,4 @@
-//! Displaced files, which a killed rollback script had moved aside (EX-16).
+//! Restores displaced files, which a rollback script had moved aside before it was killed (EX-16).
 
 use std::io;
 
@@ -9,14 +9,14 @@ use actum_workspace::disk::{Disk, Kind, Rename, Stat};
 
 use super::{OutputError, Outputs, ReportDirectory, failed};
 
-/// Path from which the script moves a file aside.
+/// Path from which the rollback script moves a file aside, with the digests needed to decide what to do with it.
 struct Place<'m> {
     path: &'m RelPath,
-    /// Digest of the file that the run left there.
+    /// Digest of the file that the run left at the path.
     left: Option<Digest>,
-    /// Path that the file is moved back to, if no backup has its content.
+    /// Original path of a renamed file, if no backup contains its content.
     from: Option<&'m RelPath>,
-    /// Digest of the file before the run, if only a delta and the file that the run left yield its content.
+    /// Digest of the file before the run, if its backup is a delta that must be applied to the file that the run left.
     delta_to: Option<Digest>,
 }
 
@@ -36,18 +36,18 @@ impl<'m> Place<'m> {
     }
 }
 
-/// Settled files that a killed script had moved aside.
+/// Result of handling the files that a killed rollback script had moved aside.
 #[derive(Debug, Default)]
 pub(in crate::task) struct Settled {
-    /// Paths whose file was restored.
+    /// Paths to which a displaced file was restored.
     pub(in crate::task) put_back: Vec<RelPath>,
-    /// Names of files whose content exists elsewhere; they stay until the rollback is done.
+    /// Names of displaced files whose content also exists in another place. They are removed after the rollback is done.
     replaced: Vec<String>,
-    /// Note on each file that stays aside, since its content exists nowhere else.
+    /// Notes about displaced files that could not be restored. They are kept, because their content exists nowhere else.
     pub(in crate::task) kept: Vec<String>,
 }
 
-/// Result for a file that was moved aside.
+/// Result of handling one displaced file.
 enum Found {
     Nothing,
     PutBack,
@@ -56,7 +56,7 @@ enum Found {
 }
 
 impl ReportDirectory {
-    /// Returns true if a killed script left a file aside.
+    /// Returns whether a killed rollback script left any displaced file.
     pub(in crate::task) fn has_displaced(
         &self,
         manifest: &RollbackManifest,
@@ -71,7 +71,8 @@ impl ReportDirectory {
         Ok(false)
     }
 
-    /// Restores each file that a killed script had moved aside. Removes nothing: an undo may need these files.
+    /// Restores the files that a killed rollback script had moved aside. Does not remove any displaced file, because an
+    /// undo may still need it.
     pub(in crate::task) fn put_back_displaced(
         &self,
         outputs: &Outputs,
@@ -81,12 +82,12 @@ impl ReportDirectory {
         for place in manifest.checkpoints().iter().map(Place::new) {
             let name = displaced_name(place.path);
             let found = self.settle(outputs, &place, name.as_bytes());
-            match found.map_err(failed("put back", &place.path.to_string()))? {
+            match found.map_err(failed("restore", &place.path.to_string()))? {
                 Found::Nothing => {}
                 Found::PutBack => settled.put_back.push(place.path.clone()),
                 Found::Replaced => settled.replaced.push(name),
                 Found::Kept => settled.kept.push(format!(
-                    "`{}` changed while a rollback script had moved it aside; the file that was there is kept as `{}`",
+                    "`{}` changed after a rollback script had moved it aside; the moved file is kept as `{}`",
                     place.path,
                     self.name.file(&name)
                 )),
@@ -95,7 +96,8 @@ impl ReportDirectory {
         Ok(settled)
     }
 
-    /// Removes the displaced files whose content exists elsewhere. Returns a note on each that could not be removed.
+    /// Removes the displaced files whose content also exists in another place. Returns a note for each file that could not
+    /// be removed.
     pub(in crate::task) fn remove_replaced(&self, settled: &Settled) -> Vec<String> {
         let notes = settled.replaced.iter().filter_map(|name| {
             let error = self.disk.unlink(&self.handle, name.as_bytes()).err()?;
@@ -133,7 +135,7 @@ impl ReportDirectory {
         }
     }
 
-    /// Returns the digest of a displaced file; `None` for a file type that the run cannot have left there.
+    /// Returns the digest of a displaced file. Returns `None` if it is not a readable regular file.
     fn digest_of(&self, stat: &Stat, aside: &[u8]) -> Option<Digest> {
         if stat.kind != Kind::File {
             return None;
@@ -143,7 +145,7 @@ impl ReportDirectory {
     }
 }
 
-/// Returns true if the file cannot be restored, since its path is taken or its directory is gone.
+/// Returns whether a file cannot be restored because its path is taken or its directory no longer exists.
 fn is_taken_or_gone(error: io::ErrorKind) -> bool {
     matches!(
         error,
@@ -151,7 +153,7 @@ fn is_taken_or_gone(error: io::ErrorKind) -> bool {
     )
 }
 
-/// Returns the digest of the file at a path, if it can be read.
+/// Returns the digest of the file at a path, or `None` if it cannot be read.
 fn digest_at(outputs: &Outputs, path: &RelPath) -> Option<Digest> {
     outputs.digest(path).ok()?
 }

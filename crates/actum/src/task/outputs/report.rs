@@ -1,4 +1,4 @@
-//! Report directory of one task (EX-13).
+//! Reads and writes the documents in the report directory of a task (EX-13).
 
 use std::io;
 
@@ -14,23 +14,23 @@ use serde::{Deserialize, Serialize};
 
 use super::{Handle, OutputError, failed, read_whole, write_new};
 
-/// Suffix of a document's name until it replaces the previous version.
+/// Suffix of the temporary file to which a document is written before it replaces the previous version.
 const UNFINISHED_SUFFIX: &str = ".new";
-/// Maximum size of a report document that is read again, in bytes.
+/// Maximum size of a report document that can be read, in bytes.
 const BYTES_MAX: u64 = 64 << 20;
 
-/// Report directory of one task.
+/// Open report directory of one task.
 pub(in crate::task) struct ReportDirectory {
     pub(super) disk: LinuxDisk,
     pub(super) handle: Handle,
-    /// Name of the directory.
+    /// Name of the report directory.
     pub(in crate::task) name: ReportName,
 }
 
-/// Documents of a task that has ended.
+/// Final documents of a task that has ended.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(in crate::task) struct EndReports {
-    /// True if the manifest is no longer needed, since the workspace is as before.
+    /// True if the workspace is as it was before the task, so the rollback manifest is no longer needed.
     pub(in crate::task) is_as_before: bool,
     pub(in crate::task) report: Option<ExecutionReport>,
     pub(in crate::task) log: Option<ChangeLog>,
@@ -38,12 +38,12 @@ pub(in crate::task) struct EndReports {
 }
 
 impl ReportDirectory {
-    /// Writes a file, which must be missing.
+    /// Writes a new file, which must not exist yet.
     pub(in crate::task) fn write(&self, name: &str, bytes: &[u8]) -> Result<(), OutputError> {
         self.write_as(name, bytes, FileMode::REGULAR)
     }
 
-    /// Writes a file that only its owner can read.
+    /// Writes a new file that only its owner can read.
     pub(in crate::task) fn write_private(
         &self,
         name: &str,
@@ -57,7 +57,8 @@ impl ReportDirectory {
             .map_err(failed("write", &self.name.file(name)))
     }
 
-    /// Writes the final documents of a task. The execution report comes last, and so marks them as complete.
+    /// Writes the final documents of a task. The execution report is written last, so its presence shows that the documents
+    /// are complete.
     pub(in crate::task) fn write_end(&self, ended: &EndReports) -> Result<(), OutputError> {
         let EndReports { is_as_before, report, log, error } = ended;
         if *is_as_before {
@@ -68,7 +69,7 @@ impl ReportDirectory {
         self.put(EXECUTION_REPORT_FILE, report.as_ref().map(ExecutionReport::write))
     }
 
-    /// Writes a document, if any, and replaces the previous version.
+    /// Writes a document and replaces its previous version. Does nothing if `document` is `None`.
     pub(in crate::task) fn put(
         &self,
         name: &str,
@@ -78,20 +79,21 @@ impl ReportDirectory {
             None => Ok(()),
             Some(Ok(bytes)) => self.replace(name, &bytes),
             Some(Err(error)) => Err(OutputError {
-                doing: "put together",
+                doing: "serialize",
                 path: self.name.file(name),
                 source: io::Error::other(error),
             }),
         }
     }
 
-    /// Returns the rollback manifest, if it exists and can be read.
+    /// Reads the rollback manifest. Returns `None` if it does not exist or cannot be parsed.
     pub(in crate::task) fn manifest(&self) -> Result<Option<RollbackManifest>, OutputError> {
         let bytes = self.read(ROLLBACK_MANIFEST_FILE)?;
         Ok(bytes.and_then(|bytes| RollbackManifest::read(&bytes).ok()))
     }
 
-    /// Records an event in the manifest, if it exists and can be read.
+    /// Updates the rollback manifest after an event and returns the new version. Returns `None` if there is no readable
+    /// manifest.
     pub(in crate::task) fn end_manifest(
         &self,
         event: ManifestEvent,
@@ -102,7 +104,7 @@ impl ReportDirectory {
         Ok(Some(manifest))
     }
 
-    /// Records in an active manifest that it has expired, if so.
+    /// Marks an active rollback manifest as expired if it has reached its expiry time, and returns the current version.
     pub(in crate::task) fn expire_manifest(
         &self,
         manifest: &RollbackManifest,
@@ -115,7 +117,7 @@ impl ReportDirectory {
         Ok(reached)
     }
 
-    /// Replaces the content of a file atomically, and creates the file if it is missing.
+    /// Replaces a file atomically, or creates it if it does not exist.
     fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), OutputError> {
         let new = format!(".{name}{UNFINISHED_SUFFIX}");
         let replaced = match self.disk.unlink(&self.handle, new.as_bytes()) {
@@ -124,7 +126,7 @@ impl ReportDirectory {
                 write_new(self.disk, &self.handle, &new, bytes, FileMode::REGULAR).and_then(|()| {
                     let (new, name) = (new.as_bytes(), name.as_bytes());
                     if self.disk.stat_at(&self.handle, name)?.is_some() {
-                        // The new version is durable before it replaces the previous one.
+                        // The new version must be durable before it replaces the previous one.
                         let file = self.disk.open_file(&self.handle, new)?;
                         self.disk.sync_data(&file, Barrier::Report)?;
                     }
@@ -135,7 +137,7 @@ impl ReportDirectory {
         replaced.map_err(failed("write", &self.name.file(name)))
     }
 
-    /// Removes unfinished files of a killed process: documents, and copies of backups.
+    /// Removes the temporary files of a killed process, which are unfinished documents and copies of backups.
     pub(in crate::task) fn remove_unfinished(&self) -> Result<(), OutputError> {
         let names = self.disk.list(&self.handle);
         for name in names.map_err(failed("list", &self.name.directory()))? {
@@ -146,7 +148,7 @@ impl ReportDirectory {
             }
             match self.disk.unlink(&self.handle, &name) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(failed("remove what is unfinished in", &self.name.directory())(
+                    return Err(failed("remove unfinished files in", &self.name.directory())(
                         error,
                     ));
                 }
@@ -156,7 +158,7 @@ impl ReportDirectory {
         Ok(())
     }
 
-    /// Returns the bytes of a file, if it exists.
+    /// Reads a file in the report directory. Returns `None` if it does not exist.
     pub(in crate::task) fn read(&self, name: &str) -> Result<Option<Vec<u8>>, OutputError> {
         let read = match self.disk.open_file(&self.handle, name.as_bytes()) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

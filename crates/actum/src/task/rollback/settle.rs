@@ -1,4 +1,4 @@
-//! Displaced files, which a killed rollback script had moved aside, are restored before the run is undone.
+//! Restores files that an interrupted rollback script had moved aside, before the run itself is undone.
 
 use actum_task::report::RollbackManifest;
 use actum_workspace::RunOptions;
@@ -8,7 +8,8 @@ use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::task::outputs::{Outputs, ReportDirectory, Settled};
 
-/// Restores the displaced files of a killed script, while no run changes the workspace.
+/// Restores the files that an interrupted rollback script had moved aside. Holds the workspace lock, so that no run
+/// changes the workspace in the meantime.
 pub(super) fn put_back_displaced(
     engine: &mut Engine,
     outputs: &Outputs,
@@ -17,7 +18,7 @@ pub(super) fn put_back_displaced(
     if !directory.has_displaced(manifest)? {
         return Ok(Settled::default());
     }
-    let label = "put back what a rollback script moved aside".to_owned();
+    let label = "restore files that a rollback script moved aside".to_owned();
     let held = engine.workspace.begin(RunOptions { label, wait: true, ..RunOptions::default() })?;
     let settled = directory.put_back_displaced(outputs, manifest);
     held.abort();
@@ -25,7 +26,7 @@ pub(super) fn put_back_displaced(
 }
 
 impl Settled {
-    /// Adds the restored files to the error of a rejected rollback.
+    /// Adds the list of restored files to the error of a rollback that failed afterwards.
     pub(super) fn explain(&self, source: Error) -> Error {
         if self.put_back.is_empty() {
             return source;

@@ -1,4 +1,4 @@
-//! End of a task: writes its reports (EX-13 to EX-15, EX-18).
+//! Ends a task by writing its reports (EX-13 to EX-15, EX-18).
 
 use actum_core::plain_id::PlainId;
 use actum_core::{RelPath, RunId};
@@ -27,12 +27,12 @@ pub(super) struct Documents {
     pub(super) error: Option<ErrorReport>,
 }
 
-/// End of a run, as its report states it.
+/// End of a task's run, in the form that its report states.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct End {
     how: RunEnd,
     run: Option<RunId>,
-    /// True if the changes of the actions are visible.
+    /// Whether the changes of the actions are visible in the workspace.
     is_visible: bool,
 }
 
@@ -61,7 +61,7 @@ impl TaskContext<'_> {
         match made {
             None | Some(Made::Nothing) => {}
             Some(Made::Done(done, After { changed, committed, external })) => {
-                // Otherwise the reports state more than the notes.
+                // The notes are complete only if nothing happened after publishing that the reports would add.
                 self.is_noted =
                     changed.is_empty() && matches!(committed, Ok(None)) && external.is_empty();
                 rehearsed.take_external(external);
@@ -105,7 +105,7 @@ impl TaskContext<'_> {
             log: Some(log.clone()),
             error: error.clone(),
         };
-        // The alert is raised before the report is written, so that a written report always has its alert.
+        // Raise the alert before writing the report, so that every written report has its alert.
         let alert = match &error {
             Some(error) => self.alerts.raise(&place.task.id, error, Some(&directory.name)),
             None => Ok(None),
@@ -130,13 +130,13 @@ impl TaskContext<'_> {
         }
     }
 
-    /// Reports the stored result of a task that was executed before (D-8).
+    /// Returns the stored result of a task that was already executed, without doing anything again (D-8).
     pub(super) fn repeat(&mut self, task: &Task, stored: Stored) -> TaskEnd {
         let Stored { receipt, directory, report, log, error } = stored;
         let run = receipt.statement.predicate.run;
         self.status.note(
             Phase::Reporting,
-            &format!("The run {run} carried the task out before; nothing was changed"),
+            &format!("Run {run} already executed this task; nothing was changed"),
         );
         self.status.end(EndLine::Executed(&report, error.as_ref()), Some(&directory.name));
         TaskEnd {
@@ -156,8 +156,8 @@ impl TaskContext<'_> {
         }
     }
 
-    /// Writes the final documents of a task, durably unless the notes contain them already. Documents that cannot be
-    /// written are noted, for the next process.
+    /// Writes the final documents of a task. Syncs them to disk unless the notes already contain everything. If writing
+    /// fails, saves the documents in the notes so that the next process can write them.
     fn write_end(
         &self,
         directory: &ReportDirectory,
@@ -170,7 +170,7 @@ impl TaskContext<'_> {
         });
         let error = written.err()?;
         let notes = self.notes(&directory.name, (task, plan));
-        // If that fails as well, both errors are reported.
+        // If saving the notes fails as well, report both errors.
         match notes.ended(ended).keep_durably(&self.mark) {
             Ok(()) => Some(error),
             Err(also) => Some(OutputError {
@@ -180,7 +180,7 @@ impl TaskContext<'_> {
         }
     }
 
-    /// Creates notes in which only the final documents count.
+    /// Creates notes that contain only the final documents.
     fn notes(&self, name: &ReportName, (task, plan): (&PlainId, Option<&PlainId>)) -> Notes {
         let ids = (&self.report_id, task, plan.unwrap_or(task));
         Notes::new(name, ids, self.started, Vec::new())
@@ -219,7 +219,7 @@ impl TaskContext<'_> {
             created_at: now,
             changes: task.changes(&rehearsed.actions, &rehearsed.modified, left, &mut self.ids),
         };
-        // A pipeline that is still to run is not an error.
+        // A report without problems whose external pipelines have not run yet does not need an error report.
         let is_pending = rehearsed.problems.is_empty() && rehearsed.deferred().next().is_some();
         let error =
             ErrorStatus::from_report(report.status()).filter(|_| !is_pending).map(|status| {
@@ -237,7 +237,7 @@ impl TaskContext<'_> {
         Documents { report, log, error }
     }
 
-    /// Rejects a task before it begins. Creates a directory for its report, if it has none.
+    /// Rejects a task before it begins. Creates a report directory if the task does not have one yet.
     pub(super) fn reject(
         &mut self,
         task: Option<&Task>,
@@ -248,7 +248,7 @@ impl TaskContext<'_> {
         let directory = match (self.unfilled.take(), &refusal.id) {
             (Some(directory), _) => Ok(directory),
             (None, Some(task)) => self.rejected_directory(task, &refusal, &report),
-            // A rejection without a task id leaves no report: it is only an error of the caller.
+            // Without a task id there is no directory to write a report to, so only the caller gets the error.
             (None, None) => Err(None),
         };
         match directory {
@@ -260,7 +260,7 @@ impl TaskContext<'_> {
         }
     }
 
-    /// Creates the directory for the report of a rejected task; the report is noted first.
+    /// Creates the report directory of a rejected task, after recording the report in the notes.
     fn rejected_directory(
         &mut self,
         task: &PlainId,
@@ -269,14 +269,18 @@ impl TaskContext<'_> {
     ) -> std::result::Result<ReportDirectory, Option<OutputError>> {
         let name = self.outputs.report_name(self.started, task)?;
         let notes = self.notes(&name, (task, refusal.plan_id.as_ref()));
-        // The report is written nevertheless: it is missing only if this process is killed as well.
+        // Continue even if this fails, because the report is lost only if this process is killed before it writes the
+        // report.
         if let Err(error) = notes.ending(refused(report)).keep(&self.mark) {
-            self.status.note(Phase::Reporting, &format!("the report could not be noted: {error}"));
+            self.status.note(
+                Phase::Reporting,
+                &format!("failed to save the report for recovery: {error}"),
+            );
         }
         Ok(self.outputs.report(name)?)
     }
 
-    /// Rejects a task before it begins, with the report in this directory.
+    /// Rejects a task before it begins and writes the report to the given directory.
     pub(super) fn reject_in(
         &mut self,
         directory: ReportDirectory,
@@ -337,18 +341,19 @@ impl TaskContext<'_> {
     }
 }
 
-/// Returns the documents of a rejected task: no change became visible, so there is no rollback.
+/// Returns the final documents of a rejected task. No change became visible, so there is nothing to roll back.
 fn refused(report: &ErrorReport) -> EndReports {
     EndReports { is_as_before: true, report: None, log: None, error: Some(report.clone()) }
 }
 
-/// Returns true if the problem rejects the task. A change that was visible and rolled back had begun.
+/// Checks whether a problem means that the task was rejected. A change that was visible and then rolled back is a
+/// failure instead, because the task had begun.
 fn is_refusal(problem: &TaskProblem, cause: Option<&Error>) -> bool {
     let was_visible = cause.is_some_and(|error| matches!(error.workspace(), State::Restored));
     problem.code.response().is_refusal() && !was_visible
 }
 
-/// Adds to the report the ledger entry of the run, and its commit or the reason for none.
+/// Adds the ledger entry of the run to the report, and its commit or the reason why it has no commit.
 fn told_of_commit(
     report: ExecutionReport,
     receipt: &str,

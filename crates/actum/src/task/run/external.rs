@@ -1,4 +1,4 @@
-//! Runs the external pipelines of a task, one after the other, once its change is published (EX-9).
+//! Runs the external pipelines of a task one after the other, once its change is published (EX-9).
 
 use actum_record::receipt::{ExternalPipeline, ExternalRun};
 use actum_task::Action;
@@ -11,8 +11,8 @@ use crate::task::external::{self, ExternalResult, NotedState};
 use crate::task::rehearsal::{ActionEnd, RehearsalObserver, Rehearsed};
 
 impl TaskObserver<'_, '_> {
-    /// Runs the pipelines. Start and end of each are noted durably, so that recovery can report both. `held_back` is
-    /// the reason why none may start.
+    /// Runs the external pipelines of the task. The start and end of each pipeline are durably recorded, so that
+    /// recovery can report both. If `held_back` gives a reason, none of the pipelines is started.
     pub(super) fn run_external(
         &mut self,
         pipelines: &[ExternalPipeline],
@@ -46,9 +46,9 @@ impl TaskObserver<'_, '_> {
         let (Some(action), Ok(Some(runner))) = (action, self.script.pipelines) else {
             return skip(&"no pipeline runner is configured");
         };
-        // Without the note no process would know that it began.
+        // Without this record, recovery could not know that the pipeline was started.
         if let Err(error) = self.note(action, NotedState::Started) {
-            return skip(&format_args!("It was not started: {error}"));
+            return skip(&format_args!("The pipeline was not started: {error}"));
         }
         self.desk.status.began(deferred.action);
         let started = self.desk.status.now();
@@ -58,15 +58,15 @@ impl TaskObserver<'_, '_> {
         let result = ExternalResult::executed(pipeline, deferred, executed);
         let outcome = result.action.as_ref().map(|it| self.place.task.outcome(it, &[]));
         let noted = outcome.map(|outcome| self.note(action, NotedState::Ended(outcome)));
-        // The reports state the end as well. If both are missing, recovery reports that the end is unknown.
+        // The reports state the end of the pipeline too. Only if both are lost does recovery report the end as unknown.
         if let Some(Err(error)) = noted {
-            let message = format!("the end of a pipeline could not be noted: {error}");
+            let message = format!("failed to record the end of a pipeline: {error}");
             self.desk.status.note(Phase::Reporting, &message);
         }
         result
     }
 
-    /// Notes the state of the pipeline of an action, durably.
+    /// Durably records the state of the pipeline that an action runs.
     fn note(&mut self, action: &Action, state: NotedState) -> Result<()> {
         let id = clean(action.id.as_str());
         if let Some(noted) = self.notes.external.iter_mut().find(|it| it.action == id) {
@@ -77,15 +77,16 @@ impl TaskObserver<'_, '_> {
 
     fn reason_to_skip(&self, deferred: &Rehearsed, held_back: Option<&str>) -> Option<String> {
         if let Some(why) = held_back {
-            return Some(format!("It was not started: {why}"));
+            return Some(format!("The pipeline was not started: {why}"));
         }
-        // Earlier pipelines take time, in which another process can change a file.
+        // Check the files again before each pipeline, because another process may have changed one while an earlier
+        // pipeline ran.
         if let Some(changed) = self.desk.changed_since(&self.rehearsed.effects).first() {
-            return Some(format!("It was not started: {}", changed.message));
+            return Some(format!("The pipeline was not started: {}", changed.message));
         }
         if self.desk.status.is_cancelled() {
             return Some(
-                "It was not started: the task was cancelled after its change was published"
+                "The pipeline was not started: the task was cancelled after its change was published"
                     .to_owned(),
             );
         }

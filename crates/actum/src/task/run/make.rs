@@ -1,4 +1,4 @@
-//! Publishes a rehearsed task through the pipeline, after its rollback files are durable (EX-7).
+//! Publishes a rehearsed task through the engine, after its rollback files are durable (EX-7).
 
 use actum_core::{Digest, RelPath, RunId, ShellWord};
 use actum_record::receipt::{
@@ -30,15 +30,15 @@ use crate::task::outputs::{BackupError, OutputError};
 use crate::task::problem::TaskProblem;
 use crate::task::rehearsal::{RehearsalObserver, Rehearsed, Script, later};
 
-/// Result of publishing the change.
+/// Result of publishing the change of a task.
 pub(super) enum Made {
-    /// Published and recorded.
+    /// The change was published and recorded in the ledger.
     Done(Box<Receipt>, After),
-    /// No difference to publish.
+    /// The workspace already has the requested state, so there was nothing to publish.
     Nothing,
-    /// Not published; the workspace is unchanged.
+    /// The change was not published, and the workspace is unchanged.
     Not(TaskProblem, Option<Error>),
-    /// Neither published nor rolled back, or its end is not recorded: it needs attention.
+    /// The change was neither published nor rolled back, or its end is not recorded, so the workspace needs attention.
     Open {
         run: RunId,
         problem: TaskProblem,
@@ -48,17 +48,17 @@ pub(super) enum Made {
     },
 }
 
-/// Results from after the run.
+/// Results of the steps that follow the run.
 pub(super) struct After {
-    /// Files that differ from the state that the run left.
+    /// Files whose content no longer matches the result of the run.
     pub(super) changed: Vec<TaskProblem>,
-    /// Commit, if it was requested, or the reason why it is missing.
+    /// Git commit, if one was requested, or the reason why it is missing.
     pub(super) committed: Result<Option<CommittedRun>, String>,
     /// Results of the actions that run external pipelines.
     pub(super) external: Vec<Rehearsed>,
 }
 
-/// Observer of a task's run.
+/// Observer that hooks the steps of a task into its engine run.
 pub(super) struct TaskObserver<'m, 'o> {
     pub(super) desk: &'m mut TaskContext<'o>,
     pub(super) place: &'m Place<'m>,
@@ -66,18 +66,18 @@ pub(super) struct TaskObserver<'m, 'o> {
     pub(super) rehearsed: &'m TaskActions,
     run: RunId,
     pub(super) notes: Notes,
-    /// Digests of the rollback files, once they are written.
+    /// Digests of the rollback files, once the files are written.
     files: Option<RollbackFiles>,
-    /// Pending commit to git, until the run is published.
+    /// Git commit that is prepared and waits until the run is published.
     committing: Option<Committing>,
-    /// Files that differ from the state that the run left.
+    /// Files whose content no longer matches the result of the run.
     changed: Vec<TaskProblem>,
     committed: Result<Option<CommittedRun>, String>,
-    /// External pipelines, once they ran.
+    /// Results of the external pipelines that have run or were skipped so far.
     pub(super) external: Vec<ExternalResult>,
 }
 
-/// Reason why `run_with` stopped.
+/// Reason why the observer stopped the run of a task.
 pub(super) enum TaskStop {
     Problem(Box<TaskProblem>),
     Error(Error),
@@ -92,7 +92,7 @@ impl From<Error> for TaskStop {
 impl Observer<LinuxDisk> for TaskObserver<'_, '_> {
     type Stop = TaskStop;
 
-    /// Writes the rollback files and the prepared reports before the checks run.
+    /// Writes the rollback files and prepares the reports before the change is verified.
     fn cleared(&mut self, cleared: &mut Cleared<'_, LinuxDisk>) -> Result<(), TaskStop> {
         let Self { desk, place, rehearsed, run, notes, files, .. } = self;
         desk.status.phase(Phase::Checkpoint);
@@ -126,7 +126,7 @@ impl Observer<LinuxDisk> for TaskObserver<'_, '_> {
             let code = ErrorCode::Cancelled;
             return Err(TaskStop::Problem(Box::new(TaskProblem::new(code, code.about()))));
         }
-        // The time limit of the task covers all phases before its change is published (EX-21).
+        // The time limit of a task covers every phase up to the publication of its change (EX-21).
         let deadline = later(self.desk.started, self.place.task.config.timeouts.task);
         if self.desk.status.now() > deadline {
             let code = ErrorCode::TaskTimeout;
@@ -136,8 +136,8 @@ impl Observer<LinuxDisk> for TaskObserver<'_, '_> {
         Ok(())
     }
 
-    /// Compares the files with the approved state, commits the run, and runs the external pipelines. In this order a
-    /// pipeline can push the commit.
+    /// Compares the published files with the expected state, then commits them, then runs the external pipelines. The
+    /// commit comes first so that a pipeline can push it.
     fn published(&mut self, external: &[ExternalPipeline]) -> Option<Vec<ExternalRun>> {
         let (task, effects) = (self.place.task, &self.rehearsed.effects);
         let constraints = task.plan.constraints(task.config.constraints);
@@ -169,7 +169,7 @@ impl Observer<LinuxDisk> for TaskObserver<'_, '_> {
 }
 
 impl TaskContext<'_> {
-    /// Publishes the rehearsed change.
+    /// Publishes the rehearsed change of a task.
     pub(super) fn make(
         &mut self,
         begun: Begun<'_, LinuxDisk>,
@@ -227,8 +227,8 @@ impl TaskContext<'_> {
         }
     }
 
-    /// Keeps the files for a rollback of the run, and returns the digests of manifest and script. They become durable
-    /// with the outputs.
+    /// Writes the files needed to roll back the run, and returns the digests of the manifest and the script. They
+    /// become durable together with the other outputs.
     pub(super) fn keep_checkpoint(
         &mut self,
         place: &Place<'_>,
@@ -248,7 +248,7 @@ impl TaskContext<'_> {
         kept.map_err(|error| match error {
             BackupError::TooLarge(bytes) => {
                 let what =
-                    format!("the backups would have {bytes} bytes, and {bytes_max} are allowed");
+                    format!("the backups would take {bytes} bytes, but the limit is {bytes_max}");
                 broken(ErrorCode::BackupTooLarge, &what)
             }
             BackupError::Output(error) => unwritten(&rollback, &place.directory.name, &error),
@@ -261,7 +261,7 @@ impl TaskContext<'_> {
             created_at: self.started,
             expires_at: expires,
             notes: clean(&format!(
-                "`actum rollback {}` takes the task back; without actum, `sh {}` does so.",
+                "Run `actum rollback {}` to roll back the task, or `sh {}` if actum is not available.",
                 ShellWord::operand(task.id.as_str().as_bytes()),
                 ShellWord::path(script_file.as_bytes())
             )),
@@ -285,7 +285,7 @@ impl TaskContext<'_> {
         write().map_err(|error| unwritten(&rollback, &place.directory.name, &error))
     }
 
-    /// Returns the files that differ from the state that the run left (EX-12).
+    /// Returns a problem for each file whose content no longer matches the result of the run (EX-12).
     pub(super) fn changed_since(&self, effects: &[PathEffect]) -> Vec<TaskProblem> {
         let files = effects.iter().filter_map(|effect| Some((&effect.path.0, effect.after?)));
         let changed = files.filter(|(path, left)| {
@@ -296,14 +296,14 @@ impl TaskContext<'_> {
                 target: Some(path.clone()),
                 ..TaskProblem::new(
                     ErrorCode::ChangedAfterRun,
-                    format!("`{path}` is not what the run left there: another process changed it"),
+                    format!("`{path}` was changed by another process after the run"),
                 )
             })
             .collect()
     }
 }
 
-/// Returns the problem of a task whose rollback files cannot be written.
+/// Returns the problem for rollback files that cannot be written.
 fn unwritten(rollback: &Rollback, report: &ReportName, error: &OutputError) -> Box<TaskProblem> {
     let code = code_of(&error.source, ErrorCode::CheckpointFailed);
     let is_of =
@@ -312,7 +312,7 @@ fn unwritten(rollback: &Rollback, report: &ReportName, error: &OutputError) -> B
     Box::new(TaskProblem { target, ..TaskProblem::new(code, error.to_string()) })
 }
 
-/// Returns the code of a system error, or `otherwise` if it has no specific code.
+/// Maps an I/O error to an error code. Returns `otherwise` for an error that has no code of its own.
 fn code_of(error: &std::io::Error, otherwise: ErrorCode) -> ErrorCode {
     use std::io::ErrorKind::{FileTooLarge, InvalidData, QuotaExceeded, StorageFull};
     if [StorageFull, QuotaExceeded].contains(&error.kind()) {
@@ -324,7 +324,7 @@ fn code_of(error: &std::io::Error, otherwise: ErrorCode) -> ErrorCode {
     }
 }
 
-/// Returns the SQL steps whose effects are kept.
+/// Returns records of the SQL steps whose effects are part of the change.
 fn queries(plan: &TaskPlan, rehearsed: &TaskActions) -> Vec<QueryRecord> {
     let ran = rehearsed.actions.iter().filter_map(|it| {
         let action = plan.actions.get(it.action)?;
@@ -337,18 +337,17 @@ fn queries(plan: &TaskPlan, rehearsed: &TaskActions) -> Vec<QueryRecord> {
 mod tests {
     use super::*;
 
-    /// EX-14, EX-18: whatever the cause, the operator is alerted, and no report states that everything is as before.
+    /// EX-14, EX-18: if a run is neither published nor rolled back, the operator is alerted, and no report claims that
+    /// the workspace is unchanged.
     #[test]
     fn what_is_neither_made_nor_taken_back_is_for_a_person() {
-        let kind = ErrorKind::Io {
-            action: "put back `a`".to_owned(),
-            source: std::io::Error::other("no"),
-        };
+        let kind =
+            ErrorKind::Io { action: "restore `a`".to_owned(), source: std::io::Error::other("no") };
         let error = Error::from(actum_workspace::Error::from(kind));
         let problem = TaskProblem::of_open_run(&error);
         assert_eq!(problem.code, ErrorCode::RollbackFailed);
         assert!(problem.code.response().tells_a_person());
-        assert!(problem.message.contains("put back `a`"), "{}", problem.message);
+        assert!(problem.message.contains("restore `a`"), "{}", problem.message);
         assert_eq!(problem.reason, TaskProblem::of_error(&error).reason);
     }
 }

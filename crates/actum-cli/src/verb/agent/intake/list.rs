@@ -1,4 +1,4 @@
-//! `actum agent intake list`: the goals that wait for a simulation.
+//! `actum agent intake list`: lists the goals that wait for a simulation.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -34,7 +34,7 @@ impl Document for AgentIntake {
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         if self.goals.is_empty() {
-            return writeln!(out, "no goal waits for a simulation");
+            return writeln!(out, "no goals are waiting for a simulation");
         }
         self.goals.iter().try_for_each(|goal| write_line(out, goal))
     }

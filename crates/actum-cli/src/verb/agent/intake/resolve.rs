@@ -1,4 +1,4 @@
-//! `actum agent intake resolve`: records the answer to a goal without a simulation.
+//! `actum agent intake resolve`: resolves a goal that waits for a simulation.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -18,17 +18,17 @@ use crate::{actor, records};
 
 /// Resolve a goal that waits for a simulation
 ///
-/// The goal leaves the list; nothing is dispatched. With `--simulation` it names the simulation that exists now, which
-/// has to be active. Without it, there will be none.
+/// The goal is removed from the list, and nothing is dispatched. `--simulation` records the simulation that now exists
+/// for the goal, which must be active. Without this option, the goal is resolved without a simulation.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Name of the goal
     #[arg(value_parser = correlation)]
     correlation: CorrelationId,
-    /// Name of the simulation that exists now
+    /// Name of the simulation that now exists
     #[arg(long, value_name = "NAME")]
     simulation: Option<ActionName>,
-    /// Reason, in one line
+    /// Reason for the resolution, in one line
     #[arg(long, value_name = "TEXT", value_parser = one_line)]
     reason: String,
 }

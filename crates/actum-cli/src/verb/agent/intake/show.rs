@@ -1,4 +1,4 @@
-//! `actum agent intake show`: one goal that waits for a simulation.
+//! `actum agent intake show`: shows one goal that waits for a simulation.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -43,7 +43,7 @@ impl Document for AgentIntakeShown {
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let AgentIntakeGoal { correlation, entry, time, user, thread, finder, .. } = &self.goal;
-        writeln!(out, "`{correlation}` waits since {time} (entry {entry})")?;
+        writeln!(out, "`{correlation}` has been waiting since {time} (entry {entry})")?;
         writeln!(out, "  user: {}", Quoted(user.as_bytes()))?;
         writeln!(out, "  thread: {}", Quoted(thread.as_bytes()))?;
         if let Some(finder) = finder {

@@ -1,4 +1,4 @@
-//! Decision of the rules about a command.
+//! Explains what the command rules of the policy decide about a command.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ use crate::gate_view::GateView;
 use crate::output::Document;
 use crate::verb::Session;
 
-/// Result with additional data for its text.
+/// Document with the explanation for a command, and the command line for the text output.
 struct Explained {
     document: CommandExplanation,
     command: CommandLine,

@@ -1,4 +1,4 @@
-//! Decisions of the gates about a recorded run, and those under the current policy.
+//! Explains what the gates decided about a past run, and what they would decide under the current policy.
 
 use std::borrow::Borrow;
 use std::io::{self, Write};
@@ -27,7 +27,7 @@ pub(super) fn explain(run: RunId, session: &Session) -> Result<Exit, Failure> {
     let row = row.ok_or_else(|| LedgerFailure::NotRecorded { run, tenant: tenant() })?;
     let kept = Kept::new(&opened, row)?;
     let (in_force, policy_now) = in_force(session)?;
-    // A decision of other rules is reported as recorded, and not repeated.
+    // If this version of actum cannot replay the decision, show only the recorded one.
     let (now, now_problem) = match kept.replay() {
         Ok(()) => (Some(decided_now(run, &kept.bundle, &in_force)?), None),
         Err(ReplayProblem::EngineUnsupported { message }) => (None, Some(message)),
@@ -79,10 +79,10 @@ impl Document for RunExplanation {
             return writeln!(out, "now     {policy_now}: {}", Harmless(problem.as_bytes()));
         };
         if now == then {
-            return writeln!(out, "now     {policy_now}: the same");
+            return writeln!(out, "now     {policy_now}: the same decisions");
         }
         writeln!(out, "now     {policy_now}: {}, {}", told(&now.verdict), now.tier)?;
-        // Gates with an unchanged decision are not reported twice.
+        // Show only the gates whose decision differs from the recorded one.
         let others = now.gates.iter().filter(|gate| !then.gates.contains(gate));
         others.into_iter().try_for_each(|gate| writeln!(out, "gate    {}", gate))
     }
@@ -101,7 +101,7 @@ mod tests {
         Gate { gate: gate.to_owned(), verdict: verdict.into(), ground, message }
     }
 
-    /// AEC-11: a decision of other rules is reported as recorded.
+    /// AEC-11: if a decision was made with unsupported rules, the recorded decision is shown.
     #[test]
     fn where_the_gates_cannot_be_asked_again_the_reason_is_told() {
         let then = Decision {

@@ -1,6 +1,6 @@
-//! Processes of a client, which end within a bounded time.
+//! Runs the processes of a client with a time limit, and kills them with their children afterwards.
 
-#![expect(clippy::disallowed_methods, reason = "the search path says where the client is")]
+#![expect(clippy::disallowed_methods, reason = "the client is searched for in `PATH`")]
 
 use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -16,32 +16,33 @@ use nix::sys::signal::{Signal, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::unistd::Pid;
 
+/// Interval between two checks whether a process has ended.
 const STEP: Duration = Duration::from_millis(50);
-/// Time to wait for the output of a process after its end. A child of it can keep the pipe open.
+/// Maximum time to wait for the end of the output after a process has ended, because its children may keep the pipe open.
 const GRACE: Duration = Duration::from_secs(1);
-/// Limit of the bytes of output that are kept. A client reports a failure at the end.
+/// Maximum number of output bytes that are kept. They are the last ones, because a client reports failures at the end.
 const OUTPUT_BYTES_MAX: usize = 64 << 10;
 
-/// Output of a process that has ended.
+/// Result of a process that has ended or was killed.
 pub(crate) struct Ended {
-    /// Standard output.
+    /// End of the standard output.
     pub(crate) out: String,
-    /// Standard error.
+    /// End of the standard error output.
     pub(crate) err: String,
-    /// True if it ended by itself, within its time.
+    /// Whether the process ended by itself within its time limit.
     pub(crate) in_time: bool,
 }
 
-/// Finds the program of this name in PATH.
+/// Finds the program with this name in `PATH`.
 pub(crate) fn find(name: &str) -> Option<PathBuf> {
     let path: OsString = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|directory| directory.join(name)).find(|it| it.is_file())
 }
 
-/// Runs a command in a process group of its own, and kills the group at the end of the command or of its time.
+/// Runs a command in its own process group. Kills the group when the command ends or exceeds its time limit.
 ///
 /// # Errors
-/// Those of starting it.
+/// Returns an error if the command cannot be started.
 pub(crate) fn run(command: &mut Command, limit: Duration) -> io::Result<Ended> {
     let command = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.process_group(0).spawn()?;
@@ -61,10 +62,11 @@ pub(crate) fn run(command: &mut Command, limit: Duration) -> io::Result<Ended> {
     Ok(Ended { out: text(out), err: text(err), in_time })
 }
 
-/// Sends lines to a command, and returns its first line of output that `pick` takes; `None` where none comes in time.
+/// Sends lines to the standard input of a command, and returns the first line of output that `pick` accepts. Returns
+/// `None` if there is no such line within the time limit.
 ///
 /// # Errors
-/// Those of starting it.
+/// Returns an error if the command cannot be started.
 pub(crate) fn ask<T: Send + 'static>(
     command: &mut Command,
     lines: &str,
@@ -77,12 +79,12 @@ pub(crate) fn ask<T: Send + 'static>(
     if let Some(out) = child.stdout.take() {
         thread::spawn(move || {
             let mut lines = BufReader::new(out).lines().map_while(Result::ok);
-            // There is no receiver after the time limit.
+            // Sending fails if the time limit has passed and the receiver was dropped.
             drop(lines.find_map(|line| pick(&line)).map(|found| sender.send(found)));
         });
     }
     let mut input = child.stdin.take();
-    // A command that reads nothing gives no answer.
+    // Ignore a failed write: a command that does not read its input will not answer, and the receiver below times out.
     drop(input.as_mut().map(|input| input.write_all(lines.as_bytes())));
     let found = answer.recv_timeout(limit).ok();
     drop(input);
@@ -90,23 +92,23 @@ pub(crate) fn ask<T: Send + 'static>(
     Ok(found)
 }
 
-/// Returns true if a child has ended. It is not reaped here: until then no other process gets its id, and so the id of
-/// its group.
+/// Returns whether a child has ended, without reaping it. As long as it is not reaped, its process id and that of its
+/// group cannot be reused.
 fn has_ended(child: &Child) -> bool {
     let id = i32::try_from(child.id()).map(Pid::from_raw);
     let flags = WaitPidFlag::WEXITED | WaitPidFlag::WNOHANG | WaitPidFlag::WNOWAIT;
     !matches!(id.map(|id| waitid(Id::Pid(id), flags)), Ok(Ok(WaitStatus::StillAlive)))
 }
 
-/// Kills the whole process group of a child that was not reaped, and reaps the child.
+/// Kills the process group of a child that has not been reaped yet, then reaps the child.
 fn end(child: &mut Child) {
     if let Ok(group) = i32::try_from(child.id()) {
-        killpg(Pid::from_raw(group), Signal::SIGKILL).unwrap_or_default(); // all may have ended
+        killpg(Pid::from_raw(group), Signal::SIGKILL).unwrap_or_default(); // the group may already be gone
     }
     drop(child.wait());
 }
 
-/// End of a stream, read by a thread.
+/// Last bytes of a stream, which a separate thread reads.
 struct Tail {
     kept: Arc<Mutex<Vec<u8>>>,
     is_over: Receiver<()>,
@@ -125,7 +127,7 @@ impl Tail {
                 let surplus = kept.len().saturating_sub(OUTPUT_BYTES_MAX);
                 kept.drain(..surplus);
             }
-            drop(sender); // ends the wait
+            drop(sender); // wakes the receiver
         });
         tail
     }

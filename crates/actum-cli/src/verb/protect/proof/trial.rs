@@ -1,4 +1,5 @@
-//! Trials of the clients, as one table: program, version, edits, and the settings that lead each to the scripted model.
+//! Table of the trials for all clients: the program, its minimum version, the scripted edits, and the settings that
+//! connect the client to the scripted model.
 
 use std::fs;
 use std::io;
@@ -16,53 +17,55 @@ use super::super::failure::ProtectFailure;
 use super::super::file::SettingsFile;
 use super::Probe;
 
-/// Prompt of a trial.
+/// Prompt that the client gets in a trial.
 const PROMPT: &str = "actum tries its hook";
-/// Key for a model that requires none.
+/// Placeholder API key for the scripted model, which does not check keys.
 const KEY: &str = "sk-actum-probe";
-/// Model of a trial with Codex, which derives its tools from the name: this one has `apply_patch`.
+/// Model name for trials with Codex, which selects its tools by the name. This model has `apply_patch`.
 const CODEX_MODEL: &str = "gpt-5.5";
 
-/// Adds arguments and variables for a trial. Returns a directory that the client needs while it runs.
+/// Function that adds the arguments and environment variables of a trial to a command. It may return a temporary
+/// directory, which must exist as long as the client runs.
 type Prepare = fn(&mut Command, &Setting<'_>) -> Result<Option<TempDir>, Unprepared>;
 
-/// Model and directories of a trial.
+/// Parameters of a trial that are the same for all clients.
 pub(super) struct Setting<'a> {
-    /// URL of the model.
+    /// URL of the scripted model.
     pub(super) url: &'a str,
     /// Root of the workspace.
     pub(super) root: &'a Path,
-    /// Home of the user.
+    /// Home directory of the user.
     pub(super) user: &'a Path,
-    /// True if the client's own permissions allow its shell, so that only the hook refuses a command.
+    /// Whether the client's own permissions allow shell commands, so that only the hook can refuse them.
     pub(super) allows_shell: bool,
 }
 
-/// Fields of tools: the path, the old text and the new one.
+/// Field names of the edit tools: path, old text and new text.
 const FIELDS: [&str; 3] = ["file_path", "old_string", "new_string"];
+/// Field names of the edit tools of OpenCode, in the order of [`FIELDS`].
 const OPENCODE_FIELDS: [&str; 3] = ["filePath", "oldString", "newString"];
 
-/// Trial of one client.
+/// Description of the trial for one client.
 pub(super) struct Trial {
-    /// Name of the program.
+    /// Name of the client's executable.
     pub(super) program: &'static str,
-    /// First version that is known to pass.
+    /// First version of the client that is known to pass the trial.
     pub(super) version_min: [u64; 3],
-    /// API that the client speaks.
+    /// Model API that the client uses.
     pub(super) wire: Wire,
-    /// True if the hook gets the id that the model gave the call.
+    /// Whether the client passes the model's ID of a tool call to the hook.
     pub(super) keeps_call_id: bool,
-    /// Writes a protected file, writes a file, and edits it.
+    /// Returns the scripted tool calls, which write a protected file, create a normal file and then edit it.
     pub(super) script: fn(&Probe, &Path) -> Vec<Call>,
-    /// Runs a command of the shell.
+    /// Returns the tool call that runs a shell command.
     pub(super) shell: fn(&str) -> Call,
-    /// Points the client at the model, with the edits allowed by its own permissions.
+    /// Connects the client to the scripted model, and sets its own permissions so that they allow edits.
     pub(super) prepare: Prepare,
 }
 
-/// Reason for which a client cannot be led to the model.
+/// Reason for which a client cannot be connected to the scripted model.
 pub(super) enum Unprepared {
-    /// The client would use the account of the user.
+    /// The client would use the account of the user instead of the scripted model.
     Account(String),
     Failed(ProtectFailure),
 }
@@ -74,12 +77,12 @@ impl From<ProtectFailure> for Unprepared {
 }
 
 impl Trial {
-    /// Makes the trial of a client.
+    /// Returns the trial for a client.
     pub(super) fn new(client: Client) -> Self {
         match client {
             Client::Claude => Self {
                 program: "claude",
-                // First version with `onFailure`, which keeps a tool from running when a hook cannot be started.
+                // First version with `onFailure`, which prevents a tool from running if its hook cannot be started.
                 version_min: [2, 1, 295],
                 wire: Wire::Messages,
                 keeps_call_id: true,
@@ -156,7 +159,7 @@ fn shell(tool: &'static str, input: Value) -> Call {
     Call { tool, input }
 }
 
-/// Returns edits by tools that write a file and replace a text in it.
+/// Returns the scripted edits for clients with one tool that writes a file and another that replaces text in it.
 fn write_and_replace(
     (write, replace): (&'static str, &'static str),
     [path, old, new]: [&str; 3],
@@ -178,7 +181,7 @@ fn write_and_replace(
     ]
 }
 
-/// Returns the edits of [`write_and_replace`] as patches.
+/// Returns the edits of [`write_and_replace`] as `apply_patch` calls.
 fn patches(probe: &Probe) -> Vec<Call> {
     let Probe { protected, file, .. } = probe;
     let patch = |body: String| Call {
@@ -256,23 +259,22 @@ fn prepare_opencode(command: &mut Command, url: &str) {
         .env("OPENCODE_DISABLE_LSP_DOWNLOAD", "1");
 }
 
-/// Starts Gemini CLI with the settings of the user, except the authentication method. No argument and no variable
-/// changes that, so the client gets a directory with a copy of the settings and links to all other files.
-/// the client gets a directory with a copy of the settings and links to all else.
+/// Prepares Gemini CLI with the settings of the user, except the authentication method. No argument or variable can change
+/// that method, so the client gets a temporary home with changed settings and symbolic links to the user's other files.
 fn prepare_gemini(
     command: &mut Command,
     &Setting { url, root, user, allows_shell }: &Setting<'_>,
 ) -> Result<TempDir, Unprepared> {
     const NEEDED: &str = "gemini-api-key";
     let fails = |source: io::Error| {
-        let what = format!("cannot make its directory: {source}");
+        let what = format!("cannot create a temporary directory: {source}");
         ProtectFailure::Client { client: "gemini", what }
     };
     let team = read_settings(&root.join(".gemini/settings.json"))?;
     let chosen = team.pointer("/security/auth/selectedType").filter(|found| **found != NEEDED);
     if let Some(chosen) = chosen {
         return Err(Unprepared::Account(format!(
-            "the settings of the workspace authenticate with {chosen}, so the trial would use your account"
+            "the workspace settings authenticate with {chosen}, so the test would use your account"
         )));
     }
     let own = user.join(".gemini");
@@ -296,7 +298,7 @@ fn prepare_gemini(
     Ok(home)
 }
 
-/// Reads settings; they are empty if there is no file.
+/// Reads a settings file as JSON. Returns an empty object if the file is missing or blank.
 fn read_settings(path: &Path) -> Result<Value, ProtectFailure> {
     let file = SettingsFile::read(path)?;
     let content = file.content().filter(|content| !content.trim_ascii().is_empty());
@@ -307,8 +309,9 @@ fn read_settings(path: &Path) -> Result<Value, ProtectFailure> {
     })
 }
 
-/// Makes a directory with these settings and links to the files of `own`, except those that a session leaves there.
-#[expect(clippy::disallowed_methods, reason = "the directory is new and of this trial")]
+/// Creates the directory `copy` with these settings and with symbolic links to the other files in `own`. Leaves out the
+/// files that sessions of the client create.
+#[expect(clippy::disallowed_methods, reason = "the directory was created for this trial")]
 fn fill_home(own: &Path, copy: &Path, settings: &Value) -> io::Result<()> {
     fs::create_dir(copy)?;
     fs::write(copy.join("settings.json"), settings.to_string())?;
@@ -327,7 +330,7 @@ fn fill_home(own: &Path, copy: &Path, settings: &Value) -> io::Result<()> {
     Ok(())
 }
 
-/// Merges a document into another one, as JSON Merge Patch (RFC 7396) does.
+/// Merges `patch` into a document like JSON Merge Patch (RFC 7396), except that `null` does not remove a field.
 fn merge(into: &mut Value, patch: &Value) {
     let Some(fields) = patch.as_object() else {
         *into = patch.clone();
@@ -341,7 +344,7 @@ fn merge(into: &mut Value, patch: &Value) {
 }
 
 #[cfg(test)]
-#[expect(clippy::disallowed_methods, reason = "the files are of the test")]
+#[expect(clippy::disallowed_methods, reason = "the test creates its own files")]
 mod tests {
     use super::*;
 

@@ -1,4 +1,4 @@
-//! The lines of a binary hunk: bytes in the base 85 of git (git's `base85.c`).
+//! Parses and writes the lines of a binary hunk, which contain bytes in git's base-85 encoding (git's `base85.c`).
 
 use actum_core::place::{Excerpt, Place};
 
@@ -7,17 +7,16 @@ use crate::format::ParseError;
 use crate::format::git_diff::lines::{Lines, excerpt};
 use crate::format::git_diff::problem::DiffProblem;
 
-/// The letters that follow the digits and the letters of ASCII, ascending by their value.
+/// Symbols of the alphabet after the ASCII digits and letters, ordered by their value.
 const SYMBOLS: &[u8] = b"!#$%&()*+-;<=>?@^_`{|}~";
 
-/// Number of letters for four bytes.
+/// Number of base-85 characters that encode four bytes.
 const GROUP: usize = 5;
 
-/// Beginnings of a line that follows a hunk and is not in it.
+/// Prefixes of a line that cannot be part of a binary hunk, which show that the hunk is incomplete.
 const NEXT_STARTS: [&[u8]; 5] = [b"diff ", b"literal ", b"delta ", b"From ", b"-- "];
 
-/// The bytes that the lines from the current one on stand for, up to a blank line; leaves `lines`
-/// behind that.
+/// Decodes the lines from the current line up to a blank line, and moves `lines` to the line after the blank line.
 pub(super) fn read(lines: &mut Lines<'_>) -> Result<Vec<u8>, ParseError> {
     let mut bytes = Vec::new();
     loop {
@@ -51,10 +50,10 @@ pub(super) fn read(lines: &mut Lines<'_>) -> Result<Vec<u8>, ParseError> {
     }
 }
 
-/// Number of bytes in a line, at most.
+/// Maximum number of decoded bytes in a line.
 const LINE_BYTES_MAX: usize = 52;
 
-/// Writes `bytes` as lines, without the blank line that ends them.
+/// Encodes `bytes` as lines, without the blank line after them.
 pub(super) fn write(bytes: &[u8], out: &mut Vec<u8>) {
     for line in bytes.chunks(LINE_BYTES_MAX) {
         let length = u8::try_from(line.len()).unwrap_or_default();
@@ -73,7 +72,7 @@ pub(super) fn write(bytes: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// The letter for a value below 85.
+/// Returns the base-85 character for a value below 85.
 fn symbol(value: u32) -> u8 {
     let value = u8::try_from(value).unwrap_or_default();
     match value {
@@ -84,7 +83,7 @@ fn symbol(value: u32) -> u8 {
     }
 }
 
-/// Returns the number of bytes in a line that starts with `letter`.
+/// Returns the number of decoded bytes in a line that starts with the length letter `letter`.
 fn length(letter: u8) -> Option<usize> {
     match letter {
         b'A'..=b'Z' => Some(usize::from(letter - b'A') + 1),
@@ -93,7 +92,7 @@ fn length(letter: u8) -> Option<usize> {
     }
 }
 
-/// Adds the bytes that whole groups of letters stand for.
+/// Decodes complete groups of base-85 characters and appends their bytes to `bytes`.
 fn decode(groups: &[u8], place: Place, bytes: &mut Vec<u8>) -> Result<(), ParseError> {
     let (groups, _) = groups.as_chunks::<GROUP>();
     for (group, column) in groups.iter().zip((0..).step_by(GROUP)) {
@@ -114,7 +113,7 @@ fn decode(groups: &[u8], place: Place, bytes: &mut Vec<u8>) -> Result<(), ParseE
     Ok(())
 }
 
-/// The value of a letter, below 85.
+/// Returns the value of a base-85 character, or `None` if it is not in the alphabet.
 fn value(letter: u8) -> Option<u8> {
     match letter {
         b'0'..=b'9' => Some(letter - b'0'),
@@ -140,7 +139,7 @@ mod tests {
         assert_eq!(bytes("\n").unwrap(), b"");
         assert_eq!(bytes("A00000\nB00000\n\n").unwrap(), [0; 3]);
         assert_eq!(bytes("D|NsC0\n\n").unwrap(), [0xff; 4]);
-        // What git writes for an empty content.
+        // Git writes this line for an empty content.
         assert_eq!(bytes("HcmV?d00001\n\n").unwrap(), [0x78, 0x01, 3, 0, 0, 0, 0, 1]);
         let long = format!("z{}\n", "|NsC0".repeat(13));
         assert_eq!(bytes(&format!("{long}Z{}\n\n", "00000".repeat(7))).unwrap(), {
@@ -161,7 +160,7 @@ mod tests {
     fn a_group_holds_no_more_than_four_bytes() {
         assert_eq!(
             bytes("D|NsC1\n\n").unwrap_err(),
-            "line 1, column 2: `|NsC1` is more in base 85 than four bytes can hold"
+            "line 1, column 2: the base-85 group `|NsC1` does not fit into four bytes"
         );
     }
 }

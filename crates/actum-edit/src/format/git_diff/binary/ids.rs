@@ -1,4 +1,4 @@
-//! The ids of the old and the new content, which a binary patch needs whole.
+//! Parses the object ids of the old and the new content, which a binary patch must give in full length.
 
 use actum_core::RelPath;
 use actum_core::place::Place;
@@ -8,7 +8,9 @@ use crate::edit::BlobId;
 use crate::format::ParseError;
 use crate::format::git_diff::lines::Text;
 
-/// INVARIANT: they differ, are of one kind, and are zero exactly where there is no file.
+/// Object ids of the old and the new content of a binary patch.
+///
+/// INVARIANT: the ids differ and use the same hash algorithm. An id is zero exactly if the file does not exist on its side.
 #[derive(Clone, Copy)]
 pub(super) struct Ids {
     pub(super) old: BlobId,
@@ -16,8 +18,8 @@ pub(super) struct Ids {
 }
 
 impl Ids {
-    /// Reads what follows `index ` in the header of a section with the files `sides`; `place` is
-    /// that of the patch.
+    /// Parses the text after `index ` in the header of a section and checks it against `sides`, the paths of the old and
+    /// the new file. `place` is the position of the binary patch, for errors without an `index` line.
     pub(super) fn read(
         index: Option<Text<'_>>,
         place: Place,
@@ -41,7 +43,7 @@ impl Ids {
         Ok(ids)
     }
 
-    /// `OLD..NEW`, or `OLD..NEW MODE`; `None` unless both are whole and of one kind.
+    /// Parses `OLD..NEW` or `OLD..NEW MODE`. Returns `None` unless both ids have full length and use the same hash algorithm.
     fn parse(index: &[u8]) -> Option<Self> {
         let ids = index.split(|&b| b == b' ').next()?;
         let (old, new) = ids.split_at_checked(memchr::memmem::find(ids, b"..")?)?;

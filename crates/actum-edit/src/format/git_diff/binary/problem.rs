@@ -1,4 +1,4 @@
-//! Errors of a binary patch that is refused.
+//! Errors for invalid binary patches.
 
 use std::fmt;
 
@@ -10,159 +10,163 @@ use crate::edit::{BlobId, DeltaError};
 use crate::format::git_diff::problem::{DiffProblem, Found};
 use crate::format::{INPUT_BYTES_MAX, ParseError};
 
-/// Problem of a binary patch.
+/// Reason why a binary patch is invalid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BinaryProblem {
-    /// The patch is in no section.
-    #[error("`{found}` belongs to no file; put a `diff --git` line and an `index` line before it")]
+    /// The binary patch is not in the section of a file.
+    #[error(
+        "`{found}` does not belong to a file; add a `diff --git` line and an `index` line before it"
+    )]
     WithoutFile {
-        /// Its first line.
+        /// First line of the binary patch.
         found: Excerpt,
     },
-    /// The header does not say from what to what it leads.
+    /// The header has no `index` line with full object ids.
     #[error(
-        "a binary patch needs an `index` line with the whole ids of both contents; make the diff \
-         with `git diff --binary`"
+        "a binary patch needs an `index` line with the full ids of both contents; create the diff with \
+         `git diff --binary`"
     )]
     Index,
-    /// Both ids are equal.
+    /// The ids of the old and the new content are equal.
     #[error("both contents have the id `{id}`, so the binary patch changes nothing")]
     SameId {
-        /// The id.
+        /// Id of both contents.
         id: BlobId,
     },
-    /// An id is zero, though there is a file.
-    #[error("the {side} id is zero, which means that there is no {side} file, but there is one")]
+    /// An id is zero, although the file exists on its side.
+    #[error("the {side} id must not be zero because the file exists on the {side} side")]
     ZeroId {
-        /// Side of the hunk.
+        /// Side of the id.
         side: Side,
     },
-    /// An id is not zero, though there is no file.
-    #[error("the {side} id is `{id}`, but there is no {side} file, so it must be zero")]
+    /// An id is not zero, although the file does not exist on its side.
+    #[error(
+        "the {side} id is `{id}`, but the file does not exist on the {side} side, so it must be zero"
+    )]
     IdOfNoFile {
-        /// Side of the hunk.
+        /// Side of the id.
         side: Side,
-        /// The id.
+        /// Id that must be zero.
         id: BlobId,
     },
-    /// The patch has no hunk.
-    #[error("no `literal SIZE` or `delta SIZE` follows `GIT binary patch`: found {found}")]
+    /// The binary patch has no hunk.
+    #[error("expected `literal SIZE` or `delta SIZE` after `GIT binary patch`, found {found}")]
     NoHunk {
-        /// Next line.
+        /// Line after `GIT binary patch`.
         found: Found,
     },
-    /// The size of a hunk is invalid.
-    #[error("the size `{found}` is no decimal number")]
+    /// The size in the first line of a hunk is invalid.
+    #[error("expected a decimal size, found `{found}`")]
     NoSize {
-        /// Text in place of the size.
+        /// Text at the position of the size.
         found: Excerpt,
     },
-    /// A hunk is too large.
-    #[error("the hunk announces {size} bytes, but at most {INPUT_BYTES_MAX} are unpacked")]
+    /// A hunk is larger than [`INPUT_BYTES_MAX`].
+    #[error("the hunk declares {size} bytes, but may have at most {INPUT_BYTES_MAX} bytes")]
     TooLarge {
-        /// The size it announces.
+        /// Size in the first line of the hunk.
         size: Excerpt,
     },
-    /// All hunks together are too large.
+    /// The binary hunks together are larger than [`UNPACKED_BYTES_MAX`].
     #[error(
-        "the binary hunks of the diff announce more than {UNPACKED_BYTES_MAX} bytes together, and \
-         no more are unpacked; split it"
+        "the binary hunks of the diff have more than {UNPACKED_BYTES_MAX} bytes in total; split the \
+         diff"
     )]
     NoRoom,
-    /// A line does not say how many bytes it has.
+    /// A line does not start with its length.
     #[error(
-        "a line of a binary hunk starts with a letter for its length, `A` to `Z` or `a` to `z`: \
+        "expected a line of a binary hunk, which starts with a length letter (`A` to `Z` or `a` to `z`), \
          found `{found}`"
     )]
     LengthLetter {
-        /// The line.
+        /// Invalid line.
         found: Excerpt,
     },
-    /// A line is longer or shorter than it says.
-    #[error("the line announces {bytes} bytes, which are {expected} letters, but has {found}")]
+    /// The length of a line does not match its length letter.
+    #[error("the line declares {bytes} bytes, which take {expected} characters, but has {found}")]
     LineLength {
-        /// The bytes it announces.
+        /// Number of bytes according to the length letter.
         bytes: usize,
-        /// The letters it should have after the first.
+        /// Expected number of characters after the length letter.
         expected: usize,
-        /// The letters it has.
+        /// Actual number of characters after the length letter.
         found: usize,
     },
-    /// A line has a letter that stands for nothing.
-    #[error("`{found}` is no letter of the base 85 of git")]
+    /// A line contains a character that is not in the base-85 alphabet.
+    #[error("`{found}` is not a character of git's base-85 alphabet")]
     Letter {
-        /// The letter.
+        /// Invalid character.
         found: Excerpt,
     },
-    /// A group of letters stands for more than four bytes.
-    #[error("`{found}` is more in base 85 than four bytes can hold")]
+    /// The value of a group of base-85 characters does not fit into four bytes.
+    #[error("the base-85 group `{found}` does not fit into four bytes")]
     Group {
-        /// The letters.
+        /// Characters of the group.
         found: Excerpt,
     },
-    /// A hunk is cut off.
-    #[error("the binary hunk has no blank line at its end: found {found}; give the whole diff")]
+    /// A hunk does not end with a blank line.
+    #[error("expected a blank line after the binary hunk, found {found}; pass the whole diff")]
     EndsEarly {
-        /// Line in its place.
+        /// Line at the position of the blank line.
         found: Found,
     },
-    /// The content of a hunk cannot be unpacked.
-    #[error("what the hunk holds cannot be unpacked; it is damaged or not whole")]
+    /// The content of a hunk is not valid zlib data.
+    #[error("the hunk cannot be decompressed because its data is damaged or incomplete")]
     Packed,
-    /// A hunk holds less than it says.
-    #[error("the hunk announces {announced} bytes, but holds {found}")]
+    /// A hunk contains fewer bytes than it declares.
+    #[error("the hunk declares {announced} bytes, but contains {found}")]
     TooShort {
-        /// The size it announces.
+        /// Declared size in bytes.
         announced: usize,
-        /// The size it has.
+        /// Actual size in bytes.
         found: usize,
     },
-    /// A hunk holds more than it says.
-    #[error("the hunk announces {announced} bytes, but holds more")]
+    /// A hunk contains more bytes than it declares.
+    #[error("the hunk declares {announced} bytes, but contains more")]
     TooLong {
-        /// The size it announces.
+        /// Declared size in bytes.
         announced: usize,
     },
-    /// A delta is not sound.
+    /// A delta is invalid.
     #[error(transparent)]
     Delta(DeltaError),
-    /// A hunk holds another content than the header says.
+    /// The content of a hunk does not match the id in the header.
     #[error("the content of the hunk has the id `{found}`, but the `index` line says `{expected}`")]
     WrongId {
-        /// The id by the header.
+        /// Id in the `index` line.
         expected: BlobId,
-        /// The id it has.
+        /// Actual id of the content.
         found: BlobId,
     },
-    /// A hunk leads to a content where there is no file.
-    #[error("the hunk leads to where there is no file, so it must be `literal 0`")]
+    /// A hunk has content, although the file does not exist on the side that the hunk produces.
+    #[error("the hunk removes the file, so it must be `literal 0`")]
     ContentOfNoFile,
-    /// A hunk is a delta where there is no file to start from.
-    #[error("the hunk starts from where there is no file, so it must be `literal SIZE`")]
+    /// A hunk is a delta, although there is no content to apply it to.
+    #[error("there is no content to apply a delta to, so the hunk must be `literal SIZE`")]
     DeltaOfNoFile,
-    /// A file is deleted, and its content is missing.
+    /// The patch of a deleted file does not contain the old content.
     #[error(
-        "the section deletes `{path}`, but has no second hunk with the content that goes; make the \
-         diff with `git diff --binary`"
+        "the section deletes `{path}`, but has no second hunk with the deleted content; create the diff \
+         with `git diff --binary`"
     )]
     NoReverse {
-        /// The file.
+        /// Deleted file.
         path: RelPath,
     },
-    /// A hunk follows the last one, or blank lines precede it.
-    #[error("the binary patch of the file ended before this hunk: found {found}")]
+    /// Another hunk follows after the end of the binary patch.
+    #[error("unexpected hunk after the end of the binary patch: {found}")]
     GoesOn {
-        /// The first line of the hunk.
+        /// First line of the hunk.
         found: Found,
     },
 }
 
-/// One of the two contents between which a diff leads.
+/// Side of a diff: the content before or after the change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
-    /// The one before.
+    /// Content before the change.
     Old,
-    /// The one after.
+    /// Content after the change.
     New,
 }
 

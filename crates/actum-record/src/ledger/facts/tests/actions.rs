@@ -1,9 +1,10 @@
-//! Facts of entries about actions and their catalog.
+//! Tests the facts of ledger entries about actions and the action catalog.
 
 use super::*;
 use crate::ledger::{ActionCheck, ActionState, Agreed, Attempt, Confidence};
 
-/// AA-5, AA-13
+/// AA-5, AA-13: the facts of an `ACTION_STARTED` entry name the approval that the action uses, and the facts of an
+/// `ACTION_ENDED` entry contain the status of the action.
 #[test]
 fn an_entry_about_an_action_tells_which_approval_it_uses_up_and_how_it_ended() {
     let plan = judged(3);
@@ -38,7 +39,7 @@ fn an_entry_about_an_action_tells_which_approval_it_uses_up_and_how_it_ended() {
         ..nothing(EntryKind::ActionStarted)
     };
     assert_eq!(EntryFacts::parse(EntryKind::ActionStarted, &body).unwrap(), expected);
-    // An action without an approval is about no plan.
+    // An action that ran without an approval does not refer to a plan.
     let body = canonical::to_vec(&ActionStarted { agreed: None, ..begun }).unwrap();
     let expected = EntryFacts { workspace: Some(workspace), ..nothing(EntryKind::ActionStarted) };
     assert_eq!(EntryFacts::parse(EntryKind::ActionStarted, &body).unwrap(), expected);
@@ -52,7 +53,7 @@ fn an_entry_about_an_action_tells_which_approval_it_uses_up_and_how_it_ended() {
             ..nothing(EntryKind::ActionEnded)
         };
         assert_eq!(EntryFacts::parse(EntryKind::ActionEnded, &body).unwrap(), expected);
-        // One is not the other, and the content of an entry is read back as it was.
+        // An `ACTION_ENDED` entry must not parse as `ACTION_STARTED`, and deserializing it must return the original value.
         assert!(EntryFacts::parse(EntryKind::ActionStarted, &body).is_err());
         assert_eq!(serde_json::from_slice::<ActionEnded>(&body).unwrap(), ended);
     }
@@ -94,7 +95,7 @@ fn ended(status: Status) -> ActionEnded {
     }
 }
 
-/// AA-13
+/// AA-13: an `ACTION_ENDED` entry is rejected if one of its fields is unknown, incomplete or invalid.
 #[test]
 fn what_is_no_feedback_is_none() {
     let sound = serde_json::to_value(ended(Status::Failed)).unwrap();
@@ -118,7 +119,7 @@ fn what_is_no_feedback_is_none() {
     }
 }
 
-/// AA-13
+/// AA-13: the facts of a catalog change name the preceding change and the document that contains the new catalog.
 #[test]
 fn a_change_of_the_catalog_tells_what_it_follows_and_what_it_leads_to() {
     let follows = approval(3).entry;

@@ -1,4 +1,4 @@
-//! Facts of entries of the Agent Execution Core.
+//! Tests the facts of ledger entries about the Agent Execution Core, and the checks of their fields.
 
 use actum_core::canonical;
 use serde::Serialize;
@@ -94,14 +94,14 @@ fn facts<T: Serialize>(kind: EntryKind, entry: &T) -> Result<EntryFacts, EntryEr
     EntryFacts::parse(kind, &serde_json::to_vec(entry).unwrap())
 }
 
-/// Takes a field away.
+/// Sets one optional field of an event to `None`.
 type Remove = fn(&mut AgentExecution);
 
 fn problem(entry: &AgentExecution) -> Option<String> {
     facts(EntryKind::AgentExecution, entry).err().map(|error| error.message)
 }
 
-/// AEC-9: the facts hold the entry and all its documents.
+/// AEC-9: the facts of a step's event contain the entire entry and the digests of all documents that it refers to.
 #[test]
 fn an_event_of_a_step_names_its_documents() {
     let entry = execution(AgentEventKind::Outcome);
@@ -128,7 +128,7 @@ fn an_event_of_a_step_names_its_documents() {
     assert_eq!((event.correlation(), event.tenant()), (&entry.correlation, &entry.tenant));
 }
 
-/// AEC-7, AEC-9, AEC-10
+/// AEC-7, AEC-9, AEC-10: an event is rejected if a field that its kind requires is missing, and the error names the field.
 #[test]
 fn an_event_has_the_fields_that_it_rests_on() {
     use AgentEventKind::*;
@@ -172,13 +172,14 @@ fn an_event_has_the_fields_that_it_rests_on() {
             assert!(found.is_none_or(|found| found.ends_with(field)), "{event:?} {field}");
         }
     }
+    // The start of an effect requires a rollback plan and a confirmation only if the simulation is impactful.
     let mut harmless = AgentExecution { impactful: false, ..execution(DispatchStarted) };
     (harmless.rollback_plan, harmless.confirmation) = (None, None);
     harmless.refs.confirmation_proof = None;
     assert_eq!(problem(&harmless), None);
 }
 
-/// AEC-17
+/// AEC-17: only an outcome has a duration, and neither part of it may exceed [`AGENT_DURATION_US_MAX`].
 #[test]
 fn outcomes_alone_have_a_duration_and_it_has_a_limit() {
     for &event in AgentEventKind::ALL {
@@ -193,7 +194,7 @@ fn outcomes_alone_have_a_duration_and_it_has_a_limit() {
     }
 }
 
-/// AEC-6
+/// AEC-6: an access decision must have a reason, unless it allows access. In that case, it must not have one.
 #[test]
 fn an_access_decision_has_a_reason_unless_it_allows() {
     for &outcome in AccessOutcome::ALL {
@@ -212,7 +213,7 @@ fn an_access_decision_has_a_reason_unless_it_allows() {
     assert_eq!(facts(EntryKind::AgentAccessDecided, &entry), Ok(expected));
 }
 
-/// AEC-5
+/// AEC-5: an answer to a confirmation prompt must have a token if it confirms the prompt, and must not have one otherwise.
 #[test]
 fn a_confirmation_has_a_token_and_no_other_answer_has_one() {
     for &outcome in ConfirmationOutcome::ALL {
@@ -231,7 +232,8 @@ fn a_confirmation_has_a_token_and_no_other_answer_has_one() {
     assert_eq!(facts(EntryKind::AgentConfirmation, &entry), Ok(expected));
 }
 
-/// AEC-12, AEC-17
+/// AEC-12, AEC-17: an `INTAKE_RESOLVED` entry records an event of the agent core, whereas an `SLO_WAIVED` entry must be an
+/// envelope with its own payload type.
 #[test]
 fn a_resolution_is_an_event_and_a_waiver_an_envelope() {
     let resolved = IntakeResolved {
@@ -267,7 +269,7 @@ fn a_resolution_is_an_event_and_a_waiver_an_envelope() {
     assert!(facts(EntryKind::SloWaived, &waived).is_err());
 }
 
-/// AEC-9: an unknown field, a missing one and another format are refused.
+/// AEC-9: an entry of the agent core is rejected if it has an unknown field, lacks a required field or has a different format.
 #[test]
 fn an_entry_of_the_agent_core_with_other_fields_is_refused() {
     let confirmed = confirmation(ConfirmationOutcome::Confirmed, Some("ja"));
@@ -290,7 +292,7 @@ fn an_entry_of_the_agent_core_with_other_fields_is_refused() {
     }
 }
 
-/// AEC-8
+/// AEC-8: the facts of the first entry of a log name the tenant that the log belongs to.
 #[test]
 fn the_beginning_of_a_log_tells_its_tenant() {
     let entry = LogStarted {

@@ -1,4 +1,4 @@
-//! Facts of entries about alerts.
+//! Tests the facts of ledger entries about alerts and about history that garbage collection removed.
 
 use super::*;
 use crate::ledger::{AlertRaised, AlertSeen, HistoryForgotten, Isolation, Retention};
@@ -23,7 +23,8 @@ fn raised() -> AlertRaised {
     }
 }
 
-/// EX-18: an alert that is about a run neither begins nor ends it.
+/// EX-18: the facts of an alert do not name its run, because an alert neither starts nor ends a run. An entry that marks the
+/// alert as seen refers to the entry of the alert.
 #[test]
 fn an_alert_tells_its_workspace_and_that_it_was_seen_names_it() {
     let time = raised().time;
@@ -52,7 +53,7 @@ fn an_alert_tells_its_workspace_and_that_it_was_seen_names_it() {
     assert!(EntryFacts::parse(EntryKind::AlertRaised, &body).is_err());
 }
 
-/// FO-9: what was forgotten is an envelope, and about its workspace.
+/// FO-9: an entry about removed history must be an envelope. Its facts name the workspace, but none of the removed runs.
 #[test]
 fn forgotten_history_tells_its_workspace() {
     let forgotten = HistoryForgotten {

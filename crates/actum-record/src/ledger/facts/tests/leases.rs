@@ -1,4 +1,4 @@
-//! Facts of entries about leases and file tasks.
+//! Tests the facts of ledger entries about leases and file tasks.
 
 use actum_core::canonical;
 use serde_json::json;
@@ -9,7 +9,7 @@ use crate::lease::{Capability, LeaseBlockRecord, LeaseId, LeaseRecord, TaskName}
 use crate::ledger::{FileTaskRoot, JudgedPlan};
 use crate::signer::{KeyId, KeyRole, PublicKey};
 
-/// A lease of so many blocks.
+/// Returns the record of a lease with the given number of blocks. Every block except the first is limited to 3 uses.
 fn lease(blocks: usize) -> LeaseRecord {
     let block = |number: usize| LeaseBlockRecord {
         agent: None,
@@ -23,7 +23,8 @@ fn lease(blocks: usize) -> LeaseRecord {
     }
 }
 
-/// FE-17, D-7
+/// FE-17, D-7: a run under a lease counts as a use of each block of the lease. The runs of a file task do not, because the start
+/// of the task has already been counted. A lease must have 1 to 8 blocks.
 #[test]
 fn a_run_under_a_lease_tells_its_blocks_and_its_document() {
     let under = |door: &str, lease| {
@@ -40,12 +41,12 @@ fn a_run_under_a_lease_tells_its_blocks_and_its_document() {
     assert_eq!(half.lease, Some(LeaseEvent::UsedByTask { blocks }));
     for blocks in [0, 9] {
         let error = under("cli", lease(blocks)).unwrap_err();
-        assert!(error.message.ends_with("a lease has 1 to 8"), "{error}");
+        assert!(error.message.starts_with("a lease must have 1 to 8 blocks"), "{error}");
     }
     assert!(under("cli", lease(8)).is_ok());
 }
 
-/// FE-17: a plan under a lease names its document, and uses nothing.
+/// FE-17: a refused plan refers to the document of its lease, but does not count as a use of the lease.
 #[test]
 fn a_plan_under_a_lease_uses_none_of_it() {
     let plan = JudgedPlan { lease: Some(lease(1)), ..judged(3) };
@@ -56,7 +57,7 @@ fn a_plan_under_a_lease_uses_none_of_it() {
     assert_eq!((facts.lease, facts.blobs.last()), (None, Some(&lease(1).document)));
 }
 
-/// FE-11, FE-6
+/// FE-11, FE-6: a file task must have one or two base directories, and an end that refers to a start must name its task.
 #[test]
 fn a_file_task_has_one_or_two_base_directories_and_an_end_with_a_start_has_a_task() {
     let root = || FileTaskRoot {
