@@ -134,7 +134,7 @@ mod tests {
 
     /// FO-2
     #[test]
-    fn a_violation_of_actum_fails_and_so_does_a_control_without_one() {
+    fn actum_violation_fails_and_so_does_a_control_without_violations() {
         assert_eq!(refusal(&tally(Writer::Actum, 0)), None);
         assert_eq!(refusal(&tally(Writer::Plain, 1)), None);
         assert!(refusal(&tally(Writer::Actum, 1)).is_some());
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_lines_up() {
+    fn crash_table_columns_are_aligned() {
         let table = table(&[tally(Writer::Actum, 0)]);
         let lines: Vec<&str> = table.lines().collect();
         assert_eq!(

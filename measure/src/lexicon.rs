@@ -125,7 +125,7 @@ mod tests {
 
     /// AEC-5
     #[test]
-    fn the_committed_lexicon_is_the_generated_one() {
+    fn committed_lexicon_matches_the_generated_one() {
         let root = xtask::root();
         let generated = lexicon(&root).unwrap();
         assert!(
@@ -145,7 +145,7 @@ mod tests {
 
     /// AEC-5
     #[test]
-    fn the_check_fails_while_the_lexicon_is_missing_or_stale() {
+    fn check_fails_when_the_lexicon_is_missing_or_stale() {
         let root = tempfile::tempdir().unwrap();
         for path in [EXTRACT, OVERLAY] {
             let to = root.path().join(path);

@@ -261,7 +261,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kind_of_file_that_no_package_has_is_a_failure() {
+    fn file_kind_missing_from_all_packages_is_a_failure() {
         let missing = missing_kinds(&Counts::default());
         assert_eq!(missing.len(), Counts::default().kinds().len());
         assert_eq!(missing[6], "no package has a changed file that is executable");

@@ -73,7 +73,7 @@ mod tests {
 
     /// AA-12
     #[test]
-    fn schemas_are_written_where_they_differ_and_only_compared_when_asked() {
+    fn differing_schemas_are_written_and_check_mode_only_compares() {
         let root = tempfile::tempdir().unwrap();
         let directory = root.path().join("schemas");
         fs::create_dir(&directory).unwrap();

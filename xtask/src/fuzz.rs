@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_number_of_executions_is_read_from_the_last_words() {
+    fn execution_count_is_parsed_from_the_final_statistics() {
         let told = "Done 12 runs\nstat::number_of_executed_units: 1234\nstat::x: 1\n";
         assert_eq!(executions(told), Some(1234));
         assert_eq!(executions("nothing"), None);

@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_of_comment_is_distinguished() {
+    fn comment_kinds_are_distinguished() {
         let cases = [
             ("/// a", Kind::OuterDoc),
             ("//! a", Kind::InnerDoc),
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn comment_marks_in_literals_begin_no_comment() {
+    fn comment_markers_in_literals_start_no_comment() {
         let literals = [
             r#""// \" /*""#,
             r##"r#"// " //"#"##,
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_that_never_ends_reaches_to_the_end() {
+    fn unterminated_piece_extends_to_the_end() {
         for text in ["\"a", "/* a /* b */", "r#\"a\"", "'\\", "\"a\\"] {
             let joined: String = pieces(text).map(|piece| piece.text).collect();
             assert_eq!(joined, text);

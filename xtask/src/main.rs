@@ -82,12 +82,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_command_line_is_sound() {
+    fn command_line_definition_is_valid() {
         CommandLine::command().debug_assert();
     }
 
     #[test]
-    fn what_measures_gets_its_arguments_as_they_are() {
+    fn bench_arguments_are_passed_through_unchanged() {
         let typed = ["xtask", "bench", "--quick", "--help", "ledger"];
         let parsed = CommandLine::try_parse_from(typed).map(|parsed| parsed.work);
         let Ok(Work::Bench(arguments)) = parsed else { panic!() };

@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_program_is_missing_until_it_can_be_executed() {
+    fn program_is_missing_until_it_is_executable() {
         let bin = tempfile::tempdir().unwrap();
         let missing_in_bin = || {
             let found = missing("test", &[bin.path().to_owned()]);
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_module_is_missing_until_a_python_of_the_path_imports_it() {
+    fn python_module_is_missing_until_an_interpreter_in_path_imports_it() {
         let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         let directories = [first.path().to_owned(), second.path().to_owned()];
         let put = |directory: &tempfile::TempDir, script: &str| {
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn the_refusal_names_programs_and_packages() {
+    fn missing_package_error_names_programs_and_packages() {
         let error = PackageError::Missing(missing("crash", &[]));
         assert_eq!(
             error.to_string(),

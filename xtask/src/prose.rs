@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_is_not_checked_is_rejected() {
+    fn unchecked_path_is_rejected() {
         let root = tree_of(&[("docs/a.md", "told\n"), ("other/b.md", "told\n")]);
         let run = |paths: &[&str]| {
             let paths = paths.iter().map(|&path| path.to_owned()).collect();
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn an_exception_hides_its_offence_and_fails_once_it_covers_none() {
+    fn exception_hides_its_offence_and_fails_when_unused() {
         let exceptions =
             r#"[{"path": "docs/*.md", "rule": "A.Words", "text": "is told", "reason": "r"}]"#;
         let root = tree_of(&[(exceptions::FILE, exceptions), ("docs/a.md", "It is told. Told.\n")]);

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_tree_gives_each_finding_with_its_place() {
+    fn invalid_tree_reports_each_finding_with_its_location() {
         let manifest = |name: &str, rest: &str| {
             format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\n{rest}")
         };

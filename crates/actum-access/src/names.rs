@@ -78,7 +78,7 @@ mod tests {
 
     /// AEC-6: error messages list exactly the names that the schema defines.
     #[test]
-    fn the_names_that_are_told_are_those_of_the_schema() {
+    fn listed_names_match_the_schema() {
         let (fragment, _) = SchemaFragment::from_cedarschema_str(SCHEMA).unwrap();
         let schema = &fragment.to_json_value().unwrap()[""];
         let names = |place: &str| -> Vec<String> {

@@ -75,7 +75,7 @@ mod tests {
 
     /// D-4
     #[test]
-    fn a_path_is_exact_in_json_and_escaped_for_people() {
+    fn path_is_exact_in_json_and_escaped_for_display() {
         let json = |path: &[u8]| serde_json::to_string(&WorkspacePath::new(path)).unwrap();
         assert_eq!(json(b"a\\b\n"), r#"{"path":"a\\b\n"}"#);
         assert_eq!(json(b"a\xff"), r#"{"path":"a\\377","path_hex":"61ff"}"#);
@@ -91,7 +91,7 @@ mod tests {
 
     /// D-4
     #[test]
-    fn the_bytes_of_a_path_come_back() {
+    fn path_bytes_round_trip() {
         for path in [&b"a\\b\n"[..], b"a\xff\x01"] {
             assert_eq!(WorkspacePath::new(path).bytes().as_deref(), Some(path));
         }

@@ -90,7 +90,7 @@ mod tests {
 
     /// D-4
     #[test]
-    fn an_unknown_word_is_read_and_written_unchanged() {
+    fn unknown_enum_values_round_trip_unchanged() {
         for (word, verdict) in [
             ("allow", Verdict::Allow),
             ("needs_approval", Verdict::NeedsApproval),

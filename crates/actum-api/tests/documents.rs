@@ -17,7 +17,7 @@ use serde_json::Value;
 
 /// D-4
 #[test]
-fn unknown_fields_are_skipped_and_format_comes_first() {
+fn unknown_fields_are_ignored_and_format_is_written_first() {
     let newer = r#"{"created":true,"since":1,"root":"/r","format":"actum.init/1"}"#;
     let init: Init = from_str(newer).unwrap();
     assert_eq!(init, Init { root: "/r".to_owned(), created: true });
@@ -29,7 +29,7 @@ fn unknown_fields_are_skipped_and_format_comes_first() {
 
 /// D-4
 #[test]
-fn a_document_of_another_name_or_number_is_rejected() {
+fn documents_of_another_format_or_version_are_rejected() {
     for format in ["actum.init/2", "actum.gc/1", "actum.init/1 "] {
         let text = format!(r#"{{"format":"{format}","root":"/r","created":true}}"#);
         let error = from_str::<Init>(&text).unwrap_err();
@@ -43,7 +43,7 @@ fn a_document_of_another_name_or_number_is_rejected() {
 
 /// Issue 27
 #[test]
-fn the_brief_form_is_what_a_document_has_of_it() {
+fn brief_form_has_only_the_fields_its_document_provides() {
     let error = r#"{"format":"actum.error/1","status":"rejected","reason":"OVER_BUDGET","message":"m",
         "workspace":"unchanged","hints":["first","second"]}"#;
     let error: Error = from_str(error).unwrap();
@@ -62,7 +62,7 @@ fn the_brief_form_is_what_a_document_has_of_it() {
 
 /// D-4
 #[test]
-fn every_schema_is_sound_and_demands_its_format_and_describes_each_field() {
+fn every_schema_is_valid_requires_its_format_and_describes_its_fields() {
     let mut names = BTreeSet::new();
     for document in document_types() {
         let schema = document.schema();

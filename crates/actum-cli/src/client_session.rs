@@ -31,7 +31,7 @@ mod tests {
 
     /// Issue 27
     #[test]
-    fn the_start_of_a_process_is_found_behind_any_name() {
+    fn process_start_time_is_found_after_any_process_name() {
         let stat = "7 (a) b) S 1 7 7 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 4711 9 10";
         assert_eq!(started(stat), Some("4711"));
         assert_eq!(started(""), None);

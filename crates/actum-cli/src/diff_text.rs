@@ -118,7 +118,7 @@ fn write_binary(
         });
         return written;
     }
-    let told = match new {
+    let summary = match new {
         None => "deleted binary content is not shown".to_owned(),
         Some(_) => format!(
             "binary content is not shown: {} bytes after the change, SHA-256 {}",
@@ -126,7 +126,7 @@ fn write_binary(
             Digest::of(after)
         ),
     };
-    writeln!(out, "{}", Painted(of_part(Part::Binary), told))
+    writeln!(out, "{}", Painted(of_part(Part::Binary), summary))
 }
 
 /// Whether the content is valid UTF-8 and at most 1 % of its bytes are NUL.

@@ -18,7 +18,7 @@ pub(crate) enum Exit {
     /// The command line is invalid. clap exits with the same number.
     Usage,
     /// Changes were rolled back, and the workspace is as it was before.
-    TakenBack,
+    RolledBack,
     /// The outcome is uncertain or could not be rolled back, so the user must check the workspace.
     NeedsAttention,
     /// Another process is using the workspace.
@@ -35,7 +35,7 @@ impl Exit {
         Self::Success,
         Self::Refused,
         Self::Usage,
-        Self::TakenBack,
+        Self::RolledBack,
         Self::NeedsAttention,
         Self::InUse,
         Self::Queued,
@@ -46,7 +46,7 @@ impl Exit {
     pub(crate) fn after(error: &Error) -> Self {
         match (&error.kind, error.state) {
             (_, State::Published | State::NeedsAttention) => Self::NeedsAttention,
-            (_, State::Restored) => Self::TakenBack,
+            (_, State::Restored) => Self::RolledBack,
             (ErrorKind::Busy { .. }, State::Unchanged) => Self::InUse,
             (ErrorKind::Damaged { .. } | ErrorKind::JournalMissing, State::Unchanged) => {
                 Self::NeedsAttention
@@ -67,7 +67,7 @@ impl Exit {
     pub(crate) fn after_engine(error: &actum::Error) -> Self {
         match error.workspace() {
             State::Published | State::NeedsAttention => Self::NeedsAttention,
-            State::Restored => Self::TakenBack,
+            State::Restored => Self::RolledBack,
             State::Unchanged | State::Forgotten { .. } => {
                 let reason = reason::of_engine(error);
                 if reason == Reason::NeedsApproval {
@@ -93,7 +93,7 @@ impl Exit {
         match self {
             Self::Success | Self::Passed(0) => Status::Succeeded,
             Self::Refused | Self::Usage | Self::InUse | Self::Passed(_) => Status::Rejected,
-            Self::TakenBack => Status::Reverted,
+            Self::RolledBack => Status::Reverted,
             Self::Queued => Status::Queued,
             Self::NeedsAttention => Status::Failed,
         }
@@ -110,7 +110,7 @@ impl Exit {
             Self::Success => 0,
             Self::Refused => 1,
             Self::Usage => 2,
-            Self::TakenBack => 3,
+            Self::RolledBack => 3,
             Self::NeedsAttention => 4,
             Self::InUse => 5,
             Self::Queued => 6,
@@ -123,7 +123,7 @@ impl Exit {
             Self::Success => "success",
             Self::Refused => "refused: nothing was changed",
             Self::Usage => "invalid command line: nothing was changed",
-            Self::TakenBack => "rolled back: the workspace is as it was before",
+            Self::RolledBack => "rolled back: the workspace is as it was before",
             Self::NeedsAttention => "needs attention: `actum status` reports what to check",
             Self::InUse => "in use: another process is using the workspace; nothing was changed",
             Self::Queued => "queued: approval required; nothing was changed",
@@ -143,17 +143,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_numbers_count_up_from_zero() {
+    fn exit_codes_are_numbered_from_zero() {
         assert_eq!(Exit::ALL.map(Exit::code), [0, 1, 2, 3, 4, 5, 6]);
     }
 
     /// D-1
     #[test]
-    fn the_state_of_the_workspace_decides_code_and_status() {
+    fn workspace_state_determines_exit_code_and_status() {
         let cases = [
             (ErrorKind::NotAWorkspace, State::Unchanged, Exit::Refused, Status::Rejected),
             (ErrorKind::Busy { holder: None }, State::Unchanged, Exit::InUse, Status::Rejected),
-            (ErrorKind::Poisoned, State::Restored, Exit::TakenBack, Status::Reverted),
+            (ErrorKind::Poisoned, State::Restored, Exit::RolledBack, Status::Reverted),
             (ErrorKind::Poisoned, State::Published, Exit::NeedsAttention, Status::Failed),
             (ErrorKind::Poisoned, State::NeedsAttention, Exit::NeedsAttention, Status::Failed),
             (

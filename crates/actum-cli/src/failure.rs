@@ -377,8 +377,9 @@ impl Failure {
             Self::UnknownReason { name } => {
                 let upper = name.to_ascii_uppercase();
                 let known: Vec<_> = Reason::ALL.iter().map(|reason| reason.name()).collect();
-                let meant = suggest(&upper, &known).map(|known| format!("did you mean `{known}`?"));
-                meant
+                let suggestion =
+                    suggest(&upper, &known).map(|known| format!("did you mean `{known}`?"));
+                suggestion
                     .into_iter()
                     .chain(["run `actum explain` to list all reasons".to_owned()])
                     .collect()

@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn directories_are_folded_into_those_above_where_they_are_too_many() {
+    fn too_many_directories_are_folded_into_their_parents() {
         let paths = (0..400).map(|n| ("deleted", format!("a{}/d{n}/f", n % 2)));
         assert_eq!(
             folded(paths),
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_are_grouped_by_their_first_directories_however_deep_they_are() {
+    fn folding_depth_is_limited_for_deep_paths() {
         let deep = "d/".repeat(1000);
         let paths = (0..400).map(|n| ("created", format!("{deep}f{n}")));
         let expected = format!("created     {}  400 paths  +800 -400\n", "d/".repeat(DEPTH_MAX));

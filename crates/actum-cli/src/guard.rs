@@ -100,7 +100,7 @@ mod tests {
 
     /// D-4
     #[test]
-    fn colours_of_the_program_pass_and_sequences_in_a_text_are_escaped() {
+    fn own_colours_pass_and_escape_sequences_in_text_are_escaped() {
         let text =
             format!("{} \x1b[31mx\u{9b}1m\u{202e}\r\n\té", Painted(style::ERROR, "a\x1b[8m"));
         let sequence = style::ERROR.to_string();
@@ -117,7 +117,7 @@ mod tests {
 
     /// D-4
     #[test]
-    fn json_escapes_what_is_not_shown_and_stays_the_same_value() {
+    fn json_escapes_invisible_characters_and_keeps_the_value() {
         let value = "a\x1b\u{9b}\u{202e}\u{e0041}\n\"é";
         let mut json = Vec::new();
         serde_json::to_writer(Guard::json(&mut json), value).unwrap();

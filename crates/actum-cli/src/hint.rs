@@ -133,8 +133,7 @@ pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
             });
             let ways = [
                 format!("run `actum queue {plan}` to review the plan, and `actum approve {plan}` to approve and apply it"),
-                "nothing changes until then; after the approval of a task's plan, repeat the request to apply it"
-                    .to_owned(),
+                "nothing changes until then; the approval applies the change, except that a task must be run again".to_owned(),
             ];
             return denied.into_iter().chain(ways).chain(key).collect();
         }
@@ -465,11 +464,11 @@ pub(crate) fn after(error: &ErrorKind) -> Vec<String> {
         ErrorKind::NotBlocked { .. } => "`actum status` lists the blocked paths".to_owned(),
         ErrorKind::ChangedSince { attempt, run, conflicts } => {
             let (the_run, only_its) = match attempt {
-                Attempt::Undo(of) => {
-                    ("the run", format!("run `actum undo {of} --keep-edits` to undo only its own changes"))
+                Attempt::Undo(target) => {
+                    ("the run", format!("run `actum undo {target} --keep-edits` to undo only its own changes"))
                 }
-                Attempt::Redo(of) => {
-                    ("the undo", format!("run `actum redo {of} --keep-edits` to redo only its own changes"))
+                Attempt::Redo(target) => {
+                    ("the undo", format!("run `actum redo {target} --keep-edits` to redo only its own changes"))
                 }
             };
             let only_elsewhere = conflicts.iter().all(|c| c.difference == Difference::Elsewhere);

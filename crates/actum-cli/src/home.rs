@@ -413,7 +413,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_home_is_the_first_that_is_named() {
+    fn home_is_resolved_in_order_of_precedence() {
         let with = |variables: &[(&str, &str)]| {
             let find = |name: &str| {
                 variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.into())
@@ -435,7 +435,7 @@ mod tests {
     /// AA-10, AA-5: a directory name that a project may also use is not enough to identify an operator's directory.
     #[test]
     #[expect(clippy::disallowed_methods, reason = "the test creates its own directories")]
-    fn directories_of_ledgers_keys_and_policies_are_recognised_by_their_content() {
+    fn ledger_key_and_policy_directories_are_recognised_by_content() {
         use std::os::unix::fs::PermissionsExt;
         let directory = tempfile::tempdir().unwrap();
         let make = |path: &str, content: &str| {

@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_number_names_a_descriptor() {
+    fn only_stdin_and_numbered_dev_fd_paths_are_descriptors() {
         for path in ["/dev/stdin", "/dev/fd/0", "/dev/fd/63"] {
             assert!(is_descriptor(Path::new(path)), "{path}");
         }

@@ -225,7 +225,7 @@ mod tests {
     /// AEC-11
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a test reads the sources")]
-    fn every_reason_of_the_gates_has_a_page() {
+    fn every_gate_reason_has_a_page() {
         let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/../actum-gate/src");
         let mut found = 0;
         for file in ["bundle", "checkpoint", "envelope", "lib", "merkle", "receipt", "rotation"]

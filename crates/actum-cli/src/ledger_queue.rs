@@ -82,8 +82,8 @@ impl Queue {
         };
         let Some(workspace) = workspace else { return Ok(Vec::new()) };
         let rows = self.view.newest_plans(workspace, NEWEST_MAX).map_err(actum::Error::from)?;
-        let meant = rows.into_iter().filter(|row| prefix.begins(row.plan));
-        let read = meant.map(|row| QueuedPlan::read(&self.view, &self.keyring, row));
+        let matching = rows.into_iter().filter(|row| prefix.begins(row.plan));
+        let read = matching.map(|row| QueuedPlan::read(&self.view, &self.keyring, row));
         Ok(read.collect::<Result<_, _>>().map_err(actum::Error::from)?)
     }
 }

@@ -28,14 +28,14 @@ const STEP: Duration = Duration::from_millis(10);
 
 /// Runs the notification command if this request queued a new plan. The command gets the JSON document about the queued
 /// plan on its standard input. If it fails, a note is printed, and the plan stays pending.
-pub(crate) fn tell(screen: &Screen, command: &[String], failure: &Failure) {
+pub(crate) fn run(screen: &Screen, command: &[String], failure: &Failure) {
     if !failure.is_newly_queued() {
         return;
     }
     let Some((program, arguments)) = command.split_first() else { return };
-    let told = start(program, arguments, failure).and_then(|mut child| ended(&mut child));
+    let result = start(program, arguments, failure).and_then(|mut child| ended(&mut child));
     let shown = Quoted(program.as_bytes());
-    match told {
+    match result {
         Ok(None) => {}
         Ok(Some(status)) if status.success() => {}
         Ok(Some(status)) => screen.note(format_args!(

@@ -87,12 +87,12 @@ impl OperatorKey {
 
     /// Returns the user of this process as a grantor who signs leases with this key.
     pub(crate) fn grantor(&self) -> Grantor<'_> {
-        Grantor { by: actor::of(None), signer: &self.signer, isolation: self.isolation }
+        Grantor { by: actor::from_agent(None), signer: &self.signer, isolation: self.isolation }
     }
 
     /// Returns the user of this process as an approver who signs decisions with this key.
     pub(crate) fn approver(&self) -> Approver<'_> {
-        Approver { by: actor::of(None), signer: &self.signer, isolation: self.isolation }
+        Approver { by: actor::from_agent(None), signer: &self.signer, isolation: self.isolation }
     }
 }
 
@@ -127,7 +127,7 @@ pub(crate) fn raise_passphrase_alert(
          it, find out which program ran actum"
     );
     let name = Reason::PassphraseWrong.name();
-    let actor = Some(actor::of(None));
+    let actor = Some(actor::from_agent(None));
     let alert = NewAlert { name, message, actor, workspace: None };
     records::alert_once(&alert, session).map(drop)
 }

@@ -133,18 +133,18 @@ impl Screen {
 
     /// Writes the text of a document to standard error, for the user to decide on. If it cannot be written, this returns an
     /// error, so that the question is not asked.
-    pub(crate) fn tell_text(&self, document: &impl Document) -> Result<(), Failure> {
-        self.tell_lines(|out| document.write_text(out))
+    pub(crate) fn print_text(&self, document: &impl Document) -> Result<(), Failure> {
+        self.print_lines(|out| document.write_text(out))
     }
 
     /// Writes the report of a change to standard error, for commands whose standard output belongs to a different program.
-    pub(crate) fn tell_report(&self, document: &impl Document) -> Result<(), Failure> {
-        if self.leaves_out(document.kind()) { Ok(()) } else { self.tell_text(document) }
+    pub(crate) fn print_report(&self, document: &impl Document) -> Result<(), Failure> {
+        if self.leaves_out(document.kind()) { Ok(()) } else { self.print_text(document) }
     }
 
     /// Writes lines to standard error for the user to decide on, if they are not the text of a document. If they cannot be
     /// written, this returns an error, so that the question is not asked.
-    pub(crate) fn tell_lines(
+    pub(crate) fn print_lines(
         &self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), Failure> {
@@ -203,56 +203,56 @@ impl Screen {
 
     /// Prints a note to standard error.
     pub(crate) fn note(&self, note: impl Display) {
-        self.say(style::NOTE, "note", note);
+        self.print_message(style::NOTE, "note", note);
     }
 
     /// Reports a failure in the requested form, and returns its exit code.
     pub(crate) fn failure(&self, failure: &Failure) -> Exit {
         let in_json = self.form != Form::Text && !matches!(failure, Failure::Unwritten { .. });
         if !in_json || self.write(failure).is_err() {
-            self.tell_failure(failure);
+            self.print_failure(failure);
         }
         failure.exit()
     }
 
     /// Reports a failure only on standard error, for commands that have already written a document.
-    pub(crate) fn tell_failure(&self, failure: &Failure) {
+    pub(crate) fn print_failure(&self, failure: &Failure) {
         match failure.queued() {
-            None => self.say(style::ERROR, "error", failure.message()),
-            Some(_) => self.say(style::NOTE, "queued", failure.message()),
+            None => self.print_message(style::ERROR, "error", failure.message()),
+            Some(_) => self.print_message(style::NOTE, "queued", failure.message()),
         }
-        self.tell_more(failure);
+        self.print_failure_details(failure);
     }
 
     /// Reports a failure on standard error that occurred after the same command had already completed other work.
-    pub(crate) fn tell_failure_after_work(&self, failure: &Failure) {
-        self.say(style::ERROR, "error", failure.message_after_work());
-        self.tell_more(failure);
+    pub(crate) fn print_failure_after_work(&self, failure: &Failure) {
+        self.print_message(style::ERROR, "error", failure.message_after_work());
+        self.print_failure_details(failure);
     }
 
     /// Prints the input excerpt, hints, further refusals and help reference of a failure.
-    fn tell_more(&self, failure: &Failure) {
+    fn print_failure_details(&self, failure: &Failure) {
         if let Some(excerpt) = failure.excerpt() {
-            self.tell(excerpt);
+            self.print_line(excerpt);
         }
-        let mut told = failure.hints();
-        self.advise(&told);
+        let mut printed = failure.hints();
+        self.advise(&printed);
         for refusal in failure.also() {
-            self.say(style::ERROR, "error", refusal);
+            self.print_message(style::ERROR, "error", refusal);
             let mut hints = hint::after(refusal);
-            hints.retain(|hint| !told.contains(hint));
+            hints.retain(|hint| !printed.contains(hint));
             self.advise(&hints);
-            told.append(&mut hints);
+            printed.append(&mut hints);
         }
         if let Some(page) = failure.page() {
-            self.say(style::HINT, "help", page);
+            self.print_message(style::HINT, "help", page);
         }
     }
 
     pub(crate) fn advise(&self, hints: &[String]) {
         // Newlines in hints are not escaped, because some hints contain an example of several lines.
         for hint in hints {
-            self.tell(format_args!("{}: {hint}", style::Painted(style::HINT, "hint")));
+            self.print_line(format_args!("{}: {hint}", style::Painted(style::HINT, "hint")));
         }
     }
 
@@ -302,14 +302,18 @@ impl Screen {
     }
 
     /// Writes a message as a single line. Newlines in it are escaped, so that quoted text cannot pass for another message.
-    fn say(&self, style: Style, kind: &str, what: impl Display) {
+    fn print_message(&self, style: Style, kind: &str, what: impl Display) {
         let what = what.to_string();
-        self.tell(format_args!("{}: {}", style::Painted(style, kind), Harmless(what.as_bytes())));
+        self.print_line(format_args!(
+            "{}: {}",
+            style::Painted(style, kind),
+            Harmless(what.as_bytes())
+        ));
     }
 
     /// Writes a line to standard error with a single write, because the guard writes escapes one character at a time and
     /// standard error is not buffered. Errors are ignored, since there is no other stream on which to report them.
-    fn tell(&self, line: impl Display) {
+    fn print_line(&self, line: impl Display) {
         let mut err = io::stderr().lock();
         let mut text = Vec::new();
         let guarded =

@@ -31,14 +31,14 @@ struct Headed {
 }
 
 /// Returns the format that a JSON document declares, or that its first line declares if it consists of several documents.
-pub(crate) fn of(bytes: &[u8]) -> Option<String> {
+pub(crate) fn declared_format(bytes: &[u8]) -> Option<String> {
     let first = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let read = [bytes, first].into_iter().find_map(|text| serde_json::from_slice(text).ok());
     read.map(|Headed { format }| format)
 }
 
 /// Returns whether a document declares a format of actum, or looks like a signed envelope that may contain a receipt.
-pub(crate) fn is_like_ours(bytes: &[u8]) -> bool {
+pub(crate) fn is_actum_document(bytes: &[u8]) -> bool {
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct Signed {
@@ -51,7 +51,7 @@ pub(crate) fn is_like_ours(bytes: &[u8]) -> bool {
             .strip_prefix("actum.")
             .is_some_and(|name| name.len() < 40 && name.bytes().all(is_named))
     };
-    match of(bytes) {
+    match declared_format(bytes) {
         Some(format) => is_format(&format),
         None => serde_json::from_slice::<Signed>(bytes)
             .is_ok_and(|signed| signed.payload_type.starts_with("application/vnd.")),
@@ -219,17 +219,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_known_by_its_first_line_or_by_all_of_it() {
+    fn file_format_is_detected_from_the_first_line_or_the_whole_file() {
         let keyring = b"{\n  \"format\": \"actum.keyring/1\",\n  \"keys\": []\n}\n";
-        assert_eq!(of(keyring).as_deref(), Some("actum.keyring/1"));
+        assert_eq!(declared_format(keyring).as_deref(), Some("actum.keyring/1"));
         let export = b"{\"entries\":1,\"format\":\"actum.ledger-export/1\"}\n{\"entry\":0}\n";
-        assert_eq!(of(export).as_deref(), Some("actum.ledger-export/1"));
+        assert_eq!(declared_format(export).as_deref(), Some("actum.ledger-export/1"));
         for other in ["", "\n", "{}", "format", "{\"payload\":\"\"}", "{\"format\":1}"] {
-            assert_eq!(of(other.as_bytes()), None, "{other}");
+            assert_eq!(declared_format(other.as_bytes()), None, "{other}");
         }
         assert!(hint("actum.ledger-export/2").is_some() && hint("actum.run/1").is_none());
         for ours in [&keyring[..], export, b"{\"payloadType\":\"application/vnd.in-toto+json\"}"] {
-            assert!(is_like_ours(ours));
+            assert!(is_actum_document(ours));
         }
         for other in [
             "{\"format\":\"hunter2\"}",
@@ -238,7 +238,7 @@ mod tests {
             "x",
             "{\"payloadType\":\"x\"}",
         ] {
-            assert!(!is_like_ours(other.as_bytes()), "{other}");
+            assert!(!is_actum_document(other.as_bytes()), "{other}");
         }
     }
 
@@ -248,7 +248,7 @@ mod tests {
 
     /// AA-5
     #[test]
-    fn results_are_recognised_and_inputs_are_none() {
+    fn results_are_recognised_and_inputs_are_not() {
         let mut page = b".TH actum 1\n.SH NAME\n".to_vec();
         mark_page(&mut page);
         let page = String::from_utf8(page).unwrap();

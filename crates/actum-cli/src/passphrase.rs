@@ -57,7 +57,7 @@ pub(crate) fn read(
     match file.filter(|file| !is_terminal(file)) {
         Some(file) if file == Path::new("-") => {
             let stdin = io::stdin().as_fd().try_clone_to_owned().map(File::from);
-            of(stdin.and_then(line), "standard input".to_owned())
+            from_input(stdin.and_then(line), "standard input".to_owned())
         }
         Some(file) => read_file(&session.start, file),
         None => ask(prompt),
@@ -97,7 +97,7 @@ fn ask(prompt: &str) -> Result<Passphrase, Failure> {
         Ok(typed) => Ok(Zeroizing::new(typed.as_bytes().to_vec())),
         Err(error) => Err(error),
     };
-    of(typed, "the terminal".to_owned())
+    from_input(typed, "the terminal".to_owned())
 }
 
 fn read_file(start: &Path, file: &Path) -> Result<Passphrase, Failure> {
@@ -110,7 +110,7 @@ fn read_file(start: &Path, file: &Path) -> Result<Passphrase, Failure> {
         Ok((_, mode)) if mode & OTHERS != 0 => {
             Err(PassphraseFailure::TooOpen { path: file.to_owned(), mode }.into())
         }
-        Ok((file, _)) => of(line(file), input),
+        Ok((file, _)) => from_input(line(file), input),
         Err(source) => Err(PassphraseFailure::Unreadable { input, source }.into()),
     }
 }
@@ -139,7 +139,7 @@ fn line(mut from: impl Read) -> io::Result<Zeroizing<Vec<u8>>> {
     Ok(bytes)
 }
 
-fn of(read: io::Result<Zeroizing<Vec<u8>>>, input: String) -> Result<Passphrase, Failure> {
+fn from_input(read: io::Result<Zeroizing<Vec<u8>>>, input: String) -> Result<Passphrase, Failure> {
     let bytes = match read {
         Ok(bytes) => bytes,
         Err(source) => return Err(PassphraseFailure::Unreadable { input, source }.into()),
@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_line_break_at_the_end_is_no_part_of_a_passphrase() {
+    fn one_trailing_line_break_is_not_part_of_a_passphrase() {
         for (text, kept) in [
             ("secret", "secret"),
             ("secret\n", "secret"),
@@ -211,12 +211,12 @@ mod tests {
     }
 
     #[test]
-    fn reading_a_passphrase_stops_where_it_is_too_long() {
+    fn reading_a_passphrase_stops_past_its_limit() {
         for (length, ends, is_usable) in
             [(1024, "", true), (1024, "\n", true), (1024, "\r\n", true), (1025, "\n", false)]
         {
             let read = line(format!("{}{ends}", "x".repeat(length)).as_bytes());
-            let passphrase = of(read, String::new());
+            let passphrase = from_input(read, String::new());
             assert_eq!(passphrase.is_ok(), is_usable, "{length} {ends:?}");
         }
         assert_eq!(line(io::repeat(b'x')).unwrap().len(), 1027);

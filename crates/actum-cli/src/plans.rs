@@ -33,12 +33,14 @@ pub(crate) fn answered(id: RunId, tenant: &Tenant) -> Result<(Queue, QueuedPlan)
 
 /// Returns the root of a plan's workspace: the current workspace if the plan belongs to it, or else the recorded path.
 pub(crate) fn root_of(plan: &QueuedPlan, session: &Session) -> Result<PathBuf, Failure> {
-    let told = &plan.queued.plan.root;
+    let recorded_root = &plan.queued.plan.root;
     let here = root::existing(&session.start).to_owned();
-    [here, PathBuf::from(told)]
+    [here, PathBuf::from(recorded_root)]
         .into_iter()
         .find(|root| is_at(root, plan.row.workspace))
-        .ok_or_else(|| PlanFailure::Elsewhere { plan: plan.id(), root: told.clone() }.into())
+        .ok_or_else(|| {
+            PlanFailure::Elsewhere { plan: plan.id(), root: recorded_root.clone() }.into()
+        })
 }
 
 /// Returns whether the workspace at `root` has the given id. One that cannot be read counts as a different workspace.

@@ -62,7 +62,7 @@ pub(crate) fn asked(
 ) -> Result<Case, Failure> {
     let Place { root, enclosing, .. } = in_force.place();
     Ok(Case {
-        actor: actor::of(agent),
+        actor: actor::from_agent(agent),
         door: EntryPoint::CommandLine.as_str().to_owned(),
         tenant: tenant.id()?,
         root,

@@ -132,7 +132,9 @@ pub(crate) fn acted_on(directory: &Path) -> Option<&'static str> {
     if PROGRAMS.iter().any(|place| is_in_or_holds(directory, Path::new(place)))
         || home::program_directories().any(on_path)
     {
-        return Some("programs in it or below it are run by name");
+        return Some(
+            "it is inside, or contains, a directory of programs that are run by name, such as one in `PATH`",
+        );
     }
     if LIBRARIES.iter().any(|place| directory.starts_with(place)) {
         return Some("system programs load files from it");
@@ -149,7 +151,9 @@ pub(crate) fn acted_on(directory: &Path) -> Option<&'static str> {
     if below.starts_with("bin")
         || (below.iter().any(is_program_directory) || holds_programs()) && !is_repository()
     {
-        return Some("programs in it or below it are run by name");
+        return Some(
+            "it is inside, or contains, a directory of programs that are run by name, such as one in `PATH`",
+        );
     }
     if below.iter().any(|name| name == NODE_MODULES) && !is_repository() {
         return Some("Node.js programs around it load modules from it");
@@ -253,8 +257,8 @@ mod tests {
 
     /// AA-10
     #[test]
-    fn system_directories_are_recognised_and_users_directories_in_them_are_not() {
-        let of = |path: &str| system(Path::new(path)).map(|(place, _)| place);
+    fn system_directories_are_recognised_but_not_user_directories_in_them() {
+        let system_place = |path: &str| system(Path::new(path)).map(|(place, _)| place);
         for (path, place) in [
             ("/etc", "/etc"),
             ("/run/user/1000", "/run"),
@@ -264,17 +268,17 @@ mod tests {
             ("/var", "/var/backups"),
             ("/", "/boot"),
         ] {
-            assert_eq!(of(path), Some(Path::new(place)), "{path}");
+            assert_eq!(system_place(path), Some(Path::new(place)), "{path}");
         }
         for path in ["/dev/shm/w", "/run/media/ann/disk", "/home/ann", "/etcetera", "/var/www"] {
-            assert_eq!(of(path), None, "{path}");
+            assert_eq!(system_place(path), None, "{path}");
         }
     }
 
     /// AEC-8, D-5, issue 22 (claims): no workspace is created in a system directory, or in one of system programs or
     /// libraries.
     #[test]
-    fn programs_act_on_directories_of_the_system() {
+    fn system_and_program_directories_are_recognised() {
         for path in [
             "/",
             "/etc/ssl",
@@ -296,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn files_of_credentials_are_recognised_by_their_names() {
+    fn credential_files_are_recognised_by_name() {
         for path in [
             "/w/.env",
             "/w/.env.local",

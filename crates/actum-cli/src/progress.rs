@@ -13,7 +13,7 @@ use crate::{clock, signals};
 pub(crate) struct Progress {
     noun: &'static str,
     began: i64,
-    told: i64,
+    last_update: i64,
     shown: bool,
     is_seen: bool,
 }
@@ -27,19 +27,19 @@ impl Progress {
     /// Starts a counter of items, for which `noun` is the plural, such as `files`.
     pub(crate) fn new(screen: &Screen, noun: &'static str) -> Self {
         let began = clock::now().micros();
-        Self { noun, began, told: began, shown: false, is_seen: is_seen(screen) }
+        Self { noun, began, last_update: began, shown: false, is_seen: is_seen(screen) }
     }
 
     /// Updates the displayed number of finished items, unless the last update was too recent.
-    pub(crate) fn tell(&mut self, done: u64) {
+    pub(crate) fn update(&mut self, done: u64) {
         if !self.is_seen {
             return;
         }
         let now = clock::now().micros();
         let is_due = now.saturating_sub(self.began) > QUIET_MICROS
-            && now.saturating_sub(self.told) > EVERY_MICROS;
+            && now.saturating_sub(self.last_update) > EVERY_MICROS;
         if is_due {
-            self.told = now;
+            self.last_update = now;
             self.shown = true;
             let mut err = io::stderr().lock();
             // Progress is only informative, so a failure to print it is ignored.

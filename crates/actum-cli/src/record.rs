@@ -50,8 +50,8 @@ pub(crate) fn write_commands(
     commands: &CommandsRun,
 ) -> io::Result<()> {
     let CommandsRun { made, verified, sandbox } = commands;
-    let told = made.iter().map(|it| ("ran", it)).chain(verified.iter().map(|it| ("checked", it)));
-    for (word, CommandRecord { argv, ended, wall_ms, .. }) in told {
+    let rows = made.iter().map(|it| ("ran", it)).chain(verified.iter().map(|it| ("checked", it)));
+    for (word, CommandRecord { argv, ended, wall_ms, .. }) in rows {
         let words = argv.iter().map(|word| Quoted(word.as_bytes()).to_string());
         let line = words.collect::<Vec<_>>().join(" ");
         let ended = Harmless(ended.to_string().as_bytes()).to_string();
@@ -186,10 +186,10 @@ impl RecordedFacts {
     }
 
     /// Returns the name of the agent or user who requested the run, as one word. Without a record, this is `-`.
-    pub(crate) fn who(&self) -> String {
+    pub(crate) fn requester(&self) -> String {
         let Some(Record { actor, .. }) = &self.record else { return "-".to_owned() };
-        let who = actor.agent.as_ref().unwrap_or(&actor.user);
-        actum_core::path::Quoted(who.as_bytes()).to_string()
+        let requester = actor.agent.as_ref().unwrap_or(&actor.user);
+        actum_core::path::Quoted(requester.as_bytes()).to_string()
     }
 
     /// Returns the client session to which the run belongs, if a client's hook requested it.

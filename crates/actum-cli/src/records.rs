@@ -162,7 +162,7 @@ impl Seen {
     }
 
     /// Returns the recorded facts about a run, which are empty if the ledger is missing or unreadable.
-    pub(crate) fn told(&self, run: RunId) -> Result<RecordedFacts, Failure> {
+    pub(crate) fn recorded_facts(&self, run: RunId) -> Result<RecordedFacts, Failure> {
         match self {
             Self::Ledger(view, keyring) => {
                 Ok(RecordedFacts::new(view, keyring, run).map_err(actum::Error::from)?)
@@ -173,11 +173,13 @@ impl Seen {
 }
 
 /// Prints the first problem with a record, if there is one, and returns the exit code.
-pub(crate) fn tell_problems<'t>(
+pub(crate) fn report_problems<'t>(
     screen: &Screen,
-    mut told: impl Iterator<Item = &'t RecordedFacts>,
+    mut recorded: impl Iterator<Item = &'t RecordedFacts>,
 ) -> Exit {
-    let Some(problem) = told.find_map(|told| told.problem.as_ref()) else { return Exit::Success };
+    let Some(problem) = recorded.find_map(|recorded| recorded.problem.as_ref()) else {
+        return Exit::Success;
+    };
     screen.note(format_args!(
         "the ledger record of a run is invalid: {}; run `actum ledger verify` to list all problems",
         Quoted(problem.as_bytes())
@@ -403,7 +405,7 @@ pub(crate) fn has_passphrase() -> Result<bool, Failure> {
 }
 
 /// Prints notes about interrupted runs and actions whose outcome was recorded only now.
-pub(crate) fn tell(screen: &Screen, engine: &Engine) {
+pub(crate) fn report_late_outcomes(screen: &Screen, engine: &Engine) {
     for Resumed { run, status } in engine.resumed() {
         screen.note(format_args!(
             "the process of run {run} exited before the outcome was recorded; it is recorded now: {}",

@@ -55,7 +55,7 @@ pub(crate) fn sentences(recovered: &Recovered) -> Vec<String> {
 }
 
 /// Prints notes about the interrupted run that this command recovered, if there was one.
-pub(crate) fn tell(screen: &Screen, recovery: Option<&Recovery>) {
+pub(crate) fn print(screen: &Screen, recovery: Option<&Recovery>) {
     let Some(recovered) = recovery.map(document) else { return };
     for sentence in sentences(&recovered) {
         screen.note(format_args!("recovery: {sentence}"));

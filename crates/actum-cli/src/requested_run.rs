@@ -52,7 +52,7 @@ pub(crate) struct RequestedRun<'r> {
     pub(crate) key: Option<RequestKey>,
     pub(crate) agent: Option<String>,
     pub(crate) lease: &'r LeaseArgument,
-    pub(crate) door: EntryPoint,
+    pub(crate) entry_point: EntryPoint,
 }
 
 impl RequestedRun<'_> {
@@ -86,7 +86,7 @@ impl RequestedRun<'_> {
             Ok(RunEnd::look(&mut workspace, &request, in_force, extras)?)
         });
         drop(working);
-        recovery_note::tell(&session.screen, workspace.recovery());
+        recovery_note::print(&session.screen, workspace.recovery());
         Ok(end?.after(workspace.recovery()))
     }
 
@@ -117,15 +117,15 @@ impl RequestedRun<'_> {
             .map(|work| self.request(work, lease))
             .and_then(|request| Ok(RunEnd::make(&mut engine, request, extras)?));
         drop(working);
-        recovery_note::tell(&session.screen, engine.recovery());
-        records::tell(&session.screen, &engine);
+        recovery_note::print(&session.screen, engine.recovery());
+        records::report_late_outcomes(&session.screen, &engine);
         if let Err(failure) = &end
             && failure.queued().is_some()
         {
             // The caller must learn that the plan is pending, even if the notification fails.
             match policy::in_force(root).map(|in_force| in_force.notify) {
                 Ok(None) => {}
-                Ok(Some(command)) => notify::tell(&session.screen, &command, failure),
+                Ok(Some(command)) => notify::run(&session.screen, &command, failure),
                 Err(unread) => session.screen.note(format_args!("notification failed: {unread}")),
             }
         }
@@ -151,7 +151,7 @@ impl RequestedRun<'_> {
             limits: self.asked.limits,
             label: self.asked.label,
             actor: actor::under(self.agent, lease.as_ref()),
-            door: self.door,
+            door: self.entry_point,
             key: self.key,
             declared: None,
             plan: None,

@@ -165,12 +165,12 @@ pub(crate) fn above(start: &Path) -> Option<Above> {
 
 /// Returns the path of an existing file relative to the root of its workspace, if that path differs from `path`, which
 /// is relative to `start`. Returns `None` if the file does not exist or is outside of the workspace.
-pub(crate) fn meant(start: &Path, path: &RelPath) -> Option<RelPath> {
+pub(crate) fn suggested_path(start: &Path, path: &RelPath) -> Option<RelPath> {
     let root = existing(start);
-    let meant = start.join(OsStr::from_bytes(path.as_bytes()));
-    let relative = meant.strip_prefix(root).ok()?;
+    let candidate = start.join(OsStr::from_bytes(path.as_bytes()));
+    let relative = candidate.strip_prefix(root).ok()?;
     let relative = RelPath::new(relative.as_os_str().as_bytes()).ok()?;
-    (relative != *path && meant.symlink_metadata().is_ok_and(|found| found.is_file()))
+    (relative != *path && candidate.symlink_metadata().is_ok_and(|found| found.is_file()))
         .then_some(relative)
 }
 
@@ -216,10 +216,10 @@ enum Limit {
 
 /// Returns the nearest directory, from `start` upwards, for which `is_meant` returns true. The second argument of
 /// `is_meant` distinguishes `start`, which the user chose, from the directories above it.
-fn nearest(start: &Path, is_meant: impl Fn(&Path, Place) -> bool) -> Option<&Path> {
+fn nearest(start: &Path, is_match: impl Fn(&Path, Place) -> bool) -> Option<&Path> {
     let mut above = start;
     let mut place = Place::Start;
-    while !is_meant(above, place) {
+    while !is_match(above, place) {
         let parent = above.parent()?;
         if limit_between(above, parent).is_some() {
             return None;
@@ -323,7 +323,7 @@ mod tests {
     /// D-5: a state directory in a directory that other users may write to is not discovered from below.
     #[test]
     #[expect(clippy::disallowed_methods, reason = "the test creates its own directories")]
-    fn discovery_stops_at_a_directory_that_others_may_write() {
+    fn discovery_stops_at_a_directory_others_can_write_to() {
         use std::os::unix::fs::PermissionsExt;
         let directory = tempfile::tempdir().unwrap();
         let outer = directory.path().join("outer");

@@ -92,7 +92,7 @@ impl RunArguments {
             key: request_key(self.request_key.as_deref())?,
             agent: self.agent.clone(),
             lease: &self.lease,
-            door: EntryPoint::CommandLine,
+            entry_point: EntryPoint::CommandLine,
         };
         let (shown, engine) = run.carry_out(work, |end| end.show(&session.screen))?;
         // Leak the engine, because the process is about to exit: closing all files here would take a third of a
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_label_has_a_limit_on_both_sides() {
+    fn label_has_a_minimum_and_a_maximum_length() {
         assert_eq!(label(""), Err(LabelError));
         assert_eq!(label("x"), Ok("x".to_owned()));
         assert!(label(&"x".repeat(LABEL_BYTES_MAX)).is_ok());

@@ -254,9 +254,9 @@ impl RunEnd {
     }
 
     /// Shows the result on standard error, for use when another program owns standard output.
-    pub(crate) fn tell(&self, screen: &Screen) -> Result<(), Failure> {
+    pub(crate) fn show_on_stderr(&self, screen: &Screen) -> Result<(), Failure> {
         self.note(screen);
-        screen.tell_report(self)
+        screen.print_report(self)
     }
 
     fn note(&self, screen: &Screen) {
@@ -397,7 +397,7 @@ impl Document for RunEnd {
                 }
                 Title::Redo(undo) => writeln!(
                     out,
-                    "dry run: undoing the undo {undo} would change {count}; nothing was changed"
+                    "dry run: reversing the undo {undo} would change {count}; nothing was changed"
                 ),
             };
         };
@@ -410,7 +410,9 @@ impl Document for RunEnd {
             Title::Undo(undone) => {
                 writeln!(out, "{undone} is undone, and `actum redo {undone}` restores it")
             }
-            Title::Redo(undo) => writeln!(out, "the undo {undo} is undone"),
+            Title::Redo(_) => {
+                writeln!(out, "the change is in effect again; `actum undo` undoes it")
+            }
         }
     }
 

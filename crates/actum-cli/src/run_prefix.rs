@@ -91,7 +91,7 @@ mod tests {
         }
     }
     #[test]
-    fn a_prefix_means_the_one_run_that_begins_with_it() {
+    fn run_prefix_resolves_to_its_unique_run() {
         let runs = ["0123aaaaaaaa", "0124aaaaaaaa", "0124bbbbbbbb"].map(|id| id.parse().unwrap());
         let pick = |text: &str| {
             let prefix: RunPrefix = text.parse().unwrap();

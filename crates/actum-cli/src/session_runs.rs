@@ -33,7 +33,7 @@ pub(crate) fn runs_in_effect(
     selection: &Selection,
 ) -> Result<Vec<RunId>, Failure> {
     let turn = match selection {
-        Selection::Turn(of) => match newest_turn(view, of.as_deref())? {
+        Selection::Turn(session_id) => match newest_turn(view, session_id.as_deref())? {
             Some(turn) => Some(turn),
             None => return Ok(Vec::new()),
         },
@@ -51,20 +51,23 @@ pub(crate) fn runs_in_effect(
         if !in_effect || is_undone {
             continue;
         }
-        let is_meant = match selection {
-            Selection::Session(session) => seen.told(known.run)?.session() == Some(session),
+        let is_selected = match selection {
+            Selection::Session(session) => {
+                seen.recorded_facts(known.run)?.session() == Some(session)
+            }
             Selection::Turn(_) => {
-                let told = seen.told(known.run)?;
-                is_adopted(&told)
-                    || is_by_agent_in_shell(&told)
-                    || turn.is_some_and(|turn| digest_of(&told) == Some(turn.session))
+                let recorded = seen.recorded_facts(known.run)?;
+                is_adopted(&recorded)
+                    || is_by_agent_in_shell(&recorded)
+                    || turn.is_some_and(|turn| digest_of(&recorded) == Some(turn.session))
             }
             Selection::Since(since, agent) => {
                 let is_later = view.show(known.run)?.time >= *since;
-                is_later && is_own(&seen.told(known.run)?, &actor::of(agent.clone()))
+                is_later
+                    && is_own(&seen.recorded_facts(known.run)?, &actor::from_agent(agent.clone()))
             }
         };
-        if is_meant {
+        if is_selected {
             found.push(known.run);
         }
     }
@@ -79,15 +82,15 @@ fn newest_turn(view: &View, session: Option<&str>) -> Result<Option<Turn>, Failu
 }
 
 /// Returns whether a run was made by `actum adopt` from existing changes.
-fn is_adopted(told: &RecordedFacts) -> bool {
-    told.record.as_ref().is_some_and(|record| {
+fn is_adopted(recorded: &RecordedFacts) -> bool {
+    recorded.record.as_ref().is_some_and(|record| {
         record.published_by == Publisher::Client && record.door == EntryPoint::CommandLine.as_str()
     })
 }
 
 /// Returns whether a run was requested on the command line with `--agent` and the name of a client.
-fn is_by_agent_in_shell(told: &RecordedFacts) -> bool {
-    told.record.as_ref().is_some_and(|record| {
+fn is_by_agent_in_shell(recorded: &RecordedFacts) -> bool {
+    recorded.record.as_ref().is_some_and(|record| {
         let agent = record.actor.agent.as_deref();
         let is_client = agent.is_some_and(|agent| agent.parse::<Client>().is_ok());
         is_client && record.door == EntryPoint::CommandLine.as_str()
@@ -95,16 +98,16 @@ fn is_by_agent_in_shell(told: &RecordedFacts) -> bool {
 }
 
 /// Returns the digest that identifies the session of a run in the records of turns.
-fn digest_of(told: &RecordedFacts) -> Option<Digest> {
-    let agent = told.record.as_ref()?.actor.agent.as_deref()?;
+fn digest_of(recorded: &RecordedFacts) -> Option<Digest> {
+    let agent = recorded.record.as_ref()?.actor.agent.as_deref()?;
     let client = agent.parse::<Client>().ok()?;
-    Some(session_digest(client, told.session()?))
+    Some(session_digest(client, recorded.session()?))
 }
 
 /// Returns whether a run belongs to an actor. Without an agent, the actor owns the runs of all agents of the user. Runs
 /// without a record then belong to the actor as well, because no other user can own them.
-fn is_own(told: &RecordedFacts, own: &Actor) -> bool {
-    match &told.record {
+fn is_own(recorded: &RecordedFacts, own: &Actor) -> bool {
+    match &recorded.record {
         Some(record) => {
             record.actor.uid == own.uid && (own.agent.is_none() || record.actor.agent == own.agent)
         }

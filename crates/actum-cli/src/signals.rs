@@ -180,7 +180,7 @@ mod tests {
 
     /// FE-1: signals that were blocked twice stay blocked until the outer guard is dropped.
     #[test]
-    fn signals_wait_until_the_first_holder_lets_them_go() {
+    fn signals_stay_blocked_until_the_outer_guard_is_dropped() {
         let is_held = || SigSet::thread_get_mask().unwrap().contains(Signal::SIGTERM);
         assert!(!is_held());
         let outer = hold();

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_size_is_typed_in_bytes_or_with_a_unit() {
+    fn size_is_parsed_in_bytes_or_with_a_unit() {
         let size = |text: &str| text.parse::<Size>().map(|Size(bytes)| bytes);
         for (text, bytes) in [
             ("0", 0),
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn a_size_is_shown_in_its_largest_unit_to_a_tenth() {
+    fn size_is_printed_in_its_largest_unit_with_one_decimal() {
         for (bytes, shown) in [
             (0, "0 bytes"),
             (1, "1 byte"),

@@ -59,8 +59,8 @@ impl Quote {
             Self::Shown(_) => problem.to_string(),
             Self::Withheld { place: None, .. } => self.message_at_place(problem, kind),
             Self::Withheld { place: Some(Place { line, column }), .. } => {
-                let told = self.message_at_place(problem, kind);
-                format!("line {line}, column {column}: {told}")
+                let message = self.message_at_place(problem, kind);
+                format!("line {line}, column {column}: {message}")
             }
         }
     }
@@ -159,14 +159,14 @@ mod tests {
     }
 
     #[test]
-    fn the_line_is_shown_with_a_mark_below_the_place() {
+    fn snippet_marks_the_column_below_the_line() {
         assert_eq!(snippet(b"a\nb\tcd\r\n", 2, 3), "  |\n2 | b cd\n  |   ^");
         assert_eq!(snippet(b"a\n", 2, 1), "  |\n2 | \n  | ^");
         assert_eq!(Snippet::from_place(b"a", Place { line: 2, column: 1 }), None);
     }
 
     #[test]
-    fn what_a_terminal_would_obey_is_escaped_and_a_long_line_cut() {
+    fn snippet_escapes_control_sequences_and_truncates_long_lines() {
         assert_eq!(snippet(b"\x1b[31mx", 1, 2), "  |\n1 | <\\033>[31mx\n  |       ^");
         let long = format!("{}{{{}", "x".repeat(500), "y".repeat(500));
         let shown = snippet(long.as_bytes(), 1, 501);
@@ -176,7 +176,7 @@ mod tests {
 
     /// AA-10, EX-20: lines with credentials and files that may contain them are not quoted.
     #[test]
-    fn nothing_is_quoted_of_a_line_with_a_credential_or_of_a_file_that_holds_some() {
+    fn lines_with_credentials_and_files_that_may_hold_them_are_not_quoted() {
         let place = |line| Some(Place { line, column: 1 });
         let secret = format!("a\nkey = AKIA{}\nb\n", "Q3EGRZV7M5PLXW2T");
         let quote =

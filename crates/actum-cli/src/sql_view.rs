@@ -166,12 +166,12 @@ fn write_object(object: &SqlObject, width: usize, out: &mut dyn Write) -> io::Re
     let SqlObject { kind, schema, name, table, change } = object;
     let table = table.as_ref().map(|table| format!(" on {}", shown(table))).unwrap_or_default();
     let what = format!("{}{table}", shown(kind.as_str()));
-    let (style, told) = match change {
+    let (style, description) = match change {
         SqlObjectChange::Added => (style::ADDED, format!("new {what}")),
         SqlObjectChange::Removed => (style::REMOVED, format!("{what} removed")),
         SqlObjectChange::Other(word) => (style::CHANGED, format!("{what}: {}", shown(word))),
     };
-    let text = format!("{}.{}: {told}", shown(schema), shown(name));
+    let text = format!("{}.{}: {description}", shown(schema), shown(name));
     let text = fitting(&text, width.saturating_sub(INDENT.len()));
     writeln!(out, "{INDENT}{}", Painted(style, text))
 }
@@ -183,7 +183,7 @@ fn write_table(table: &SqlTable, width: usize, out: &mut dyn Write) -> io::Resul
         writeln!(out, "{INDENT}{}", Painted(style, text))
     };
     let name = format!("{}.{}", shown(schema), shown(name));
-    let (style, told) = match (rows_before, rows_after) {
+    let (style, description) = match (rows_before, rows_after) {
         (None, Some(after)) => (style::ADDED, format!("new table, {}", count(*after, "row"))),
         (Some(before), None) => (style::REMOVED, format!("removed, {}", count(*before, "row"))),
         (before, after) => {
@@ -193,7 +193,7 @@ fn write_table(table: &SqlTable, width: usize, out: &mut dyn Write) -> io::Resul
             (style::CHANGED, format!("{rows}{}", changed.unwrap_or_default()))
         }
     };
-    line(style, format!("{name}: {told}"))?;
+    line(style, format!("{name}: {description}"))?;
     for SqlColumn { name, kind } in &table.columns_added {
         line(style::ADDED, format!("  + column {} {}", shown(name), shown(kind)))?;
     }

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_descriptor_is_named_by_its_number_alone() {
+    fn status_descriptor_is_named_only_by_its_number() {
         let named = |target: &str| descriptor(OsStr::new(target));
         assert_eq!((named("fd:3"), named("/dev/fd/12")), (Some(3), Some(12)));
         for target in

@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_age_is_told_in_the_largest_unit_that_fits() {
+    fn age_is_printed_in_the_largest_fitting_unit() {
         let then = Timestamp::from_second(1_700_000_000).unwrap();
         let age =
             |seconds: i64| between(then, Timestamp::from_second(1_700_000_000 + seconds).unwrap());
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_written_as_rfc_3339_says() {
+    fn times_are_formatted_as_rfc_3339() {
         let time = Time(1_700_000_000_123_456_789);
         assert_eq!(to_the_second(time), "2023-11-14T22:13:20Z (2023-11-14)");
         assert_eq!(exact(time), "2023-11-14T22:13:20.123456789Z");

@@ -37,7 +37,7 @@ impl Trusted {
                 let keyring = Keyring::read(&bytes);
                 let keyring = keyring.map_err(|source| {
                     let quote = Quote::new(input::path(file, start).as_deref(), &bytes, None);
-                    let quote = quote.of_kind(own_format::is_like_ours(&bytes));
+                    let quote = quote.of_kind(own_format::is_actum_document(&bytes));
                     LedgerFailure::Keyring { input, source, quote }
                 })?;
                 Ok(Self::new(keyring, file, KeyringSource::Argument))
@@ -70,10 +70,10 @@ impl Trusted {
 
     /// Writes the line that names the trusted keyring in the text of a verification.
     pub(crate) fn write_text(&self, out: &mut dyn io::Write) -> io::Result<()> {
-        let whose = match self.document.source {
+        let owner = match self.document.source {
             KeyringSource::Argument => "",
             KeyringSource::Home => "your own keys, ",
         };
-        writeln!(out, "trusting  {whose}{}", self.shown_file)
+        writeln!(out, "trusting  {owner}{}", self.shown_file)
     }
 }

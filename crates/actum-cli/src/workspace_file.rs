@@ -100,7 +100,7 @@ mod tests {
 
     /// Issue 27
     #[test]
-    fn lines_are_counted_and_cut() {
+    fn lines_are_counted_and_truncated() {
         let lines = |first, max| {
             let lines = file("a\nb\nc").lines(first, max, 100).unwrap();
             (lines.total, lines.text)

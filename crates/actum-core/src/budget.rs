@@ -99,7 +99,7 @@ mod tests {
 
     /// D-4
     #[test]
-    fn a_budget_without_one_of_its_limits_is_refused_and_not_taken_for_none() {
+    fn budget_with_a_missing_limit_is_refused() {
         let budget = Budget { max_files: Some(2), max_loc: None };
         let json = r#"{"max_files":2,"max_loc":null}"#;
         assert_eq!(serde_json::to_string(&budget).unwrap(), json);
@@ -115,7 +115,7 @@ mod tests {
 
     /// FO-4
     #[test]
-    fn a_budget_holds_on_both_sides_of_each_limit() {
+    fn budget_is_enforced_on_both_sides_of_each_limit() {
         let budget = Budget { max_files: Some(2), max_loc: Some(5) };
         assert!(budget.check(vec![cost("a", 3, 1), cost("b", 1, 0)]).is_ok());
         let files = budget.check(vec![cost("a", 0, 0), cost("b", 0, 0), cost("c", 0, 0)]);

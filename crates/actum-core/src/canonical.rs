@@ -258,7 +258,7 @@ mod tests {
 
     /// Example of RFC 8785, section 3.2.2, without the numbers that exceed the limits of actum.
     #[test]
-    fn the_example_of_the_standard_comes_out_as_it_says() {
+    fn rfc_8785_example_is_reproduced() {
         let text = r#"{
             "numbers": [4.50, 2e-3, 0.000000000000000000000000001],
             "string": "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/",
@@ -273,7 +273,7 @@ mod tests {
 
     /// Checks that names are sorted by their UTF-16 code units (RFC 8785, section 3.2.3).
     #[test]
-    fn names_are_sorted_by_their_utf_16_units() {
+    fn names_are_sorted_by_utf_16_code_units() {
         let text = "{\"\\u20ac\":1,\"\\r\":2,\"\\ufb33\":3,\"1\":4,\"\\ud83d\\ude00\":5,\"\\u0080\":6,\"\\u00f6\":7}";
         let order: Vec<u32> = canonical(text)
             .chars()
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_has_a_limit_on_both_sides() {
+    fn number_limits_are_exact_on_both_sides() {
         for kept in ["9007199254740991", "-9007199254740991", "0.5", "1e15", "5e-324"] {
             assert!(read(kept.as_bytes()).is_ok(), "{kept}");
         }
@@ -302,7 +302,7 @@ mod tests {
 
     /// D-4, FE-14
     #[test]
-    fn what_is_read_quickly_is_what_the_slow_reader_returns() {
+    fn fast_reader_agrees_with_the_slow_reader() {
         let deep = |depth| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
         let ordinary = [
             r#" {"b":[1,-2,0,"\u00e9\n\u0000"],"a":{"\ud83d\ude00":null},"":[true,false,{},[]]}"#,
@@ -347,7 +347,7 @@ mod tests {
     proptest! {
         /// D-4, FE-14
         #[test]
-        fn no_text_is_read_quickly_as_something_else(
+        fn fast_reader_never_misreads_mutated_text(
             edits in prop::collection::vec((0_usize..120, 0_usize..3, any::<prop::sample::Index>()), 0..4),
         ) {
             let mut text = br#"{"b":[1,-2,0,"\u00e9\\\n",12],"a":{"\ud83d\ude00":null,"x":[]},"c":[true,false,{}]}"#
@@ -365,7 +365,7 @@ mod tests {
 
         /// D-4, FE-14
         #[test]
-        fn every_integer_within_the_limits_is_read_quickly(number in any::<i64>()) {
+        fn fast_reader_accepts_every_integer_within_the_limits(number in any::<i64>()) {
             let text = number.to_string();
             let value = quick::read(text.as_bytes());
             prop_assert_eq!(value, read_slowly(text.as_bytes()).ok());
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_stands_twice_and_half_a_character_are_refused() {
+    fn duplicate_names_and_lone_surrogates_are_refused() {
         assert_eq!(
             read(br#"{"a":{"b":1,"\u0062":2}}"#).unwrap_err().to_string(),
             "duplicate name `b` in an object"
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_shape_is_told_in_few_and_plain_words() {
+    fn shape_errors_are_short_and_plain() {
         #[derive(Debug, serde::Deserialize)]
         struct Inner {
             #[expect(dead_code, reason = "only its absence matters")]
@@ -418,7 +418,7 @@ mod tests {
 
     /// FE-14: values whose fields are not in canonical order fall back to [`to_vec`], with the same errors.
     #[test]
-    fn what_is_written_in_order_has_the_same_bytes_by_the_short_way() {
+    fn ordered_fast_path_writes_the_same_bytes() {
         let values = [
             json!({ "a": [1, { "b": "\u{1}\u{7f}\"\\/\u{e9}\n" }, { "a": null, "b": -3 }], "b": { "a": 1 }, "c": true }),
             json!({ "": 1, "a": 0.5, "b": 1e300 / 1e299 }),
@@ -447,7 +447,7 @@ mod tests {
 
     /// FE-14: a Rust value and its `serde_json::Value` tree are encoded identically.
     #[test]
-    fn a_value_of_the_program_and_its_tree_have_the_same_bytes() {
+    fn rust_value_and_json_tree_encode_to_the_same_bytes() {
         #[derive(Serialize)]
         struct Outer<'a> {
             z: Vec<Inner<'a>>,

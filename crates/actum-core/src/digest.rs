@@ -237,14 +237,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_digest_of_nothing_is_the_published_one() {
+    fn empty_input_has_the_published_digest() {
         let text = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
         assert_eq!(Digest::of(b"").to_string(), text);
         assert_eq!(text.to_uppercase().parse::<Digest>().unwrap(), Digest::of(b""));
     }
 
     #[test]
-    fn digests_made_together_are_those_made_alone() {
+    fn batch_digests_match_single_digests() {
         let messages: Vec<Vec<u8>> = (0..40).map(|at| vec![at; usize::from(at) * 9]).collect();
         for count in 0..=messages.len() {
             let messages: Vec<&[u8]> = messages.iter().take(count).map(Vec::as_slice).collect();
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn another_purpose_and_another_division_give_another_digest() {
+    fn tag_and_part_boundaries_change_the_digest() {
         let parts = Digest::tagged("a", &[b"bc", b"d"]);
         let others: [(&str, &[&[u8]]); 5] = [
             ("b", &[b"bc", b"d"]),
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_no_digest_is_refused() {
+    fn invalid_digest_text_is_refused() {
         let long = "0".repeat(66);
         for text in ["", "00", &"g".repeat(64), long.as_str(), &"é".repeat(32)] {
             assert!(text.parse::<Digest>().is_err(), "{text}");

@@ -403,7 +403,7 @@ mod tests {
 
     /// FO-7
     #[test]
-    fn a_path_that_could_leave_the_workspace_is_refused() {
+    fn path_that_could_escape_the_workspace_is_refused() {
         assert_eq!(problem(b"../x"), Some(PathProblem::Parent));
         assert_eq!(problem(b"a/../../x"), Some(PathProblem::Parent));
         assert_eq!(problem(b"/etc/passwd"), Some(PathProblem::Absolute));
@@ -416,7 +416,7 @@ mod tests {
 
     /// D-5
     #[test]
-    fn state_of_git_and_actum_is_refused_at_any_depth_and_in_any_case() {
+    fn git_and_actum_state_is_refused_at_any_depth_and_letter_case() {
         for path in [".git", ".git/config", "a/.GIT/hooks/x", ".Actum/journal", "b/.actum"] {
             assert_eq!(problem(path.as_bytes()), Some(PathProblem::Reserved), "{path}");
         }
@@ -437,7 +437,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sibling_with_the_same_beginning_is_not_below() {
+    fn starts_with_compares_whole_components() {
         let path = |p: &str| RelPath::new(p).unwrap();
         assert!(path("src/a").starts_with(&path("src")));
         assert!(path("src").starts_with(&path("src")));
@@ -449,20 +449,20 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_not_text_is_shown_escaped() {
+    fn non_text_names_are_shown_escaped() {
         assert_eq!(RelPath::new(b"a\xff\n\\b\x1b").unwrap().to_string(), "a\\377\\n\\\\b\\033");
         assert_eq!(Harmless(b"a\t\\b\x1b[1m\r\xff").to_string(), "a\t\\b<\\033>[1m<\\r><\\377>");
     }
 
     #[test]
-    fn the_ends_of_lines_are_shown_by_their_letters() {
+    fn line_endings_are_shown_as_letter_escapes() {
         assert_eq!(Quoted(b"a\r\n\tb").to_string(), "a\\r\\n\\tb");
         assert_eq!(Harmless(b"a\r\n\tb").to_string(), "a<\\r><\\n>\tb");
     }
 
     /// D-4
     #[test]
-    fn the_look_of_an_escape_is_escaped_wherever_it_stands() {
+    fn text_that_looks_like_an_escape_is_escaped() {
         let shown = |text: &[u8]| Harmless(text).to_string();
         assert_eq!(shown(b"<\\r>"), "<\\074>\\r>");
         assert_eq!(shown(b"\r<\\r>"), "<\\r><\\074>\\r>");
@@ -474,7 +474,7 @@ mod tests {
 
     /// D-4
     #[test]
-    fn a_text_of_one_line_cannot_forge_the_look_of_a_line() {
+    fn single_line_text_cannot_forge_the_output_layout() {
         assert_eq!(Quoted(b"ok   evil  x").to_string(), "ok \\040\\040evil \\040x");
         for blank in ["\u{a0}", "\u{2003}", "\u{3000}"] {
             let octal: String = blank.bytes().map(|byte| format!("\\{byte:03o}")).collect();
@@ -486,7 +486,7 @@ mod tests {
 
     /// D-4
     #[test]
-    fn two_different_texts_are_never_shown_as_the_same() {
+    fn different_texts_are_never_shown_alike() {
         let parts: [&[u8]; 12] = [
             b"<",
             b"\\",
@@ -519,7 +519,7 @@ mod tests {
 
     /// D-4
     #[test]
-    fn a_name_with_characters_that_are_not_shown_is_deceptive() {
+    fn name_with_invisible_characters_is_deceptive() {
         let is_deceptive = |name: &str| RelPath::new(name).unwrap().unseen() == Unseen::Deceptive;
         for unseen in ["\n", "\t", "\x7f", "\u{9b}", "\u{ad}", "\u{61c}", "\u{200d}", "\u{e0041}"] {
             assert!(is_deceptive(&format!("a/b{unseen}c")), "{unseen:?}");
@@ -531,7 +531,7 @@ mod tests {
 
     /// D-4
     #[test]
-    fn joiners_and_selectors_are_part_of_an_emoji_only_where_one_is() {
+    fn joiners_and_selectors_are_accepted_only_within_an_emoji() {
         let unseen = |name: &str| RelPath::new(name).unwrap().unseen();
         for name in [
             "\u{2764}\u{fe0f}.md",
@@ -559,7 +559,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_sees_is_shown_escaped() {
+    fn invisible_characters_are_shown_escaped() {
         for unseen in [
             '\u{202a}',
             '\u{202e}',

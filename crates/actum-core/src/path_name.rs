@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_survives_being_written_and_read() {
+    fn path_name_round_trips_through_json() {
         for (bytes, json) in
             [(&b"a/b \xc3\xa9\n"[..], r#""a/b é\n""#), (b"a\xff", r#"{"hex":"61ff"}"#)]
         {
@@ -101,14 +101,14 @@ mod tests {
 
     /// D-4
     #[test]
-    fn a_displayed_path_is_escaped_and_its_exact_text_has_another_name() {
+    fn display_escapes_the_path_and_exact_returns_it_unchanged() {
         let path = PathName(RelPath::new("a\n\x1b[1m\u{202e}é").unwrap());
         assert_eq!(path.to_string(), "a\\n\\033[1m\\342\\200\\256é");
         assert_eq!(path.exact(), "a\n\x1b[1m\u{202e}é");
     }
 
     #[test]
-    fn what_is_no_path_is_refused() {
+    fn invalid_path_name_is_refused() {
         for json in
             ["\"../a\"", "\"\"", "{\"hex\":\"6\"}", "{\"hex\":\"zz\"}", "{\"hex\":\"2f\"}", "1"]
         {

@@ -106,7 +106,7 @@ mod tests {
 
     /// EX-14
     #[test]
-    fn a_new_id_is_a_uuid_of_version_4() {
+    fn random_id_is_a_version_4_uuid() {
         let id = PlainId::random([0; 16]);
         assert_eq!(id.to_string(), "00000000-0000-4000-8000-000000000000");
         let id = PlainId::random([0xff; 16]);
@@ -118,7 +118,7 @@ mod tests {
 
     /// EX-2
     #[test]
-    fn an_id_can_stand_in_the_name_of_a_file() {
+    fn id_is_usable_in_a_file_name() {
         for id in ["a", "plan-001", "A.b_c-9", "..", &"x".repeat(ID_CHARS_MAX)] {
             assert_eq!(id.parse::<PlainId>().unwrap().as_str(), id);
         }
@@ -130,7 +130,7 @@ mod tests {
     proptest! {
         /// EX-14
         #[test]
-        fn other_random_bytes_give_another_id(bytes in any::<[u8; 16]>(), bit in 0usize..128) {
+        fn different_random_bytes_give_different_ids(bytes in any::<[u8; 16]>(), bit in 0usize..128) {
             let mut other = bytes;
             other[bit / 8] ^= 1 << (bit % 8);
             let is_fixed = (bit / 8 == 6 && bit % 8 >= 4) || (bit / 8 == 8 && bit % 8 >= 6);

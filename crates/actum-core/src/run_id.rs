@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_id_survives_being_written_and_read() {
+    fn run_id_round_trips_through_text() {
         for bits in [0, 1, 31, 32, MASK, 0x0123_4567_89ab_cdef & MASK] {
             let id = RunId::from_random(bits);
             assert_eq!(id.to_string().len(), LENGTH);
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_no_run_id_is_refused() {
+    fn invalid_run_id_is_refused() {
         for text in ["", "0123", "0123456789abc", "01234567 9ab", "01234567o9ab", "ééééééé"]
         {
             assert!(text.parse::<RunId>().is_err(), "{text}");

@@ -82,7 +82,7 @@ mod tests {
 
     /// FO-3
     #[test]
-    fn deny_wins_over_allow_and_a_similar_name_is_not_covered() {
+    fn deny_overrides_allow_and_similar_names_do_not_match() {
         let scope = Scope {
             allow: Some(rules(&["src/", "Cargo.toml"])),
             deny: rules(&["src/secret", "src/lib.rs"]),
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scope_survives_being_written_and_read() {
+    fn scope_round_trips_through_json() {
         let mut allow = rules(&["src/", "Cargo.toml"]);
         allow.push(PathRule::new(b"a\xff/").unwrap());
         let scope = Scope { allow: Some(allow), deny: rules(&["src/é"]) };
@@ -117,7 +117,7 @@ mod tests {
 
     /// D-4
     #[test]
-    fn a_scope_without_one_of_its_lists_is_refused() {
+    fn scope_with_a_missing_list_or_invalid_rule_is_refused() {
         for json in [
             r#"{"deny":[]}"#,
             r#"{"allow":null}"#,

@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_quoted_only_where_that_is_needed() {
+    fn names_are_quoted_only_when_needed() {
         for (name, word) in [
             ("/home/ann/.local/share/actum", "/home/ann/.local/share/actum"),
             ("/a b", "'/a b'"),

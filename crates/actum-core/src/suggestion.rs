@@ -23,7 +23,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_word_that_is_meant_is_found_where_one_is_almost_the_same() {
+    fn near_misses_suggest_the_intended_word() {
         let known = ["actionType", "input", "scope", "ok"];
         for (given, meant) in [
             ("action_type", Some("actionType")),

@@ -59,7 +59,7 @@ mod tests {
 
     /// FO-4
     #[test]
-    fn a_last_line_without_newline_counts_and_binary_content_has_none() {
+    fn unterminated_last_line_is_counted_and_binary_has_no_lines() {
         assert_eq!(lines(b""), Some(0));
         assert_eq!(lines(b"a\nb\n"), Some(2));
         assert_eq!(lines(b"a\nb"), Some(2));
@@ -72,7 +72,7 @@ mod tests {
     proptest! {
         /// FO-4
         #[test]
-        fn pieces_have_as_many_lines_as_the_whole(
+        fn line_count_is_independent_of_chunking(
             content in "[a\n\0]{0,3}[ab\n]{7990,7996}[a\n\0]{0,12}", at in 0usize..8020,
         ) {
             let content = content.as_bytes();

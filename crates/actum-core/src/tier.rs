@@ -70,7 +70,7 @@ mod tests {
 
     /// AA-1, AA-5, D-2
     #[test]
-    fn tiers_are_ordered_and_a_person_decides_from_r3_on() {
+    fn tiers_are_ordered_and_need_approval_from_r3() {
         assert!(RiskTier::ALL.is_sorted());
         let asked = RiskTier::ALL.into_iter().filter(|tier| tier.needs_approval());
         assert_eq!(asked.collect::<Vec<_>>(), [RiskTier::R3, RiskTier::R4]);

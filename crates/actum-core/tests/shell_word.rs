@@ -44,7 +44,7 @@ const HOSTILE: [&[u8]; 26] = [
 
 /// D-4
 #[test]
-fn a_word_is_shown_by_a_terminal_as_it_is_written() {
+fn shell_word_is_safe_to_print_on_a_terminal() {
     for name in HOSTILE {
         let word = ShellWord::new(name).to_string();
         assert_eq!(Harmless(word.as_bytes()).to_string(), word);
@@ -54,7 +54,7 @@ fn a_word_is_shown_by_a_terminal_as_it_is_written() {
 
 /// D-4
 #[test]
-fn a_shell_reads_one_word_of_the_same_bytes() {
+fn shell_reads_the_quoted_word_as_the_same_bytes() {
     for name in HOSTILE {
         let word = ShellWord::new(name).to_string();
         // No other word follows, and nothing is run by a name.

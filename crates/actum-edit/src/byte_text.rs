@@ -92,7 +92,7 @@ mod tests {
     struct Both(#[serde(with = "crate::byte_text")] Vec<u8>, #[serde(with = "list")] Vec<Vec<u8>>);
 
     #[test]
-    fn bytes_are_a_string_or_where_that_cannot_be_base64() {
+    fn bytes_serialize_as_a_string_or_as_base64_if_not_utf8() {
         let both = Both(b"a\n\xff".to_vec(), vec![b"\0\xc3\xa9\"".to_vec(), vec![0x80], vec![]]);
         let json = r#"[{"base64":"YQr/"},["\u0000é\"",{"base64":"gA=="},""]]"#;
         assert_eq!(serde_json::to_string(&both).unwrap(), json);
@@ -103,7 +103,7 @@ mod tests {
 
     /// D-4
     #[test]
-    fn a_second_form_of_the_same_bytes_is_refused() {
+    fn non_canonical_byte_encodings_are_refused() {
         for (json, problem) in [
             (r#"{"base64":"YQ=="}"#, "`base64` contains UTF-8, which must be written as a string"),
             (r#"{"base64":""}"#, "`base64` contains UTF-8, which must be written as a string"),

@@ -146,7 +146,7 @@ mod tests {
 
     /// FO-1
     #[test]
-    fn the_fields_are_those_of_the_seed() {
+    fn change_set_has_the_fields_of_the_seed() {
         let json = r#"{"patches":[{"path":"a","hunks":[{"old_start":1,"old_lines":1,
             "new_start":1,"new_lines":1,"lines":"-a\n+b\n"}],"expected_prev_sha256":null}]}"#;
         let set: ChangeSet = serde_json::from_str(json).unwrap();
@@ -156,7 +156,7 @@ mod tests {
 
     /// FO-1
     #[test]
-    fn a_change_set_that_contradicts_itself_is_refused() {
+    fn invalid_change_set_is_refused() {
         let error = |patches| ChangeSet { patches }.operations().unwrap_err();
         assert!(matches!(
             error(vec![patch("a"), patch("a")]),

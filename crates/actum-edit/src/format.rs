@@ -400,14 +400,14 @@ mod tests {
 
     /// FO-10
     #[test]
-    fn both_formats_are_recognised_and_mean_the_same() {
+    fn json_and_diff_are_recognised_as_the_same_change() {
         let operations = recognised(JSON).unwrap();
         assert_eq!(operations.len(), 1);
         assert_eq!(recognised(DIFF).unwrap(), operations);
     }
 
     #[test]
-    fn a_format_that_is_given_is_not_guessed() {
+    fn explicit_format_disables_detection() {
         for (format, _) in Format::in_json() {
             let error = parse(DIFF.as_bytes(), &in_format(format)).unwrap_err();
             assert!(matches!(error.problem, Problem::Document(_)), "{error}");
@@ -423,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_array_is_refused_in_every_format_but_that_of_a_json_patch() {
+    fn empty_array_is_refused_in_every_format_except_json_patch() {
         for (format, _) in Format::in_json().filter(|(format, _)| *format != Format::JsonPatch) {
             for reading in [in_format(format), Reading::default()] {
                 assert_eq!(
@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn an_input_in_no_format_says_what_it_was_tried_as() {
+    fn unrecognised_input_reports_every_format_tried() {
         let unrecognised = recognised("please fix the bug\n").unwrap_err().to_string();
         let begins = "the input is not in a known format: it is not a change set, edits, whole files or a JSON Patch";
         assert!(unrecognised.starts_with(begins), "{unrecognised}");
@@ -458,7 +458,7 @@ mod tests {
 
     /// FO-10
     #[test]
-    fn prose_that_begins_like_json_does_not_hide_a_diff_or_a_codex_patch() {
+    fn json_like_prose_does_not_hide_a_diff_or_codex_patch() {
         let diff = recognised(DIFF).unwrap();
         assert_eq!(recognised(&format!("[PATCH 1/2] greet\n{DIFF}")).unwrap(), diff);
         let codex = "*** Begin Patch\n*** Add File: a\n+a\n*** End Patch\n";
@@ -470,7 +470,7 @@ mod tests {
 
     /// FO-10, D-4: a diff inside a JSON string is only text.
     #[test]
-    fn json_that_is_not_sound_is_not_read_as_what_it_holds() {
+    fn diff_or_patch_inside_invalid_json_is_not_recognised() {
         let diff = "{\"path\":\"d\",\"content\":\"x:\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n\"}";
         let codex = "{\"path\":\"d\",\"content\":\"\n*** Begin Patch\n*** Delete File: a\n*** End Patch\n\"}";
         for input in [diff, codex] {
@@ -481,7 +481,7 @@ mod tests {
 
     /// D-4
     #[test]
-    fn two_changes_in_two_formats_are_refused() {
+    fn input_with_changes_in_two_formats_is_refused() {
         let codex = "*** Begin Patch\n*** Delete File: a\n*** End Patch\n";
         let json = "{\"path\": \"a\", \"old_string\": \"a\", \"new_string\": \"b\"}\n";
         let diff = DIFF.trim_start();
@@ -494,7 +494,7 @@ mod tests {
     }
 
     #[test]
-    fn the_size_is_limited_on_both_sides() {
+    fn input_size_is_limited_on_both_sides() {
         assert_eq!(check_size(INPUT_BYTES_MAX), Ok(()));
         assert_eq!(
             check_size(INPUT_BYTES_MAX + 1).unwrap_err().to_string(),
@@ -503,7 +503,7 @@ mod tests {
     }
 
     #[test]
-    fn an_input_that_is_marked_as_another_encoding_is_refused() {
+    fn input_with_a_byte_order_mark_is_refused() {
         let marked = format!("\u{feff}{DIFF}");
         assert_eq!(
             recognised(&marked).unwrap_err().to_string(),

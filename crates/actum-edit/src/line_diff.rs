@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_shown_with_the_lines_around_it() {
+    fn hunk_includes_context_lines_around_the_change() {
         let hunks = hunks(b"a\nb\nc\nd\ne\nf\ng\nh\n", b"a\nb\nc\nd\nE\nf\ng\nh\n", 2);
         assert_eq!(hunks.len(), 1);
         let hunk = &hunks[0];
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_far_apart_are_hunks_of_their_own() {
+    fn distant_changes_become_separate_hunks() {
         let old: String = (0..20).map(|n| format!("{n}\n")).collect();
         let new = old.replace("2\n", "two\n").replace("17\n", "");
         let hunks = hunks(old.as_bytes(), new.as_bytes(), CONTEXT_LINES);
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_and_something_are_told_apart() {
+    fn diffs_equal_and_empty_content() {
         assert!(hunks(b"a\n", b"a\n", 3).is_empty());
         assert_eq!(hunks(b"", b"a\n", 3)[0].body, b"+a\n");
         assert_eq!(hunks(b"a", b"", 3)[0].body, b"-a\n\\ No newline at end of file\n");

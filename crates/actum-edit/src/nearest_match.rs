@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_nearest_is_told_with_its_line() {
+    fn nearest_match_is_reported_with_its_line() {
         assert_eq!(near("x", "y", "abc"), "");
         assert_eq!(near("b\n", "x", "a\nb\n"), "; the expected text is at line 2");
         assert_eq!(near("b\n", "x", "b\na\nb\n"), "; the expected text is at lines 1, 3");
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn many_lines_are_listed_in_part() {
+    fn long_line_number_lists_are_truncated() {
         assert_eq!(
             near("b\n", "x", &"b\n".repeat(20)),
             "; the expected text is at lines 1, 2, 3, 4, 5, 6, 7, 8, …"

@@ -160,7 +160,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_content_that_changed_is_not_spliced() {
+    fn changed_content_is_not_spliced() {
         let splices = Splice::between(b"one two three", b"one 2 three");
         assert_eq!(Splice::apply(&splices, b"one two three").unwrap(), b"one 2 three");
         assert_eq!(Splice::apply(&splices, b"one TWO three"), Err(SpliceError { offset: 4 }));
@@ -170,7 +170,7 @@ mod tests {
     proptest! {
         /// FO-5
         #[test]
-        fn inverted_splices_give_back_the_old_content(
+        fn inverted_splices_restore_the_old_content(
             old in proptest::collection::vec(0u8..3, 0..40),
             new in proptest::collection::vec(0u8..3, 0..40),
             piece in 1usize..7,

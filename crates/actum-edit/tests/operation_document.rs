@@ -194,7 +194,7 @@ fn operation() -> impl Strategy<Value = Operation> {
 proptest! {
     /// AA-5: the operations that an approver agrees to are carried out.
     #[test]
-    fn operations_are_read_as_they_were_written(operations in vec(operation(), 0..5)) {
+    fn operations_round_trip_through_their_document(operations in vec(operation(), 0..5)) {
         let written = canonical::to_vec(&operations).unwrap();
         let value = canonical::read(&written).unwrap();
         let read: Vec<Operation> = serde_json::from_value(value).unwrap();
@@ -212,7 +212,7 @@ fn problem(operation: Value) -> String {
 
 /// D-4
 #[test]
-fn what_no_checked_value_can_be_is_refused() {
+fn invalid_stored_operations_are_rejected() {
     let id = "0".repeat(40);
     let edit = |edit: Value| json!({"edit": {"path": "a", "edit": edit, "expected": null}});
     let patch = |operation: Value| edit(json!({"json": {"operations": [operation]}}));

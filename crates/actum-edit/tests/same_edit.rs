@@ -163,7 +163,7 @@ proptest! {
 
     /// FO-10
     #[test]
-    fn one_edit_said_in_four_formats_gives_one_content(old in text(), new in text()) {
+    fn one_edit_in_four_formats_produces_the_same_content(old in text(), new in text()) {
         prop_assume!(!old.is_empty() && old != new);
         let (edit, file) = (as_edit(&old, &new), as_file(&old, &new));
         for input in [edit, file, as_change_set(&old, &new), as_git_diff(&old, &new)] {
@@ -173,7 +173,7 @@ proptest! {
 
     /// FO-10
     #[test]
-    fn one_edit_said_in_six_formats_gives_one_content((old, new) in told_apart()) {
+    fn one_edit_in_six_formats_produces_the_same_content((old, new) in told_apart()) {
         prop_assume!(old.lines().count() > 1 && !new.is_empty() && old != new);
         let (edit, file) = (as_edit(&old, &new), as_file(&old, &new));
         let (diff, codex) = (as_git_diff(&old, &new), as_codex_patch(&old, &new));

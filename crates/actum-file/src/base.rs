@@ -137,7 +137,7 @@ mod tests {
 
     /// FE-6
     #[test]
-    fn a_path_belongs_to_the_deepest_base_directory_by_names() {
+    fn path_belongs_to_its_deepest_base_directory() {
         let bases = ["/srv/data", "/srv/data/inner/", "/base"];
         let found = |path| located(&bases, path);
         let place = |base: &str, path: &str| Some((base.to_owned(), path.to_owned()));
@@ -153,7 +153,7 @@ mod tests {
 
     /// FE-6
     #[test]
-    fn state_of_actum_and_git_is_no_place_of_a_task() {
+    fn task_cannot_target_the_state_of_actum_or_git() {
         for path in ["/base/.actum/journal", "/base/a/.git/config", "/base/.ACTUM/x"] {
             assert_eq!(located(&["/base"], path), None, "{path}");
         }
@@ -161,7 +161,7 @@ mod tests {
 
     /// FE-6
     #[test]
-    fn a_list_that_is_not_plain_is_rejected() {
+    fn invalid_base_directory_list_is_rejected() {
         for wrong in ["/", "a", "/a/../b", "/a//b", "/a/.", "", "/a\n", "/a/.git/b", "/.actum"] {
             assert!(BaseDirectories::new([wrong]).is_err(), "{wrong:?}");
         }

@@ -116,7 +116,7 @@ mod tests {
 
     /// FE-3, FE-7
     #[test]
-    fn a_path_that_is_not_absolute_plain_and_bounded_is_rejected() {
+    fn relative_unsafe_or_overlong_path_is_rejected() {
         use FilePathProblem::{Control, Directory, Nul, Parent, Relative, TooLong};
         for (given, expected) in [
             ("", Relative),
@@ -148,7 +148,7 @@ mod tests {
 
     /// FE-3
     #[test]
-    fn a_message_escapes_the_path() {
+    fn error_message_escapes_the_path() {
         let error = FilePath::new("/a\x1b[2J").unwrap_err();
         assert!(!error.to_string().contains('\x1b'), "{error}");
     }

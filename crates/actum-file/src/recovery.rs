@@ -121,7 +121,7 @@ mod tests {
 
     /// FE-10
     #[test]
-    fn a_recovery_reference_is_read_as_it_was_written_and_in_no_other_spelling() {
+    fn recovery_reference_round_trips_and_rejects_other_spellings() {
         let reference = RecoveryReference {
             workspace: WorkspaceId::from_random(1),
             run: RunId::from_random(2),

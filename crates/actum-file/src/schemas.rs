@@ -35,7 +35,7 @@ mod tests {
 
     /// FE-3, FE-13
     #[test]
-    fn the_published_schemas_are_those_of_the_shapes() {
+    fn published_agent_schemas_match_the_types() {
         let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
         for file in super::schemas() {
             let published = std::fs::read_to_string(directory.join(file.name));

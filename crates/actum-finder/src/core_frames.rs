@@ -77,7 +77,7 @@ mod tests {
 
     /// AEC-20
     #[test]
-    fn only_the_deletion_of_files_has_destructive_verbs() {
+    fn only_file_deletion_has_destructive_verbs() {
         let lexicons = Lexicons::built_in().unwrap();
         for simulation in core_simulations(&lexicons).unwrap() {
             let of_simulation = simulation.frames.iter().flat_map(Frame::all_words);
@@ -95,7 +95,7 @@ mod tests {
 
     /// AEC-1: only `diagnose_error` may use guard words as its own words, because it answers questions.
     #[test]
-    fn only_questions_about_errors_permit_guards() {
+    fn only_error_diagnosis_permits_guard_words() {
         let lexicons = Lexicons::built_in().unwrap();
         for simulation in core_simulations(&lexicons).unwrap() {
             let of_simulation = simulation.frames.iter().flat_map(Frame::all_words);
@@ -113,7 +113,7 @@ mod tests {
 
     /// AEC-1
     #[test]
-    fn a_lexicon_is_read_strictly() {
+    fn lexicon_is_parsed_strictly() {
         use crate::lexicon::Lexicon;
         let text = include_str!("../data/en.json");
         assert!(Lexicon::read("en", text.as_bytes()).is_ok());

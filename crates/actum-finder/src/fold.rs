@@ -99,7 +99,7 @@ mod tests {
 
     /// AEC-1
     #[test]
-    fn a_word_is_recognised_in_any_case_and_without_its_accents() {
+    fn words_match_in_any_case_and_without_accents() {
         let terms = Terms::new(["lösche", "Supprime", "Straße"]);
         for word in ["lösche", "LÖSCHE", "losche", "loesche", "supprime", "STRASSE", "ｌösche"]
         {

@@ -116,7 +116,7 @@ mod tests {
 
     /// AEC-2
     #[test]
-    fn a_declared_phrase_has_the_words_of_an_utterance() {
+    fn declared_phrase_may_contain_only_utterance_words() {
         let read = |text: &str| Phrase::from_declared(text).map(|it| it.as_str().to_owned());
         for (text, words) in [
             ("Tidy up!", "tidy up"),

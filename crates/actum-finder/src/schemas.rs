@@ -197,7 +197,7 @@ mod tests {
 
     /// AEC-3
     #[test]
-    fn the_published_schemas_are_those_of_the_shapes() {
+    fn published_agent_schemas_match_the_types() {
         let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
         for file in schemas() {
             let published = std::fs::read_to_string(directory.join(file.name));
@@ -210,7 +210,7 @@ mod tests {
 
     /// AEC-1
     #[test]
-    fn evidence_has_the_published_form_whatever_the_outcome() {
+    fn evidence_matches_the_published_schema_for_every_outcome() {
         let finder = Finder::new().unwrap();
         let core = CoreAction::ALL.iter().map(|it| finder.core_simulation(*it).unwrap().clone());
         let simulations: Vec<_> = core.collect();
@@ -252,7 +252,7 @@ mod tests {
 
     /// AEC-20
     #[test]
-    fn a_learning_table_has_the_published_form() {
+    fn learning_table_matches_the_published_schema() {
         let counts = BTreeMap::from([("tidy".parse().unwrap(), 3)]);
         let document = LearningDocument::from_counts("acme".parse().unwrap(), &counts);
         let bytes = document.to_vec().unwrap();

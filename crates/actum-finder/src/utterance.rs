@@ -189,7 +189,7 @@ mod tests {
 
     /// AEC-1
     #[test]
-    fn values_are_kept_as_they_are_spelled_and_words_are_folded() {
+    fn values_keep_their_spelling_and_words_are_folded() {
         for (text, tokens) in [
             ("Lösche BITTE Ärger.TXT.", "lösche bitte <Ärger.TXT>"),
             ("s'il te plaît, supprime-le", "s il te plaît supprime le"),
@@ -207,7 +207,7 @@ mod tests {
 
     /// AEC-1
     #[test]
-    fn hidden_characters_and_open_quotes_are_flaws() {
+    fn hidden_characters_and_unclosed_quotes_are_flaws() {
         assert_eq!(Utterance::new("delete \u{202e}txt.a").flaw, Some(Flaw::Hidden));
         assert_eq!(Utterance::new("del\u{200b}ete a.txt").flaw, Some(Flaw::Hidden));
         assert_eq!(Utterance::new("create a.txt with \"x").flaw, Some(Flaw::Unclosed));

@@ -152,7 +152,7 @@ fn at_most_one_percent_of_held_out_goals_is_matched_wrongly() {
 
 /// AEC-1, AEC-2: wordings that are near to a command, but no command.
 #[test]
-fn hard_goals_are_clarified_and_not_matched() {
+fn hard_goals_are_never_matched_wrongly() {
     let figures = run("hard");
     let wrong: usize = figures.values().map(|of| of.wrong_matches).sum();
     assert_eq!(wrong, 0);
@@ -166,7 +166,7 @@ fn development_goals_are_matched_or_clarified() {
 
 /// AEC-1, AEC-20: goals that the core may never serve reach no simulation, in any wording (seed 004, section 1).
 #[test]
-fn goals_that_the_core_may_never_serve_are_not_matched_in_any_language() {
+fn core_non_goals_are_not_matched_in_any_language() {
     let finder = Finder::new().unwrap();
     let simulations: Vec<Simulation> =
         CoreAction::ALL.iter().map(|it| finder.core_simulation(*it).unwrap().clone()).collect();

@@ -79,7 +79,7 @@ fn path() -> Value {
 
 /// AEC-2
 #[test]
-fn a_package_matches_by_the_phrases_of_its_manifest_in_their_language() {
+fn package_matches_by_its_manifest_phrases_in_their_language() {
     let phrases = json!({ "de": ["räume ein"], "en": ["tidy up"], "ja": ["整形"] });
     let catalog = catalog(&[("format_code", phrases, path())]);
     for (language, utterance) in [
@@ -99,7 +99,7 @@ fn a_package_matches_by_the_phrases_of_its_manifest_in_their_language() {
 
 /// AEC-2
 #[test]
-fn a_phrase_that_no_utterance_can_have_stops_no_search() {
+fn unusable_phrase_does_not_stop_the_search() {
     let phrases = json!({ "en": ["tidy|clean up", "a.txt", "\u{202e}", "tidy up"] });
     let catalog = catalog(&[("format_code", phrases, json!({}))]);
     assert_eq!(matched(&find(&catalog, None, "tidy up")), Some("format_code"));
@@ -109,7 +109,7 @@ fn a_phrase_that_no_utterance_can_have_stops_no_search() {
 
 /// AEC-2: a package cannot take an utterance from a core action, by the same phrase or a longer one.
 #[test]
-fn a_package_that_claims_a_phrase_of_a_core_action_is_asked_about() {
+fn package_claiming_a_core_action_phrase_requires_clarification() {
     let two = json!({ "from": { "type": "string" }, "to": { "type": "string" } });
     for (phrase, properties, utterance, core) in [
         ("delete", path(), "delete a.txt", "file_delete"),
@@ -129,7 +129,7 @@ fn a_package_that_claims_a_phrase_of_a_core_action_is_asked_about() {
 
 /// AEC-2: the order of registration, scores and a learned bonus give no package precedence.
 #[test]
-fn two_packages_that_claim_one_phrase_are_both_named() {
+fn packages_claiming_the_same_phrase_are_both_named() {
     let optional = catalog(&[
         ("alpha", json!({ "en": ["tidy up", "tidy up code"] }), json!({})),
         ("beta", json!({ "en": ["tidy up", "tidy code up"] }), json!({})),
@@ -150,7 +150,7 @@ fn two_packages_that_claim_one_phrase_are_both_named() {
 
 /// AEC-20: phrases of packages make no exception from the non-goals of the core.
 #[test]
-fn a_package_cannot_declare_a_refused_kind_of_goal_but_the_transfer_of_money() {
+fn package_can_declare_only_money_transfer_among_refused_goals() {
     let phrases = json!({ "en": ["alter schema", "grant access", "promote", "skip checks", "transfer money"] });
     let catalog = catalog(&[("intruder", phrases, json!({}))]);
     for (utterance, code) in [

@@ -61,7 +61,7 @@ mod tests {
 
     /// D-5
     #[test]
-    fn what_windows_leaves_out_is_left_out() {
+    fn name_parts_ignored_by_windows_are_removed() {
         for name in [".env", ".env.", ".env ", ".env. .", ".env::$DATA", ".env:x"] {
             assert_eq!(as_windows_opens(name.as_bytes()), b".env", "{name}");
         }

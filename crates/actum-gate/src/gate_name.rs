@@ -99,7 +99,7 @@ mod tests {
 
     /// AEC-10
     #[test]
-    fn recorded_names_are_read_and_those_of_other_versions_are_unknown() {
+    fn recorded_gate_names_parse_and_unknown_names_do_not() {
         for gate in GateName::ALL {
             assert_eq!(GateName::parse(gate.as_str()), Some(*gate));
         }

@@ -296,7 +296,7 @@ mod tests {
     proptest! {
         /// D-5: looking rules up by name finds every matching rule.
         #[test]
-        fn guards_that_are_found_by_names_are_those_that_match_the_path(
+        fn guard_lookup_by_name_finds_every_matching_rule(
             rules in vec((vec(select([&NAMES[..], &PATTERNS[..]].concat()), 1..4), any::<bool>(), 0usize..5), 0..12),
             paths in vec((vec(select(&NAMES[..]), 0..3), 0usize..3, 0usize..3, vec(select(&NAMES[..]), 1..4)), 1..6),
         ) {

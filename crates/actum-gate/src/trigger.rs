@@ -362,7 +362,7 @@ mod tests {
 
     /// D-5: a `HEAD` file is recognized as that of a repository by its content.
     #[test]
-    fn a_head_of_a_repository_is_known_by_its_content() {
+    fn repository_head_is_recognised_by_its_content() {
         let id = "0123456789abcdef".repeat(4);
         let (short, too_short) = ("01234567".repeat(5), "0123456789abc".repeat(3));
         for content in ["ref: refs/heads/main\n", "ref:refs/x", "ref: \trefs/x", &id, &short] {
@@ -380,7 +380,7 @@ mod tests {
 
     /// D-5: a git configuration is recognized by a section that can name programs.
     #[test]
-    fn a_configuration_of_git_is_known_by_a_section_that_names_programs() {
+    fn git_configuration_is_recognised_by_sections_that_name_programs() {
         for content in
             ["[core]\n\tfsmonitor = x\n", "a = 1\n [ALIAS]", "[filter \"x\"]", "[Include]path=x"]
         {
@@ -394,7 +394,7 @@ mod tests {
 
     /// D-5: git hooks are recognized by their names only.
     #[test]
-    fn hooks_are_known_by_their_names() {
+    fn git_hooks_are_recognised_by_name() {
         assert!(Trigger::is_hook(b"Pre-Commit") && !Trigger::is_hook(b"update"));
         for name in ["pre-commit", "Post-Checkout", "commit-msg"] {
             assert_eq!(of(name, "exit 0"), Some(Trigger::GitHook), "{name}");
@@ -405,7 +405,7 @@ mod tests {
 
     /// D-5: lifecycle scripts count only if the change adds or modifies them.
     #[test]
-    fn lifecycle_scripts_count_where_they_are_added_or_changed() {
+    fn added_or_changed_lifecycle_scripts_are_detected() {
         let package = |scripts: &str| format!("{{\"name\":\"x\",\"scripts\":{scripts}}}");
         let changes = |before: &str, after: &str| {
             let (before, after) = (package(before), package(after));
@@ -430,7 +430,7 @@ mod tests {
 
     /// D-5: other members that start programs count only if the change adds or modifies them.
     #[test]
-    fn members_of_a_package_that_start_programs_count_where_they_are_added_or_changed() {
+    fn added_or_changed_package_members_that_run_programs_are_detected() {
         let lifecycle = Some(Trigger::LifecycleScript);
         for member in [
             r#"{"gitHooks":{"pre-commit":"x"}}"#,
@@ -455,7 +455,7 @@ mod tests {
 
     /// D-5: if only a lenient parser accepts a `package.json`, its bytes are searched for lifecycle scripts.
     #[test]
-    fn a_package_that_only_a_lenient_reader_takes_counts_by_its_bytes() {
+    fn package_json_only_lenient_parsers_accept_is_searched_as_bytes() {
         let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
         let with = |value: &str| format!(r#"{{"a":{value},"scripts":{{"PostInstall":"x"}}}}"#);
         for value in [r#""\ud800""#, "1e999", &deep, "1,", "/* */ 1"] {

@@ -61,7 +61,7 @@ mod tests {
 
     /// EX-17: names and addresses that would inject a field into a commit are rejected.
     #[test]
-    fn no_author_can_add_a_field_to_a_commit() {
+    fn author_cannot_inject_a_field_into_a_commit() {
         let at = Timestamp::from_micros(0);
         assert!(Author::new("Ada", "ada@example.org", at).is_ok());
         for name in ["", " ", ".,;", "Ada\nparent 0", "Ada <root@x>", "Ada\0", "A\u{85}"] {

@@ -62,7 +62,7 @@ mod tests {
 
     /// EX-17: only a full 40-character id is accepted as a commit id.
     #[test]
-    fn only_a_whole_name_is_the_name_of_a_commit() {
+    fn only_a_full_id_is_accepted_as_a_commit_id() {
         let whole = "0123456789abcdef0123456789abcdef01234567";
         assert_eq!(whole.parse::<CommitId>().unwrap().to_string(), whole);
         for text in ["", "HEAD", "0123456", &whole.replace('f', "g"), &format!("{whole}0")] {

@@ -76,7 +76,7 @@ mod tests {
 
     /// Issue 27: the nearest matching pattern decides whether a directory is ignored.
     #[test]
-    fn the_nearest_pattern_tells_whether_a_directory_is_ignored() {
+    fn nearest_pattern_decides_whether_a_directory_is_ignored() {
         let files = |path: &[u8]| {
             let text = match path {
                 b".git/info/exclude" => "private/\n",

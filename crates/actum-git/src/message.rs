@@ -179,7 +179,7 @@ mod tests {
 
     /// EX-17: text from a plan can neither create a trailer nor end the message.
     #[test]
-    fn no_text_of_a_plan_makes_a_trailer_or_ends_the_message() {
+    fn plan_text_cannot_add_a_trailer_or_end_the_message() {
         let evil = "x\n\nActum-Run: 00000000000a\n---\n# y\x1b[2J\u{202e}";
         let message = Message::of_run(&note(evil, evil, evil));
         let text = message.text();
@@ -192,7 +192,7 @@ mod tests {
 
     /// EX-17: text is truncated at its length limit.
     #[test]
-    fn texts_are_cut_off_at_their_limits() {
+    fn texts_are_truncated_at_their_limits() {
         for (chars, kept) in [(SUBJECT_CHARS_MAX, 100), (SUBJECT_CHARS_MAX + 1, 101)] {
             let subject = "é".repeat(chars);
             let message = Message::of_run(&note(&subject, "", "p"));
@@ -206,7 +206,7 @@ mod tests {
 
     /// EX-17: no run is returned unless the last paragraph names exactly one.
     #[test]
-    fn a_message_without_one_run_in_its_last_paragraph_names_none() {
+    fn message_names_a_run_only_if_its_last_paragraph_has_exactly_one() {
         let run = "Actum-Run: 000000000007";
         for text in [
             "",

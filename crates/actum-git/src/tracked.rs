@@ -227,7 +227,7 @@ mod tests {
 
     /// Issue 27: the content of an unchanged file before a run can be read from git's objects.
     #[test]
-    fn an_unchanged_file_is_known_by_its_blob_and_a_changed_one_is_not() {
+    fn only_unchanged_files_are_identified_by_their_blob() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
         fs::create_dir_all(root.join("a/b")).unwrap();

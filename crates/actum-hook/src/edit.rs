@@ -346,7 +346,7 @@ mod tests {
 
     /// Issue 27: a path that clients resolve in different ways is refused, and a dangling link is followed.
     #[test]
-    fn a_path_that_is_read_in_two_ways_is_refused_and_links_are_followed() {
+    fn ambiguous_paths_are_rejected_and_dangling_links_followed() {
         let directory = std::env::temp_dir().join(format!("actum-hook-{}", std::process::id()));
         let root = directory.join("root");
         std::fs::create_dir_all(root.join("a/deep")).unwrap();
@@ -392,7 +392,7 @@ mod tests {
     /// Issue 27: a patch header is recognized in every spelling that clients accept, and a line that might
     /// be a header is refused.
     #[test]
-    fn headers_of_patches_are_seen_in_each_spelling() {
+    fn patch_headers_are_recognized_in_every_spelling() {
         let spellings = [
             " *** Update File: .env",
             "\t*** Update File:.env",
@@ -418,7 +418,7 @@ mod tests {
 
     /// Issue 27: paths in a patch are relative to the client's directory and are reported relative to the workspace root.
     #[test]
-    fn a_patch_is_read_from_the_directory_of_the_client() {
+    fn patch_paths_are_relative_to_the_client_directory() {
         let text = "*** Begin Patch\n*** Add File: a.txt\n+one\n*** Delete File: /no/such/root/b\n*** End Patch\n";
         let located = locate(&Edit::Patch { text: text.to_owned() });
         assert_eq!(located.inside, [path("sub/a.txt"), path("b")]);
@@ -427,7 +427,7 @@ mod tests {
 
     /// Issue 27: a patch with a file outside of the workspace is not translated at all, not even in part.
     #[test]
-    fn a_file_outside_of_the_workspace_is_told_apart() {
+    fn patch_with_a_file_outside_the_workspace_is_not_translated() {
         let text =
             "*** Begin Patch\n*** Add File: a\n+one\n*** Add File: ../../x\n+two\n*** End Patch\n";
         let located = locate(&Edit::Patch { text: text.to_owned() });
@@ -438,14 +438,14 @@ mod tests {
 
     /// Issue 27: the files of a patch are found even if its hunks are malformed.
     #[test]
-    fn a_patch_that_cannot_be_read_still_names_its_files() {
+    fn files_of_a_malformed_patch_are_found() {
         let located = locate(&Edit::Patch { text: "*** Update File: a\n@@ nonsense".to_owned() });
         assert_eq!((located.inside, located.operations), (vec![path("sub/a")], None));
     }
 
     /// Issue 27: an edit cannot change a file in actum's state directory `.actum`.
     #[test]
-    fn a_path_that_no_change_may_name_is_an_error() {
+    fn edit_of_the_state_directory_is_an_error() {
         let write =
             Edit::Write { path: "/no/such/root/.actum/journal".into(), content: String::new() };
         assert!(write.locate(Path::new("/no/such/root"), &reader(Client::Claude)).is_err());

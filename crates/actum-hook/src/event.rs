@@ -165,7 +165,7 @@ mod tests {
 
     /// Issue 27: input that is not an event of the client is rejected with a specific error.
     #[test]
-    fn what_is_no_event_of_the_client_is_refused() {
+    fn input_that_is_not_a_client_event_is_rejected() {
         assert_eq!(
             Event::read(Client::Claude, &vec![b' '; INPUT_BYTES_MAX + 1]),
             Err(EventError::TooLarge)
@@ -194,7 +194,7 @@ mod tests {
 
     /// Issue 27: an edit without a call id, or with a field of the wrong type, is rejected.
     #[test]
-    fn an_edit_that_cannot_be_read_is_refused_and_other_tools_are_not() {
+    fn malformed_edit_events_are_rejected_but_other_tools_are_not() {
         let event = |tool: &str, input: Value| {
             json!({
                 "hook_event_name": "PreToolUse", "cwd": "/w", "session_id": "s", "tool_name": tool,

@@ -458,7 +458,7 @@ mod tests {
 
     /// Issue 27: the opencode plugin is written, replaced and removed as one file, and other plugins are left unchanged.
     #[test]
-    fn the_plugin_of_opencode_is_written_replaced_and_removed_as_a_whole() {
+    fn opencode_plugin_is_written_replaced_and_removed_as_one_file() {
         let (client, old, new) = (Client::OpenCode, hook("/a b/actum"), hook("actum"));
         let first = with_hook(client, None, &old).unwrap();
         assert!(String::from_utf8_lossy(&first).contains("spawnSync(\"/a b/actum\", [\"hook\""));
@@ -474,7 +474,7 @@ mod tests {
 
     /// Issue 27: the state keys for Codex are made of file, event and position.
     #[test]
-    fn codex_keeps_its_state_by_file_event_and_place() {
+    fn codex_state_keys_contain_file_event_and_position() {
         let (path, program) = (Path::new("/h/.codex/hooks.json"), hook("/bin/actum"));
         let mine = br#"{"hooks": {"PreToolUse": [{"hooks": []}]}}"#;
         let settings = with_hook(Client::Codex, Some(mine), &program).unwrap();
@@ -508,7 +508,7 @@ mod tests {
 
     /// Issue 27: removing the hook removes exactly what adding it added, and leaves every other byte unchanged.
     #[test]
-    fn the_entries_come_and_go_and_leave_every_other_byte() {
+    fn adding_and_removing_the_hook_preserves_every_other_byte() {
         for client in CLIENTS {
             for before in settings() {
                 let with = with_hook(client, Some(before.as_bytes()), &program()).unwrap();
@@ -544,7 +544,7 @@ mod tests {
 
     /// Issue 27: entries that call actum at a different path are replaced or removed, and hooks of other programs are kept.
     #[test]
-    fn a_hook_of_another_actum_is_replaced_and_hooks_of_others_stay() {
+    fn replaces_hooks_of_other_actum_paths_and_keeps_foreign_hooks() {
         for client in CLIENTS {
             let moved = with_hook(client, None, &hook("/old/place/actum")).unwrap();
             assert_eq!(installed(client, Some(&moved), &program()), Ok(Entries::None));
@@ -565,7 +565,7 @@ mod tests {
 
     /// Issue 27: adding a strict hook replaces a normal one and vice versa, and both kinds can be removed.
     #[test]
-    fn a_strict_hook_replaces_the_other_one() {
+    fn strict_and_normal_hooks_replace_each_other() {
         for client in Client::ALL {
             let (open, strict) = (program(), Hook { is_strict: true, ..program() });
             let first = with_hook(client, None, &open).unwrap();
@@ -579,7 +579,7 @@ mod tests {
 
     /// Issue 27: settings with syntax errors, comments or values of the wrong type are rejected.
     #[test]
-    fn settings_that_cannot_be_read_are_refused() {
+    fn invalid_hook_settings_are_rejected() {
         for broken in
             ["{", "{\"a\": 1,}", "// mine\n{}", "[]", "7", "{\"hooks\": []}", "\u{feff}[]"]
         {

@@ -367,7 +367,7 @@ mod tests {
 
     /// Issue 27: the changes of a command are found regardless of quoting and of the command's position in the text.
     #[test]
-    fn paths_that_a_command_changes_are_found() {
+    fn finds_the_paths_a_command_changes() {
         for text in [
             "echo x > .env",
             "echo x >> '.env'",
@@ -412,7 +412,7 @@ mod tests {
 
     /// Issue 27: a path that is only mentioned, part of a quoted text, or not fully known is not reported as changed.
     #[test]
-    fn what_is_not_certain_is_passed_over() {
+    fn paths_not_fully_known_are_not_reported_as_changed() {
         for text in [
             "cat .env",
             "grep -r x .env",
@@ -461,7 +461,7 @@ mod tests {
 
     /// Issue 27: `git clean -x` removes actum's state directory together with all other ignored files.
     #[test]
-    fn a_clean_that_removes_ignored_files_changes_the_state() {
+    fn git_clean_of_ignored_files_changes_the_state_directory() {
         for text in ["git clean -fdx", "git clean -fX", "git -C . clean -x -f"] {
             assert_eq!(changed(text), ["/w/.actum"], "{text}");
         }
@@ -473,7 +473,7 @@ mod tests {
 
     /// Issue 27: the nesting of substitutions is limited, so that no text can overflow the stack.
     #[test]
-    fn nested_substitutions_have_a_limit() {
+    fn nested_substitutions_are_limited() {
         let nested =
             |count: usize| format!("{}x{}; rm .env", "\"$(".repeat(count), ")\"".repeat(count));
         assert_eq!(changed(&nested(8)), ["/w/.env"]);
@@ -484,7 +484,7 @@ mod tests {
 
     /// Issue 27: the words of a command are available for comparison with command rules.
     #[test]
-    fn a_command_is_known_by_its_words() {
+    fn command_words_are_available_to_command_rules() {
         let words = |text: &str| -> Vec<_> {
             commands(text).iter().filter_map(ShellCommand::known_words).collect()
         };
@@ -500,14 +500,14 @@ mod tests {
     proptest! {
         /// Issue 27: no input makes the analysis panic.
         #[test]
-        fn no_text_makes_it_panic(text in "[ -~\n\t'\"\\\\$`(){}<>&|;#*~é]{0,80}") {
+        fn no_shell_text_causes_a_panic(text in "[ -~\n\t'\"\\\\$`(){}<>&|;#*~é]{0,80}") {
             let found = commands(&text);
             drop(changed_paths(&found, Path::new("/w"), None));
         }
 
         /// Issue 27: words in single quotes are read back unchanged.
         #[test]
-        fn quoted_words_are_read_as_they_were(words in prop::collection::vec("[^'\0]{0,12}", 1..5)) {
+        fn single_quoted_words_round_trip(words in prop::collection::vec("[^'\0]{0,12}", 1..5)) {
             let text = words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" ");
             let found = commands(&format!("run {text}"));
             let read: Vec<_> = found[0].words.iter().skip(1).map(|word| word.clone().unwrap()).collect();

@@ -105,7 +105,7 @@ mod tests {
 
     /// AA-5: a queued plan survives a restart.
     #[test]
-    fn a_request_is_kept_until_it_is_forgotten() {
+    fn queued_request_is_kept_until_removed() {
         let directory = tempfile::tempdir().unwrap();
         let home = LedgerHome::open(&directory.path().join("home")).unwrap();
         let inputs = HomeInputs::new(home.clone(), TenantId::default());
@@ -126,7 +126,7 @@ mod tests {
     /// AEC-8, issue 22: the temporary file of a command that is killed while it queues a plan is removed later.
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a test makes its own files")]
-    fn what_was_cut_off_is_removed_after_an_hour() {
+    fn leftover_temporary_file_is_removed_after_an_hour() {
         let directory = tempfile::tempdir().unwrap();
         let home = LedgerHome::open(&directory.path().join("home")).unwrap();
         let inputs = HomeInputs::new(home.clone(), TenantId::default());

@@ -335,7 +335,7 @@ mod tests {
 
     /// AEC-11: removing checkpoints leaves more entries unsigned than a writer ever would.
     #[test]
-    fn entries_without_a_checkpoint_that_is_due_are_a_finding() {
+    fn missing_due_checkpoint_is_a_finding() {
         let is_sound = |covered: u64, size: u64| {
             let mut fold = Fold::default();
             Checkpoints { origin: None, count: 0, covered }.check_end(&mut fold, size);

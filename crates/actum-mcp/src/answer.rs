@@ -412,7 +412,7 @@ mod tests {
 
     /// Issue 27
     #[test]
-    fn both_forms_of_a_refusal_have_reason_and_hint() {
+    fn text_and_structured_refusals_have_reason_and_hint() {
         let answer = Answer::from(refused());
         assert_eq!(answer.structured["reason"], "CHANGE_DENIED");
         assert_eq!(answer.structured["hints"][0], "leave it");
@@ -425,7 +425,7 @@ mod tests {
 
     /// Issue 27
     #[test]
-    fn a_failed_command_is_an_error_with_its_output_in_both_forms() {
+    fn failed_command_is_an_error_with_output_in_both_forms() {
         let answer = Answer::from(Executed {
             status: Status::Rejected,
             ended: "exit code 1".to_owned(),
@@ -445,7 +445,7 @@ mod tests {
 
     /// Issue 27
     #[test]
-    fn of_a_long_output_the_middle_is_left_out() {
+    fn long_output_is_truncated_in_the_middle() {
         assert_eq!(shortened("x".repeat(TEXT_CHARS_MAX)).len(), TEXT_CHARS_MAX);
         let long = shortened(format!("begin{}end", "é".repeat(TEXT_CHARS_MAX)));
         assert!(long.starts_with("begin") && long.ends_with("end"), "{long}");

@@ -187,7 +187,7 @@ mod tests {
 
     /// Issue 27
     #[test]
-    fn a_line_is_run_by_a_shell_and_words_are_not() {
+    fn command_line_runs_in_a_shell_but_words_do_not() {
         let line: Command = serde_json::from_str("\"a && b\"").unwrap();
         assert_eq!(line.words(), ["sh", "-c", "a && b"]);
         let words: Command = serde_json::from_str(r#"["a", "b c"]"#).unwrap();

@@ -80,7 +80,7 @@ mod tests {
 
     /// Issue 27
     #[test]
-    fn a_call_has_one_key_in_one_session() {
+    fn call_key_is_stable_and_unique_within_a_session() {
         let claude = meta(json!({"claudecode/toolUseId": "toolu_1"}));
         let first = key("s1", "apply", &claude).unwrap();
         assert_eq!(key("s1", "apply", &claude), Some(first.clone()));
@@ -95,7 +95,7 @@ mod tests {
 
     /// Issue 27
     #[test]
-    fn the_name_of_a_client_is_one_short_line() {
+    fn client_name_is_reduced_to_one_short_line() {
         assert_eq!(agent("claude-code").as_deref(), Some("claude-code"));
         assert_eq!(agent("a\nb\u{1b}").as_deref(), Some("ab"));
         assert_eq!(agent("\n"), None);

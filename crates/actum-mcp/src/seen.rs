@@ -128,7 +128,7 @@ mod tests {
 
     /// Issue 27
     #[test]
-    fn an_edit_of_a_file_that_changed_since_it_was_read_is_stale() {
+    fn edit_of_a_file_changed_since_reading_is_stale() {
         let seen = Seen::default();
         seen.note(&path("a"), Digest::of(b"1"));
         assert_eq!(seen.find_stale(&[effect("a", Some("1"), Some("2"))]), None);
@@ -154,7 +154,7 @@ mod tests {
 
     /// Issue 27
     #[test]
-    fn the_file_that_was_seen_longest_ago_is_forgotten_first() {
+    fn oldest_seen_file_is_evicted_first() {
         let seen = Seen::default();
         for number in 0..=FILES_MAX {
             seen.note(&path(&format!("f{number}")), Digest::of(b""));

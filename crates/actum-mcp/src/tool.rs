@@ -151,7 +151,7 @@ mod tests {
 
     /// Issue 27: the list of tools takes up little space in the context of an agent.
     #[test]
-    fn the_list_of_tools_is_small() {
+    fn tool_list_stays_small() {
         let listed: Vec<_> = Tool::ALL.into_iter().map(Tool::listed).collect();
         let bytes = serde_json::to_string(&listed).unwrap().len();
         assert!((LIST_BYTES_MAX / 2..=LIST_BYTES_MAX).contains(&bytes), "{bytes}");
@@ -159,7 +159,7 @@ mod tests {
 
     /// Issue 27: every tool has all four annotations, and no tool can approve a plan.
     #[test]
-    fn every_tool_says_all_of_its_hints() {
+    fn every_tool_sets_all_annotations() {
         for tool in Tool::ALL {
             let listed = tool.listed();
             assert_eq!(Tool::from_name(&listed.name), Some(tool));

@@ -216,7 +216,7 @@ mod tests {
 
     /// Issue 27: an invalid frame gets a JSON-RPC error, with the id of the request if it can be read.
     #[test]
-    fn what_is_no_message_is_answered() {
+    fn invalid_frame_gets_an_error_response() {
         assert_eq!(code("{"), (json!(-32700), Value::Null));
         assert_eq!(code("[]"), (json!(-32600), Value::Null));
         assert_eq!(code("1"), (json!(-32600), Value::Null));
@@ -229,7 +229,7 @@ mod tests {
 
     /// Issue 27: a frame that is too long is truncated, and the frame after it is still read.
     #[test]
-    fn a_frame_that_is_too_long_is_cut_and_the_next_one_is_read() {
+    fn oversized_frame_is_truncated_and_the_next_one_is_read() {
         let input = format!("{}\nnext\nunfinished", "x".repeat(FRAME_BYTES_MAX + 10));
         let mut input = input.as_bytes();
         assert_eq!(

@@ -82,14 +82,14 @@ mod tests {
         "example.com/behind-the-sofa\n20852163\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n";
 
     #[test]
-    fn the_published_example_is_read_and_written_alike() {
+    fn published_checkpoint_example_round_trips() {
         let checkpoint = Checkpoint::read(TEXT).unwrap();
         assert_eq!(checkpoint.size, 20_852_163);
         assert_eq!(checkpoint.text(), TEXT);
     }
 
     #[test]
-    fn another_text_is_refused() {
+    fn malformed_checkpoint_is_rejected() {
         let cases = [
             ("", CheckpointError::Lines),
             ("a\n1\n", CheckpointError::Lines),

@@ -163,7 +163,7 @@ mod tests {
 
     /// Example from the DSSE specification, `protocol.md`.
     #[test]
-    fn what_is_signed_is_what_the_standard_says() {
+    fn pre_authentication_encoding_matches_the_dsse_example() {
         assert_eq!(
             signed_bytes("http://example.com/HelloWorld", b"hello world"),
             b"DSSEv1 29 http://example.com/HelloWorld 11 hello world"
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn an_envelope_survives_being_written_and_read() {
+    fn envelope_round_trips() {
         let signature = EnvelopeSignature { key_id: "a".into(), signature: vec![0xff; 64] };
         let envelope = Envelope {
             payload_type: "text/plain".into(),
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn another_text_is_refused() {
+    fn malformed_checkpoint_is_rejected() {
         let sound = r#"{"payload":"","payloadType":"","signatures":[{"keyid":"","sig":""}]}"#;
         assert!(Envelope::read(sound.as_bytes()).is_ok());
         for (from, to) in [

@@ -285,14 +285,14 @@ mod tests {
     }
 
     #[test]
-    fn a_keyring_survives_being_written_and_read() {
+    fn keyring_round_trips() {
         let keyring = Keyring::new(vec![key(KeyRole::Result, 1), key(KeyRole::Checkpoint, 2)]);
         let bytes = keyring.to_vec().unwrap();
         assert_eq!(Keyring::read(&bytes), Ok(keyring));
     }
 
     #[test]
-    fn a_key_counts_for_its_role_within_its_time() {
+    fn key_is_valid_for_its_role_within_its_period() {
         let mut key = key(KeyRole::Result, 1);
         for (micros, counts) in [(9, false), (10, true), (20, true), (21, false)] {
             assert_eq!(key.check(KeyRole::Result, at(micros)).is_ok(), counts, "{micros}");
@@ -307,7 +307,7 @@ mod tests {
 
     /// AA-5: an unproven key signs after its waiting period, unless it was revoked.
     #[test]
-    fn an_unproven_key_signs_once_it_has_waited_unless_it_was_revoked() {
+    fn unproven_key_signs_after_its_waiting_period_unless_revoked() {
         let old = KeyEntry { not_after: None, ..key(KeyRole::Approval, 1) };
         let unproven = KeyEntry {
             not_before: at(30),
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn a_keyring_that_was_changed_is_refused() {
+    fn tampered_keyring_is_rejected() {
         let entry = key(KeyRole::Result, 1);
         let other = PublicKey([3; 32]);
         let swapped = KeyEntry { public: other, ..entry.clone() };

@@ -136,7 +136,7 @@ mod tests {
 
     /// AEC-8, AA-13, EX-13: wherever work is interrupted, the next process can record its outcome exactly once.
     #[test]
-    fn from_every_state_a_recovery_leads_to_one_record() {
+    fn recovery_from_any_state_records_exactly_one_outcome() {
         let states = reachable();
         assert_eq!(states.len(), 4 + 2 * Status::ALL.len());
         for (state, path) in states {
@@ -167,7 +167,7 @@ mod tests {
     /// AEC-8: a change that is in effect is never recorded as rolled back, and a rolled back change is never recorded as in
     /// effect.
     #[test]
-    fn what_a_run_left_is_what_is_recorded() {
+    fn recorded_outcome_matches_the_effect_of_the_run() {
         for started in [vec![Event::Start, Event::StartRun], vec![Event::StartRun]] {
             for told in [vec![], vec![Event::Record]] {
                 for status in Status::ALL {
@@ -189,7 +189,7 @@ mod tests {
 
     /// AEC-8: an outcome is recorded only once, and no other event can follow.
     #[test]
-    fn nothing_follows_a_record() {
+    fn no_event_follows_a_recorded_outcome() {
         for status in Status::ALL {
             for event in events().into_iter().filter(|event| *event != Event::CutOff) {
                 let state = State::Recorded(status);
@@ -200,7 +200,7 @@ mod tests {
 
     /// AEC-8: work that never began cannot end.
     #[test]
-    fn what_never_began_does_not_end() {
+    fn work_that_never_started_cannot_end() {
         for status in Status::ALL {
             for event in [Event::End(status), Event::EndRun(status), Event::Record] {
                 assert_eq!(after([event]), Err(OutOfOrder { state: State::New, event }));
@@ -210,7 +210,7 @@ mod tests {
 
     /// AEC-8: an interruption does not determine the outcome of a started run, because only the journal knows it.
     #[test]
-    fn a_run_that_changes_files_is_not_ended_by_being_cut_off() {
+    fn interruption_does_not_end_a_run_that_changes_files() {
         for state in [State::Changing, State::Unsettled] {
             assert_eq!(next(state, Event::CutOff), Ok(state));
         }

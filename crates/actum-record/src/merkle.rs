@@ -275,7 +275,7 @@ mod tests {
 
     /// AEC-8: a store can keep the right edge of a log in a single row.
     #[test]
-    fn an_edge_is_rebuilt_from_its_subtrees() {
+    fn frontier_is_rebuilt_from_its_subtrees() {
         for count in 0..40 {
             let (frontier, _) = kept(&entries(count));
             let subtrees = frontier.subtrees().to_vec();
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn the_root_is_the_one_that_the_standard_defines_at_every_size() {
+    fn root_matches_the_standard_at_every_size() {
         for size in 0..130 {
             let entries = entries(size);
             let (frontier, nodes) = kept(&entries);
@@ -297,7 +297,7 @@ mod tests {
 
     /// Checks the test vector of the Certificate Transparency implementation, a log with eight entries.
     #[test]
-    fn the_published_roots_come_out() {
+    fn roots_match_the_published_test_vectors() {
         let entries: [&[u8]; 8] = [
             b"",
             b"\x00",
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_and_subtrees_hashed_together_are_as_they_are_alone() {
+    fn batch_hashing_matches_individual_hashing() {
         for count in 0..70 {
             let entries = entries(count);
             let (mut leaves, mut together) = (Messages::default(), Vec::new());
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn subtrees_are_numbered_and_proofs_made_as_another_implementation_does() {
+    fn subtree_positions_and_proofs_match_another_implementation() {
         let size = 70;
         let (_, nodes) = kept(&entries(size));
         for level in 0..7u32 {
@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_no_proof_about_what_is_not_there() {
+    fn no_proof_exists_for_missing_entries() {
         let (_, nodes) = kept(&entries(4));
         assert_eq!(inclusion_proof(4, 4, reader(&nodes)), Ok(None));
         assert_eq!(inclusion_proof(0, 0, reader(&nodes)), Ok(None));

@@ -236,7 +236,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_tenant_is_a_plain_directory_name() {
+    fn tenant_id_must_be_a_plain_directory_name() {
         for text in ["a", "default", "team-7", &"a".repeat(TENANT_BYTES_MAX)] {
             assert_eq!(text.parse::<TenantId>().unwrap().as_str(), text);
         }
@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_key_has_a_limit_on_both_sides() {
+    fn request_key_length_limits_are_exact() {
         for text in ["a", "T-17/step#2", &"x".repeat(REQUEST_BYTES_MAX)] {
             assert_eq!(text.parse::<RequestKey>().unwrap().as_str(), text);
         }

@@ -197,7 +197,7 @@ mod tests {
     const KEY: &str = "example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k";
 
     #[test]
-    fn the_published_example_is_read_and_written_alike() {
+    fn published_checkpoint_example_round_trips() {
         let note = Note::read(NOTE.as_bytes()).unwrap();
         assert_eq!(note.text, "This is an example message.\n");
         assert_eq!(note.to_text(), NOTE);
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn another_text_is_refused() {
+    fn malformed_checkpoint_is_rejected() {
         let cases = [
             (String::new(), NoteError::NoSignatures),
             ("text\n".to_owned(), NoteError::NoSignatures),
@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_whose_hash_is_not_its_own_is_refused() {
+    fn note_key_with_a_wrong_hash_is_rejected() {
         for text in [
             "",
             "a+b",

@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_has_another_name_in_another_role() {
+    fn key_id_differs_by_role() {
         let key = PublicKey([7; 32]);
         let names: std::collections::BTreeSet<KeyId> =
             KeyRole::ALL.iter().map(|&role| KeyId::new(role, &key)).collect();
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_public_key_survives_being_written_and_read() {
+    fn public_key_round_trips() {
         let key = PublicKey([9; 32]);
         assert_eq!(key.to_string().parse(), Ok(key));
         for text in ["", "AAAA", "CQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQk", "é"] {

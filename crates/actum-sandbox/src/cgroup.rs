@@ -182,7 +182,7 @@ mod tests {
 
     /// FE-12: finds the cgroup of this process and the mount point of the cgroup v2 hierarchy.
     #[test]
-    fn the_group_of_this_process_is_found_where_the_hierarchy_is_mounted() {
+    fn finds_the_process_cgroup_and_the_hierarchy_mount_point() {
         assert_eq!(mounted(MOUNTS), Some("/sys/fs/cgroup/unified".into()));
         assert_eq!(own("9:pids:/x\n0::/user.slice/a.scope\n"), Some("/user.slice/a.scope"));
         assert_eq!(own("9:pids:/x\n"), None);
@@ -192,7 +192,7 @@ mod tests {
 
     /// FE-12: a cgroup that does not exist is not taken over.
     #[test]
-    fn a_group_that_holds_others_too_is_not_taken() {
+    fn missing_cgroup_is_not_taken_over() {
         let nowhere = Path::new("/no/such/group");
         assert!(Delegated::take(nowhere, 1).is_none());
     }

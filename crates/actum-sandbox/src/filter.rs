@@ -387,7 +387,7 @@ mod tests {
 
     /// FE-16
     #[test]
-    fn no_call_is_refused_for_two_reasons() {
+    fn no_system_call_is_listed_twice() {
         let mut calls: Vec<_> = REFUSED.iter().flat_map(|(_, calls)| calls.iter()).collect();
         let otherwise = OTHERWISE.iter().chain(OTHERWISE_IN_L).map(|(call, _)| call);
         calls.extend(WATCHES_FILES_OF_THE_HOST.iter().chain(REFUSED_HERE).chain(otherwise));
@@ -400,7 +400,7 @@ mod tests {
 
     /// FE-16
     #[test]
-    fn the_program_answers_as_the_rules_say() {
+    fn seccomp_program_matches_its_rules() {
         for tier in [Tier::N, Tier::L] {
             for net in [Net::None, Net::PrivateLoopback, Net::Host] {
                 let rules = rules(tier, net, (1000, 100));

@@ -207,7 +207,7 @@ mod tests {
 
     /// FE-12
     #[test]
-    fn every_resource_has_a_sensible_limit_unless_told_otherwise() {
+    fn every_resource_has_a_sensible_default_limit() {
         for (resource, limit) in Limits::default().iter() {
             let (least, most) = resource.sensible();
             assert!((least..=most).contains(&limit.max), "{resource}");

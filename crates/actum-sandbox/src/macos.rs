@@ -27,7 +27,7 @@ mod tests {
 
     /// AA-10
     #[test]
-    fn on_macos_every_command_is_refused_with_the_reason() {
+    fn on_macos_every_command_is_rejected_with_the_reason() {
         let policy = SandboxPolicy { read: vec!["/Users".into()], ..SandboxPolicy::new("/Users") };
         let refused = policy.plan(&super::report()).unwrap_err();
         assert_eq!(refused.code(), "SANDBOX_UNAVAILABLE");

@@ -284,7 +284,7 @@ mod tests {
 
     /// AA-10
     #[test]
-    fn a_command_runs_in_the_highest_tier_that_the_host_offers() {
+    fn command_runs_in_the_highest_available_tier() {
         let tier = |host: &HostReport| policy().plan(host).map(|plan| plan.in_force.tier);
         assert_eq!(tier(&desktop()), Ok(Tier::N));
         assert_eq!(tier(&without_namespaces()), Ok(Tier::L));
@@ -301,7 +301,7 @@ mod tests {
 
     /// AA-10
     #[test]
-    fn each_demand_that_the_host_cannot_meet_is_named() {
+    fn every_unmet_requirement_is_named() {
         let demanding = SandboxPolicy {
             deny_write: vec!["/work/.git".into()],
             net: Net::PrivateLoopback,
@@ -325,7 +325,7 @@ mod tests {
 
     /// FE-12
     #[test]
-    fn how_surely_a_limit_is_held_is_told_for_each_resource() {
+    fn plan_reports_the_enforcement_of_each_limit() {
         let hard = |host: &HostReport| {
             let limits = policy().plan(host).unwrap().in_force.limits;
             let hard = limits.into_iter().filter(|(_, how)| *how == Enforcement::Hard);
@@ -339,7 +339,7 @@ mod tests {
 
     /// FE-12
     #[test]
-    fn processes_of_root_are_limited_by_their_numbers_where_that_is_demanded() {
+    fn hard_process_limit_for_root_uses_pid_max() {
         let as_root = HostReport { is_root: true, ..desktop() };
         let plan = |max, host: &HostReport| {
             let limits = Limits::default().with(Resource::Processes, max, Enforcement::Hard);
@@ -353,7 +353,7 @@ mod tests {
 
     /// FE-12
     #[test]
-    fn what_cannot_be_held_as_surely_as_was_demanded_is_refused() {
+    fn limit_with_unavailable_enforcement_is_rejected() {
         let limits = Limits::default().accepting(Enforcement::Hard);
         let refused = unmet(&SandboxPolicy { limits, ..policy() }, &desktop());
         assert_eq!(refused.len(), 4, "{refused:?}");
@@ -365,7 +365,7 @@ mod tests {
 
     /// FE-12
     #[test]
-    fn a_control_group_holds_memory_processes_and_time_in_either_tier() {
+    fn cgroup_enforces_memory_process_and_wall_limits_in_tier_l() {
         let cgroup = Controllers { memory: true, processes: true, kill: true };
         let host = HostReport { cgroup, ..without_namespaces() };
         let limits = policy().plan(&host).unwrap().in_force.limits;
@@ -376,7 +376,7 @@ mod tests {
 
     /// AA-10
     #[test]
-    fn a_view_is_refused_where_nothing_can_be_laid_over_a_directory() {
+    fn view_is_rejected_without_overlay_support() {
         let view = crate::View {
             base: "/project".into(),
             staged: None,
@@ -395,7 +395,7 @@ mod tests {
 
     /// AA-10
     #[test]
-    fn signals_to_the_host_are_told_where_they_are_possible() {
+    fn plan_reports_whether_ipc_is_confined() {
         let old = HostReport { landlock: Some(4), ..without_namespaces() };
         assert!(!policy().plan(&old).unwrap().in_force.ipc_confined);
         assert!(policy().plan(&without_namespaces()).unwrap().in_force.ipc_confined);

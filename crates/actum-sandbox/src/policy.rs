@@ -437,7 +437,7 @@ mod tests {
 
     /// AA-10
     #[test]
-    fn a_policy_that_cannot_be_meant_is_refused_with_the_reason() {
+    fn invalid_sandbox_policy_is_rejected_with_the_reason() {
         assert_eq!(policy().check(), Ok(()));
         let cases = [
             (refusal(|p| p.read.push("src".into())), "`src` in `read` is not an absolute path"),

@@ -204,7 +204,7 @@ mod tests {
     /// EX-9: the next command removes the scratch directory of a killed process. Directories that are in
     /// use or have a different name are kept.
     #[test]
-    fn a_scratch_directory_that_a_killed_process_left_is_removed() {
+    fn scratch_directory_of_a_killed_process_is_removed() {
         let used = Scratch::new().unwrap();
         let left = Scratch::new().unwrap();
         let path = left.path().to_owned();
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_of_a_scratch_directory_is_recognised() {
+    fn scratch_directory_names_are_recognized() {
         assert!(is_unique_name(&unique_name().unwrap()));
         for other in
             ["actum-", "actum-0123456789abcde", "actum-0123456789abcdeF", "actum-plugin-abcdefghi"]

@@ -24,7 +24,7 @@ impl HostReport {
 mod tests {
     /// AA-10: on Windows, every command is refused with the reason that there is no sandbox.
     #[test]
-    fn on_windows_every_command_is_refused_with_the_reason() {
+    fn on_windows_every_command_is_rejected_with_the_reason() {
         let report = super::report();
         let told = report.tier_n.unwrap_err().to_string();
         assert!(told.contains("could not create a sandbox on Windows"), "{told}");

@@ -117,7 +117,7 @@ fn says(reason: &str, expected: &str) {
 
 /// AA-10
 #[test]
-fn a_command_that_can_be_run_leaves_its_marker() {
+fn runnable_command_leaves_its_marker() {
     for host in hosts() {
         let place = Place::new();
         let plan = place.policy().plan(host).unwrap();
@@ -128,7 +128,7 @@ fn a_command_that_can_be_run_leaves_its_marker() {
 
 /// AA-10
 #[test]
-fn a_command_that_is_none_is_refused() {
+fn empty_or_relative_command_is_rejected() {
     let place = Place::new();
     let refusal = |words: &[&[u8]]| {
         let command: Vec<_> = words.iter().map(|word| OsString::from_vec(word.to_vec())).collect();
@@ -146,7 +146,7 @@ fn a_command_that_is_none_is_refused() {
 
 /// AA-10
 #[test]
-fn a_file_that_is_no_program_is_refused() {
+fn file_that_is_not_a_program_is_rejected() {
     let place = Place::new();
     let refusal = |program: OsString| place.refusal(&place.policy(), &[program]);
     let plain = place.program("plain", "#!/bin/sh\ntouch marker\n", 0o644);
@@ -161,7 +161,7 @@ fn a_file_that_is_no_program_is_refused() {
 
 /// FE-16: no shell is started, even if the kernel takes a file for no program.
 #[test]
-fn a_text_without_an_interpreter_is_refused_and_not_given_to_a_shell() {
+fn script_without_an_interpreter_is_not_passed_to_a_shell() {
     let place = Place::new();
     let refusal = |program: OsString| place.refusal(&place.policy(), &[program]);
     let text = place.program("text", "/usr/bin/touch marker\n", 0o755);
@@ -174,7 +174,7 @@ fn a_text_without_an_interpreter_is_refused_and_not_given_to_a_shell() {
 
 /// FE-16
 #[test]
-fn a_program_for_another_machine_is_refused_and_not_given_to_a_shell() {
+fn foreign_architecture_program_is_not_passed_to_a_shell() {
     let place = Place::new();
     // A header of ELF and nothing else, for a processor that no test machine has.
     const SPARC: u8 = 2;
@@ -190,7 +190,7 @@ fn a_program_for_another_machine_is_refused_and_not_given_to_a_shell() {
 
 /// AA-10
 #[test]
-fn a_policy_that_contradicts_itself_is_refused() {
+fn contradictory_policy_is_rejected() {
     let place = Place::new();
     let (work, git) = (place.path("."), place.path(".git"));
     let work = work.components().collect::<PathBuf>();
@@ -231,7 +231,7 @@ fn a_policy_that_contradicts_itself_is_refused() {
 
 /// FE-12
 #[test]
-fn a_limit_of_nothing_or_of_everything_is_refused() {
+fn limits_outside_the_sensible_range_are_rejected() {
     let place = Place::new();
     for resource in Resource::ALL {
         let (least, most) = resource.sensible();
@@ -253,7 +253,7 @@ fn a_limit_of_nothing_or_of_everything_is_refused() {
 
 /// AA-10
 #[test]
-fn a_path_that_cannot_be_meant_is_refused() {
+fn invalid_policy_paths_are_rejected() {
     let place = Place::new();
     let refusal = |path: &[u8]| {
         let path = PathBuf::from(OsString::from_vec(path.to_vec()));
@@ -286,7 +286,7 @@ fn a_path_that_cannot_be_meant_is_refused() {
 
 /// AA-10, FE-16
 #[test]
-fn a_declared_path_that_is_missing_or_leads_through_a_link_is_refused() {
+fn declared_path_that_is_missing_or_a_symlink_is_rejected() {
     let place = Place::new();
     fs::create_dir_all(place.path("real/inner")).unwrap();
     symlink(place.path("real"), place.path("link")).unwrap();
@@ -308,7 +308,7 @@ fn a_declared_path_that_is_missing_or_leads_through_a_link_is_refused() {
 
 /// AA-10
 #[test]
-fn what_is_to_stay_as_it_is_needs_tier_n_and_is_refused_without() {
+fn deny_write_is_rejected_without_tier_n() {
     let place = Place::new();
     let policy = SandboxPolicy { deny_write: vec![place.path(".git")], ..place.policy() };
     for host in hosts().iter().filter(|host| host.tier_n.is_err()) {

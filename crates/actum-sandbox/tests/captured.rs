@@ -160,7 +160,7 @@ proptest! {
 
     /// AA-10
     #[test]
-    fn the_changes_that_are_told_lead_to_what_the_command_saw(
+    fn captured_changes_reproduce_the_tree_the_command_saw(
         steps in prop::collection::vec(step(), 1..12),
     ) {
         let Grounds { _directory, base, out, .. } = grounds();
@@ -182,7 +182,7 @@ proptest! {
 
 /// AA-10
 #[test]
-fn a_command_sees_what_is_staged_and_only_what_it_changes_then_is_captured() {
+fn captures_only_changes_made_on_top_of_the_staged_layer() {
     let Grounds { _directory, base, out, staged } = grounds();
     let before = tree(&base);
     let layer = StagedLayer::create(&staged, &base).unwrap();
@@ -223,7 +223,7 @@ fn a_command_sees_what_is_staged_and_only_what_it_changes_then_is_captured() {
 
 /// AA-10
 #[test]
-fn the_base_can_be_seen_beside_the_view_as_it_is_and_only_to_read() {
+fn base_is_visible_beside_the_view_unchanged_and_read_only() {
     let Grounds { _directory, base, out, staged } = grounds();
     let before = tree(&base);
     let layer = StagedLayer::create(&staged, &base).unwrap();
@@ -263,7 +263,7 @@ fn the_base_can_be_seen_beside_the_view_as_it_is_and_only_to_read() {
 
 /// FE-12
 #[test]
-fn changes_take_no_more_than_they_may() {
+fn captured_changes_respect_the_size_limit() {
     let Grounds { _directory, base, out, .. } = grounds();
     let view =
         View { base, staged: None, caches: Vec::new(), before: None, upper: None, max: 1 << 20 };
@@ -275,7 +275,7 @@ fn changes_take_no_more_than_they_may() {
 
 /// D-4
 #[test]
-fn nothing_is_staged_outside_of_the_layer() {
+fn staging_outside_the_layer_is_rejected() {
     let Grounds { _directory, base, staged, .. } = grounds();
     let layer = StagedLayer::create(&staged, &base).unwrap();
     for path in ["../x", "/x", "a/../../x", "", "."] {
@@ -289,7 +289,7 @@ fn nothing_is_staged_outside_of_the_layer() {
 
 /// AA-10
 #[test]
-fn what_is_passed_through_or_kept_deep_in_a_view_lets_nothing_around_it_through() {
+fn nested_caches_and_protected_paths_leave_the_base_unchanged() {
     let Grounds { _directory, base, out, .. } = grounds();
     fs::create_dir_all(base.join("a/b/cache")).unwrap();
     fs::create_dir_all(base.join("c/d/.git")).unwrap();

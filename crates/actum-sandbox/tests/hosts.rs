@@ -87,7 +87,7 @@ fn without_namespaces_a_command_runs_in_tier_l() {
 
 /// AA-10: as on hosts that let namespaces be made, but take the capabilities in them away.
 #[test]
-fn where_namespaces_have_no_capabilities_tier_n_is_not_taken_for_entered() {
+fn namespaces_without_capabilities_fall_back_to_tier_l() {
     let ran = on_a_host_without(&[libc::SYS_mount], libc::EACCES, || {
         let host = HostReport::probe(&helper());
         assert!(host.tier_n.is_err(), "{host:?}");
@@ -109,7 +109,7 @@ fn without_landlock_a_command_runs_in_tier_n() {
 
 /// AA-10
 #[test]
-fn without_either_nothing_is_started() {
+fn without_namespaces_and_landlock_nothing_is_started() {
     let calls = [&LANDLOCK[..], &NAMESPACES].concat();
     let (ran, marked) = on_a_host_without(&calls, libc::ENOSYS, || {
         let directory = directory();
@@ -126,7 +126,7 @@ fn without_either_nothing_is_started() {
 
 /// AA-10: the report was made on a better host, or was forged.
 #[test]
-fn what_was_wrongly_taken_for_granted_starts_nothing() {
+fn wrong_host_report_starts_nothing() {
     let directory = directory();
     let host = HostReport::probe(&helper());
     let path = directory.path().to_owned();
@@ -141,7 +141,7 @@ fn what_was_wrongly_taken_for_granted_starts_nothing() {
 
 /// FE-12
 #[test]
-fn a_limit_that_the_host_cannot_hold_hard_starts_nothing() {
+fn unavailable_hard_limit_starts_nothing() {
     let directory = directory();
     let limits = Limits::default().with(Resource::Cpu, 1000, Enforcement::Hard);
     let policy = SandboxPolicy { limits, ..policy(directory.path()) };
@@ -151,7 +151,7 @@ fn a_limit_that_the_host_cannot_hold_hard_starts_nothing() {
 
 /// AA-10
 #[test]
-fn a_report_is_kept_for_the_boot_and_the_helper_and_not_believed_from_others() {
+fn cached_host_report_is_per_helper_and_ignored_if_others_can_write_it() {
     let directory = directory();
     let file = directory.path().join("host.json");
     let made = HostReport::kept(&helper(), &file);
@@ -192,7 +192,7 @@ fn a_report_is_kept_for_the_boot_and_the_helper_and_not_believed_from_others() {
 /// AA-10: the filter around this process may be another than when the host was tried, and /proc
 /// does not show that of one thread.
 #[test]
-fn a_kept_report_that_does_not_hold_any_more_is_made_anew_before_anything_is_refused() {
+fn stale_cached_host_report_is_refreshed_before_rejecting() {
     let directory = directory();
     let file = directory.path().join("host.json");
     let made = HostReport::kept(&helper(), &file);
@@ -219,7 +219,7 @@ fn a_kept_report_that_does_not_hold_any_more_is_made_anew_before_anything_is_ref
 
 /// AA-10
 #[test]
-fn a_helper_that_is_none_is_an_error() {
+fn invalid_helper_is_an_error() {
     let directory = directory();
     let plan = policy(directory.path()).plan(&HostReport::probe(&helper())).unwrap();
     let command = ["/bin/true"].map(OsString::from);

@@ -53,7 +53,7 @@ fn amount(resource: Resource, Limit { max, .. }: Limit) -> String {
 
 /// FE-12
 #[test]
-fn the_page_says_how_surely_each_limit_is_held() {
+fn sandbox_page_lists_the_enforcement_of_each_limit() {
     let row = |resource: Resource| {
         let in_n = [held(resource, &host(false)), held(resource, &host(true))];
         let lower = |is_root| held(resource, &without_namespaces(host(is_root)));

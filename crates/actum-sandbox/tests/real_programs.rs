@@ -132,7 +132,7 @@ fn node_checks_and_runs_a_file() {
 
 /// AA-10
 #[test]
-fn python_runs_with_temporary_files_and_processes() {
+fn python_uses_temporary_files_and_subprocesses() {
     let workspace = workspace();
     let policy = policy(workspace.path());
     let script = "\
@@ -154,7 +154,7 @@ print(sqlite3.connect(os.path.join(os.environ['TMPDIR'], 'base')).execute('selec
 
 /// AA-10
 #[test]
-fn python_shares_work_among_processes() {
+fn python_multiprocessing_works() {
     let workspace = workspace();
     let script = "\
 import multiprocessing
@@ -170,7 +170,7 @@ if __name__ == '__main__':
 
 /// AA-10
 #[test]
-fn git_tells_what_was_changed() {
+fn git_reports_changes_in_the_sandbox() {
     let workspace = workspace();
     let at = workspace.path();
     let git = |arguments: &[&str]| {
@@ -198,7 +198,7 @@ fn git_tells_what_was_changed() {
 
 /// AA-10
 #[test]
-fn shells_join_programs_by_pipes() {
+fn shells_connect_programs_with_pipes() {
     let workspace = workspace();
     write(workspace.path().join("list"), "b\na\nb\n").unwrap();
     let policy = policy(workspace.path());
@@ -214,7 +214,7 @@ fn shells_join_programs_by_pipes() {
 
 /// AA-10
 #[test]
-fn files_are_copied_with_their_modes_and_times() {
+fn copies_and_archives_keep_modes_and_times() {
     for tier in BOTH {
         let workspace = workspace();
         let at = workspace.path();
@@ -230,7 +230,7 @@ fn files_are_copied_with_their_modes_and_times() {
 
 /// AA-10
 #[test]
-fn what_a_command_started_may_read_about_itself() {
+fn child_of_a_command_reads_its_own_proc_entries() {
     let workspace = workspace();
     for tier in BOTH {
         let mut policy = policy(workspace.path());
@@ -246,7 +246,7 @@ fn what_a_command_started_may_read_about_itself() {
 
 /// AA-10
 #[test]
-fn make_builds_a_program_in_c_which_runs() {
+fn make_builds_and_runs_a_c_program() {
     for tier in BOTH {
         let workspace = workspace();
         let at = workspace.path();
@@ -303,7 +303,7 @@ fn put_crate(at: &Path) {
 
 /// AA-10
 #[test]
-fn a_server_and_a_client_meet_on_a_loopback_of_their_own() {
+fn server_and_client_connect_over_a_private_loopback() {
     let workspace = workspace();
     let script = "\
 import socket, threading, urllib.request, http.server
@@ -377,7 +377,7 @@ fn put(base: &Path, list: &[(&str, u32, &str)]) {
 
 /// AA-10
 #[test]
-fn a_command_on_a_view_sees_what_is_staged_and_what_it_does_is_told_and_not_done() {
+fn view_shows_staged_files_and_reports_changes_without_applying_them() {
     let workspace = workspace();
     let base = workspace.path().join("project");
     put(

@@ -43,7 +43,7 @@ fn said(outcome: &Outcome) -> String {
 
 /// AA-10
 #[test]
-fn a_command_sees_what_was_declared_and_nothing_else() {
+fn command_sees_only_declared_paths() {
     let seen = said(&shell(&policy(), "ls /; ls /dev; ls /root /etc /home /tmp"));
     let mut expected: Vec<&str> = ["bin", "dev", "lib", "lib64", "proc", "usr"].to_vec();
     expected.retain(|name| *name == "dev" || Path::new("/").join(name).exists());
@@ -57,7 +57,7 @@ fn a_command_sees_what_was_declared_and_nothing_else() {
 
 /// AA-10
 #[test]
-fn a_command_has_no_capability_no_variable_and_no_descriptor_but_three() {
+fn command_has_no_capabilities_variables_or_extra_descriptors() {
     let outcome = shell(&policy(), "grep -c 'Cap.*:.0*$' /proc/self/status; ls /proc/self/fd; env");
     // `ls` has a fourth while it looks; a shell sets variables of its own.
     let seen = said(&outcome);
@@ -74,7 +74,7 @@ fn a_command_has_no_capability_no_variable_and_no_descriptor_but_three() {
 
 /// AA-10
 #[test]
-fn a_command_is_told_as_it_ended() {
+fn outcome_reports_the_exit_code_or_signal() {
     let ended = |script| shell(&policy(), script).ended;
     assert_eq!(ended("exit 7"), Some(Ended::Code(7)));
     assert_eq!(ended("kill -9 $$"), Some(Ended::Signal(9)));
@@ -87,7 +87,7 @@ fn a_command_is_told_as_it_ended() {
 
 /// FE-12
 #[test]
-fn what_takes_too_long_is_ended_with_all_that_it_started() {
+fn wall_time_limit_kills_the_command_and_its_descendants() {
     let limits = policy().limits.with(Resource::Wall, 500, Enforcement::Hard);
     let script = "trap '' TERM; (setsid sh -c 'sleep 60' &) ; sleep 60";
     let begun = Instant::now();
@@ -98,7 +98,7 @@ fn what_takes_too_long_is_ended_with_all_that_it_started() {
 
 /// FE-12
 #[test]
-fn what_says_too_much_is_ended_and_cut_off() {
+fn output_limit_kills_the_command_and_truncates_its_output() {
     let limits = policy().limits.with(Resource::Output, 1000, Enforcement::Hard);
     let outcome = shell(&SandboxPolicy { limits, ..policy() }, "while :; do echo 0123456789; done");
     assert_eq!(outcome.violated, [Violation::Limit(Resource::Output)]);
@@ -107,7 +107,7 @@ fn what_says_too_much_is_ended_and_cut_off() {
 
 /// FE-12, AA-10, issue 22 (claims): docs/sandbox.md names what a process cannot have by itself.
 #[test]
-fn a_process_maps_no_more_than_its_limit_dumps_no_core_and_stays_observable() {
+fn process_is_memory_limited_dumps_no_core_and_stays_dumpable() {
     let limits = policy().limits.with(Resource::Memory, 1 << 30, Enforcement::Polled);
     let script = "ulimit -d; ulimit -c; python3 -c 'import ctypes; print(ctypes.CDLL(None).prctl(4, 0, 0, 0, 0))'";
     let outcome = shell(&SandboxPolicy { limits, ..policy() }, script);
@@ -135,7 +135,7 @@ fn hidden_directories_are_empty_and_hidden_files_cannot_be_opened() {
 
 /// FE-16
 #[test]
-fn a_command_cannot_mount_nor_make_namespaces_nor_write_what_it_may_read() {
+fn command_cannot_mount_unshare_or_write_readable_paths() {
     let refused = |script: &str| {
         let outcome = shell(&policy(), script);
         assert_ne!(outcome.ended, Some(Ended::Code(0)), "{script}: {}", said(&outcome));
@@ -149,7 +149,7 @@ fn a_command_cannot_mount_nor_make_namespaces_nor_write_what_it_may_read() {
 
 /// AA-10
 #[test]
-fn what_cannot_be_run_is_an_error_and_no_outcome() {
+fn command_that_cannot_start_is_an_error() {
     let error = |command: &[&str]| run(&policy(), command).unwrap_err().to_string();
     assert!(error(&[]).starts_with("no command was given"));
     assert!(error(&["true"]).contains("the path of the program must be absolute"));

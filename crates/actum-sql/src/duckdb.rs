@@ -562,7 +562,7 @@ mod tests {
 
     /// EX-11: a 128-bit number is passed to DuckDB as two halves.
     #[test]
-    fn a_large_number_is_split_into_its_halves() {
+    fn large_number_is_split_into_two_halves() {
         for (value, lower, upper) in
             [(0, 0, 0), (-1, u64::MAX, -1), (1 << 64, 0, 1), (i128::MIN, 0, i64::MIN), (5, 5, 0)]
         {

@@ -277,7 +277,7 @@ mod tests {
 
     /// EX-11: a release may bundle the library, but an installed library takes precedence.
     #[test]
-    fn a_library_beside_the_program_is_found_where_none_is_installed() {
+    fn bundled_library_is_found_if_none_is_installed() {
         let directory = tempfile::tempdir().unwrap();
         let (home, prefix) = (directory.path().join("home"), directory.path().join("usr"));
         let program = prefix.join("bin/actum");

@@ -30,7 +30,7 @@ mod tests {
 
     /// EX-11: an error in a query is reported with its line and column.
     #[test]
-    fn an_excerpt_becomes_a_line_and_a_column() {
+    fn query_error_is_reported_with_line_and_column() {
         for (message, shown) in [
             (
                 "Parser Error: syntax error at or near \"SELEC\"\n\nLINE 1: SELEC 1\n        ^^^^^",

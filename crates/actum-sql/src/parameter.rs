@@ -102,7 +102,7 @@ mod tests {
 
     /// EX-11: a number that DuckDB can represent exactly is not rounded.
     #[test]
-    fn numbers_are_bound_as_they_are_spelled() {
+    fn numbers_are_bound_without_rounding() {
         let decimal = |width, scale, value| Some(Number::Decimal { width, scale, value });
         for (spelling, number) in [
             ("0", Some(Number::Small(0))),
@@ -125,7 +125,7 @@ mod tests {
 
     /// EX-11: a parameter that is not an SQL value is refused.
     #[test]
-    fn arrays_and_objects_are_no_parameters() {
+    fn arrays_and_objects_are_rejected_as_parameters() {
         for text in ["[1]", "{\"a\": 1}"] {
             let value = Value::read(text.as_bytes()).unwrap();
             assert!(matches!(Parameter::from_json(&value), Err(ParameterError::Structure { .. })));

@@ -105,7 +105,7 @@ mod tests {
 
     /// EX-17, AA-5
     #[test]
-    fn settings_that_differ_from_the_defaults_are_listed_with_the_commit_first() {
+    fn changed_settings_list_the_commit_setting_first() {
         let config = b"protected_files: ['a/**']\n\
             limits: {max_files: 7, max_parallel: 4}\n\
             timeouts: {task_seconds: 600}\n\

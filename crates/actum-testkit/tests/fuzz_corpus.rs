@@ -18,7 +18,7 @@ fn corpus() -> PathBuf {
 }
 
 #[test]
-fn every_kept_input_keeps_every_rule() {
+fn every_corpus_input_passes_its_target() {
     for target in TARGETS {
         let mut inputs = 0;
         for entry in fs::read_dir(corpus().join("corpus").join(target.name)).unwrap() {
@@ -32,7 +32,7 @@ fn every_kept_input_keeps_every_rule() {
 }
 
 #[test]
-fn every_target_is_there_for_the_fuzzer() {
+fn every_target_has_a_fuzzer_binary() {
     let manifest = fs::read_to_string(corpus().join("Cargo.toml")).unwrap();
     for target in TARGETS {
         let source = fs::read_to_string(corpus().join(format!("fuzz_targets/{}.rs", target.name)));

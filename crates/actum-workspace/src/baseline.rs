@@ -23,7 +23,7 @@ use crate::tree::{read_whole, stamp_is_fresh};
 use crate::workspace::Workspace;
 
 pub(crate) use compare::{Before, kind_of};
-pub use compare::{Undeclared, UndeclaredChange};
+pub use compare::{NotAdoptable, Undeclared, UndeclaredChange};
 pub(crate) use contents::contents_left;
 
 const FILE: &[u8] = b"baseline";

@@ -301,7 +301,7 @@ mod tests {
 
     /// FO-10
     #[test]
-    fn a_file_is_told_as_renamed_where_no_other_was_or_that_one_was_renamed() {
+    fn rename_is_reported_only_if_the_target_was_free_or_renamed() {
         assert_eq!(renames(&[('a', 'b')], "a"), [('a', 'b')]);
         assert_eq!(renames(&[('a', 'b')], "ab"), []);
         assert_eq!(renames(&[('a', 'b'), ('c', 'a')], "ac"), [('c', 'a'), ('a', 'b')]);

@@ -119,7 +119,7 @@ mod tests {
 
     /// FE-9
     #[test]
-    fn the_digest_while_reading_is_that_of_all_bytes() {
+    fn digest_while_reading_covers_all_bytes() {
         for size in
             [0, 1, PIECE_BYTES - 1, PIECE_BYTES, PIECE_BYTES + 1, 9 * PIECE_BYTES, (4 << 20) + 7]
         {

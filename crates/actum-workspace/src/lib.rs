@@ -63,8 +63,8 @@ mod workspace;
 pub use apply::ChangeSetId;
 pub use attributes::Attributes;
 pub use baseline::{
-    BASELINE_FILES_MAX, BlobId, KnownFiles, NoKnownFiles, Turn, TurnEnd, TurnStart, Undeclared,
-    UndeclaredChange,
+    BASELINE_FILES_MAX, BlobId, KnownFiles, NoKnownFiles, NotAdoptable, Turn, TurnEnd, TurnStart,
+    Undeclared, UndeclaredChange,
 };
 pub use blocks::{BlockDelta, apply as apply_delta};
 pub use capture::{Capture, RunningCapture};

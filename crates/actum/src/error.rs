@@ -480,7 +480,7 @@ mod tests {
 
     /// AEC-8: after an append with an unknown outcome, the message does not claim that nothing was recorded.
     #[test]
-    fn an_append_with_an_unknown_outcome_only_says_that_no_file_was_changed() {
+    fn append_with_an_unknown_outcome_reports_only_unchanged_files() {
         let unknown = Error::from(LedgerError::Stopped);
         assert!(
             unknown.with_state().ends_with("; no file was changed"),

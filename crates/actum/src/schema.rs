@@ -243,7 +243,7 @@ mod tests {
 
     /// AA-8
     #[test]
-    fn a_value_that_is_not_as_its_schema_says_is_told_with_its_place() {
+    fn schema_violation_is_reported_with_its_location() {
         let schema = read(json!({
             "type": "object",
             "additionalProperties": false,
@@ -270,7 +270,7 @@ mod tests {
 
     /// AA-8
     #[test]
-    fn a_schema_that_is_none_or_reaches_elsewhere_is_refused() {
+    fn invalid_schema_or_external_reference_is_rejected() {
         let doubling = |levels: usize| {
             let mut defs = Map::new();
             for level in 0..levels {

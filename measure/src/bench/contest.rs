@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_shows_each_contestant_and_whether_promises_are_kept() {
+    fn table_shows_each_contestant_and_its_verdicts() {
         let finish = |who: &str, ms: u64| Finish {
             who: who.to_owned(),
             times: Ok(vec![Duration::from_millis(ms); 3]),

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_peak_is_known_and_can_be_forgotten() {
+    fn peak_memory_is_read_and_can_be_reset() {
         let block = std::hint::black_box(vec![1u8; 64 << 20]);
         assert!(status("VmHWM").unwrap() > 60 << 10);
         drop(block);

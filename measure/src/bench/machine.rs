@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn proc_is_not_one_of_the_file_systems_we_know() {
+    fn unknown_file_system_is_named_by_its_type() {
         assert_eq!(file_system(Path::new("/proc")).unwrap(), "a file system of type 0x9fa0");
     }
 }

@@ -305,7 +305,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_have_about_11_kb_and_stocks_nest() {
+    fn stock_files_have_about_11_kb_and_larger_stocks_extend_smaller_ones() {
         let (small, large) = (Stock::of_files(3), Stock::of_files(101));
         for (one, other) in small.files.iter().zip(&large.files) {
             assert_eq!((&one.path, &one.content), (&other.path, &other.content));
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_touches_what_its_work_says() {
+    fn change_touches_the_files_of_its_work() {
         let stock = Stock::of_files(200);
         let paths = |work| {
             let change = stock.change(work, 1).unwrap();
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn the_forms_of_a_change_agree() {
+    fn change_set_and_diff_of_a_change_agree() {
         let stock = Stock::of_files(4);
         let change = stock.change(Work::Spread { changed: 4, files: 4 }, 7).unwrap();
         assert_eq!(change.diff.matches("\n@@ -70,7 +70,7 @@\n").count(), 4);

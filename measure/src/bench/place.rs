@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_caretaker_removes_the_directory_once_we_let_go() {
+    fn caretaker_removes_the_directory_when_dismissed() {
         let parent = tempfile::tempdir().unwrap();
         let directory = parent.path().join("grounds");
         create_dir(&directory).unwrap();
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_fails_is_named_with_its_first_words() {
+    fn failed_program_is_reported_with_its_first_error_line() {
         let error = system(Command::new("sh").args(["-c", "echo why >&2; exit 2"])).unwrap_err();
         assert_eq!(error.to_string(), "`sh` failed (exit status: 2): why");
     }

@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn contestants_take_turns_and_who_fails_is_out() {
+    fn failed_contestant_is_excluded_from_the_race() {
         let mut left = 3;
         let contestants = vec![
             Contestant::new("good", || Ok(Duration::from_millis(7))),
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn percentiles_are_ranks() {
+    fn percentiles_use_the_nearest_rank() {
         let times = (1..=10).map(Duration::from_millis).collect();
         let finish = Finish { who: "who".to_owned(), times: Ok(times) };
         let ranks = [0, 10, 50, 95].map(|percent| finish.percentile(percent).unwrap().as_millis());

@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn entrants_take_turns_and_a_failure_takes_only_its_own_out() {
+    fn failure_excludes_only_the_entrant_that_failed() {
         let directory = tempfile::tempdir().unwrap();
         let surroundings = Surroundings::new(directory.path());
         let content = Stock::of_files(1).first_content().to_vec();

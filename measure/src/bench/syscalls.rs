@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_of_strace_is_read_with_and_without_errors() {
+    fn strace_table_is_parsed_with_and_without_errors() {
         let table = "\
 % time     seconds  usecs/call     calls    errors syscall
 ------ ----------- ----------- --------- --------- ----------------

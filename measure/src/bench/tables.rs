@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_shows_everyone_who_was_measured() {
+    fn row_shows_every_measured_contestant() {
         let work = Work::Spread { changed: 10, files: 1000 };
         let measured = |who, result| Measurement { place: PlaceName::Xfs, work, who, result };
         let times = |ms| {
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_verdict_says_what_was_reached() {
+    fn verdict_reports_the_reached_targets() {
         let verdict = |own: Option<f64>| Verdict {
             promise: "fast".to_owned(),
             must: 1.0,

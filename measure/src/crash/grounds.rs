@@ -327,7 +327,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_caretaker_removes_the_directory_once_we_let_go() {
+    fn caretaker_removes_the_directory_when_dismissed() {
         let parent = tempfile::tempdir().unwrap();
         let directory = parent.path().join("grounds");
         create_dir(&directory).unwrap();
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn an_exit_code_that_is_not_expected_is_an_error_with_the_first_words() {
+    fn unexpected_exit_code_is_an_error_with_the_first_error_line() {
         let shell = |script: &str, success: &[i32]| {
             system(Command::new("sh").args(["-c", script]), success).map_err(|e| e.to_string())
         };

@@ -116,7 +116,7 @@ mod tests {
     use crate::crash::tree;
 
     #[test]
-    fn loss_and_mixture_are_told_from_what_was_acknowledged() {
+    fn lost_and_mixed_trees_are_distinguished_from_acknowledged_ones() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
         let mut plan = Plan::new(5);

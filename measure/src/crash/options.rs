@@ -65,7 +65,7 @@ mod tests {
     use crate::{CommandLine, Work};
 
     #[test]
-    fn a_worker_gets_its_job_whole() {
+    fn worker_job_round_trips_through_its_arguments() {
         for (writer, shaker) in Writer::value_variants().iter().zip(Shaker::value_variants()) {
             let job = Job { writer: *writer, shaker: *shaker, seed: u64::MAX, root: "/a b".into() };
             let mut arguments = vec!["actum-measure".to_owned()];

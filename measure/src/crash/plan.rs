@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_change_occurs_and_the_tree_keeps_its_size() {
+    fn plan_covers_every_change_type_and_keeps_the_tree_size() {
         let mut plan = Plan::new(3);
         let mut kinds = BTreeSet::new();
         for step in 1..=100 {

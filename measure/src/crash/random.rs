@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_seed_gives_the_numbers_of_the_published_algorithm() {
+    fn random_numbers_match_the_published_algorithm() {
         let mut random = Random::new(1_234_567);
         // From the reference implementation by Sebastiano Vigna.
         assert_eq!(random.next(), 6_457_827_717_110_365_317);

@@ -171,7 +171,7 @@ mod tests {
     use crate::crash::plan::Plan;
 
     #[test]
-    fn a_written_version_is_itself_and_any_loss_is_found() {
+    fn written_version_matches_and_any_loss_is_detected() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
         let mut plan = Plan::new(1);

@@ -183,7 +183,7 @@ mod tests {
 
     /// FO-1
     #[test]
-    fn the_engine_follows_the_plan_where_nothing_is_lost() {
+    fn engine_follows_the_plan_when_nothing_is_lost() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path();
         let mut plan = Plan::new(11);
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_is_understood() {
+    fn worker_messages_are_parsed() {
         assert_eq!(Word::parse("did 12"), Some(Word::Did(12)));
         assert_eq!(Word::parse("at x"), None);
         assert_eq!(Word::parse("failed a b"), Some(Word::Failed("a b".to_owned())));

@@ -242,7 +242,7 @@ mod tests {
 
     /// AEC-5
     #[test]
-    fn single_letters_and_abbreviations_are_dropped_and_words_of_one_sign_are_not() {
+    fn single_letters_and_abbreviations_are_dropped_but_word_signs_kept() {
         let rows = [
             ("gd", "tha:th:t:y", "chan eil:ch:c:n"),
             ("sw", "Ndiyo:N", "Hapana:H"),
@@ -270,7 +270,7 @@ mod tests {
 
     /// AEC-5
     #[test]
-    fn languages_without_words_of_their_own_and_regions_are_left_out() {
+    fn regions_and_languages_without_distinct_words_are_omitted() {
         let rows = [
             ("de", "ja:j", "nein:n"),
             ("de-AT", "ja:j", "nein:n"),
@@ -289,7 +289,7 @@ mod tests {
 
     /// AEC-5
     #[test]
-    fn a_change_of_the_overlay_that_does_not_fit_is_refused() {
+    fn conflicting_overlay_change_is_rejected() {
         let rows = [("de", "ja:j", "nein:n")];
         let change = |list: &str, verb: &str, token: &str| {
             format!(
@@ -328,7 +328,7 @@ mod tests {
 
     /// AEC-5
     #[test]
-    fn no_word_of_the_lexicon_is_a_single_letter_that_confirms() {
+    fn no_affirmative_word_is_a_single_letter() {
         let lexicon = Lexicon::built_in().unwrap();
         let affirmatives = lexicon.languages().flat_map(|(_, words)| &words.affirmative);
         let short: Vec<&String> = affirmatives.filter(|word| word.chars().count() == 1).collect();

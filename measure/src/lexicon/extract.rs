@@ -76,7 +76,7 @@ mod tests {
 
     /// AEC-5
     #[test]
-    fn the_vendored_extract_is_written_as_a_fetch_writes_it() {
+    fn vendored_extract_matches_the_output_format_of_a_fetch() {
         let bytes = fs::read(xtask::root().join(crate::lexicon::EXTRACT)).unwrap();
         assert_eq!(Extract::read(&bytes).unwrap().write().as_bytes(), bytes);
     }

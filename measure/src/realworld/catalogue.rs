@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_pair_stands_once_and_has_two_versions() {
+    fn every_pair_is_unique_and_has_two_versions() {
         let names: BTreeSet<&str> = PAIRS.iter().map(|pair| pair.name).collect();
         assert_eq!(names.len(), PAIRS.len());
         assert!(PAIRS.len() >= 36);

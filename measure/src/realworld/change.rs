@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_changes_lead_from_one_tree_to_the_other() {
+    fn changes_transform_the_old_tree_into_the_new_one() {
         let old = Tree::new(&[("a", b"1", 0o644), ("b", b"2", 0o644), ("c", b"3", 0o644)]);
         let new = Tree::new(&[("a", b"1", 0o600), ("b", b"2", 0o755), ("d/e", b"\0", 0o644)]);
         let changes = changes(&old, &new);
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_what_is_utf_8_and_keeps_its_mode() {
+    fn only_utf_8_modifications_without_a_mode_change_are_text() {
         let old = Tree::new(&[("a", b"1", 0o644), ("b", b"2", 0o644), ("c", b"\xff", 0o644)]);
         let new = Tree::new(&[("a", b"2", 0o644), ("b", b"3", 0o755), ("d", b"", 0o755)]);
         let changes = changes(&old, &new);

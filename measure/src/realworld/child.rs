@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_program_writes_comes_back() {
+    fn child_output_is_returned_and_errors_include_stderr() {
         let limit = Duration::from_secs(60);
         assert_eq!(sh("echo data; echo talk >&2", limit).unwrap(), b"data\n");
         let error = sh("echo why >&2; exit 3", limit).unwrap_err();

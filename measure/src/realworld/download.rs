@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_project_of_a_crate_needs_exactly_this_version_and_is_no_member_of_ours() {
+    fn crate_project_pins_its_exact_version_in_a_separate_workspace() {
         let manifest = manifest("serde", "1.0.100");
         assert!(manifest.contains("serde = { version = \"=1.0.100\", default-features = false }"));
         assert!(manifest.contains("[workspace]"));
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_package_with_a_scope_has_one_directory() {
+    fn scoped_package_maps_to_a_single_directory_name() {
         assert_eq!(file_name("@types/node", "14.0.0"), "@types+node-14.0.0");
     }
 

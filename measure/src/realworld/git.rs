@@ -195,7 +195,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moves_are_told_from_copies_and_changes() {
+    fn moves_are_distinguished_from_copies_and_changes() {
         let raw = b":100644 100644 1 2 M\0a\0:100644 100644 1 1 C100\0b\0c\0\
                     :100644 100755 1 2 R090\0d\0e f\0:100644 000000 1 0 D\0g\0";
         let moved = vec![Moved { from: b"d".to_vec(), to: b"e f".to_vec() }];
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_package_says_of_line_ends_changes_nothing() {
+    fn gitattributes_of_a_package_have_no_effect() {
         let place = tempfile::tempdir().unwrap();
         let attributes: &[u8] = b"* text=auto eol=lf ident\n*.bin -diff\n";
         let old = Tree::new(&[

@@ -141,7 +141,7 @@ mod tests {
 
     /// D-5
     #[test]
-    fn content_that_programs_act_on_by_themselves_is_judged() {
+    fn automatically_executed_content_needs_approval() {
         let new: &[(&str, &[u8], u32)] =
             &[("package.json", br#"{"scripts":{"postinstall":"x"}}"#, 0o644)];
         let judged = Judged::new(&material(&[], new, &[]).changes).unwrap();
@@ -150,7 +150,7 @@ mod tests {
 
     /// AA-5
     #[test]
-    fn what_would_be_held_is_told_with_its_grounds() {
+    fn change_that_would_be_held_is_reported_with_its_grounds() {
         let new: &[(&str, &[u8], u32)] =
             &[(".github/workflows/ci.yml", b"on: push\n", 0o644), ("src/a", b"a\n", 0o644)];
         let judged = Judged::new(&material(&[], new, &[]).changes).unwrap();

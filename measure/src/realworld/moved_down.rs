@@ -131,7 +131,7 @@ mod tests {
         +++ b/n\n@@ -0,0 +1 @@\n+n\ndiff --git a/m b/m\nold mode 100644\nnew mode 100755\n";
 
     #[test]
-    fn a_diff_is_cut_where_its_files_begin() {
+    fn diff_is_split_at_file_headers() {
         let sections = sections(DIFF);
         assert_eq!(sections.len(), 3);
         assert_eq!(sections.concat(), DIFF);
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn a_diff_that_fits_three_lines_up_is_refused_unless_it_fits_there_too() {
+    fn shifted_diff_is_rejected_unless_it_matches_by_chance() {
         assert_eq!(
             refusals(b"diff --git is a line\n", DIFF),
             Refusals { refused: 1, by_chance: 0 }

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn all_parts_are_run_unless_one_is_chosen() {
+    fn all_parts_run_unless_one_is_selected() {
         let runs = |arguments: &[&str]| {
             let parsed = CommandLine::try_parse_from([&["realworld"], arguments].concat());
             let options = parsed.map_err(|error| error.kind())?.options;

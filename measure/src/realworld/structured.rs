@@ -162,7 +162,7 @@ mod tests {
 
     /// EX-10
     #[test]
-    fn a_value_that_is_set_to_what_it_is_leaves_every_byte() {
+    fn setting_a_value_to_itself_preserves_every_byte() {
         let content = b"{\r\n\t\"a'b\" : \"x\",\"c\":{\"y\" :null}, \"d\" :  [1,2] , \"e\": 2.50 }";
         assert_eq!(json(content), Some(Ok(4)));
         let escaped = b"[ {\"c\":\"\\u00e9\", \"d\" : true, \"e\": -1 } ]";

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_lines_up_and_ends_with_the_total() {
+    fn table_is_aligned_and_ends_with_the_total() {
         let differs = Verdict::Differs("why".to_owned());
         let rows = [
             row([same(), differs, same(), same(), same(), Verdict::Nothing]),

@@ -256,7 +256,7 @@ mod tests {
 
     /// EX-11: the compared set of queries is complete.
     #[test]
-    fn the_queries_are_those_of_tpc_h_and_the_updates_are_thirty() {
+    fn there_are_22_tpc_h_queries_and_30_updates() {
         let names = |text, letter: char, count: usize| {
             let steps = steps(text).unwrap();
             assert!(steps.iter().all(|step| step.values().is_ok_and(|it| it.is_object())));

@@ -236,7 +236,7 @@ mod tests {
     const NOTHING: &[u8] = b"";
 
     #[test]
-    fn a_tree_that_is_written_is_read_as_it_was() {
+    fn written_tree_round_trips() {
         let parent = tempfile::tempdir().unwrap();
         let root = parent.path().join("root");
         let written =
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn links_and_empty_directories_are_taken_out_and_counted() {
+    fn links_and_empty_directories_are_excluded_and_counted() {
         let root = tempfile::tempdir().unwrap();
         std::fs::create_dir_all(root.path().join("empty/emptier")).unwrap();
         std::fs::create_dir(root.path().join("full")).unwrap();
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn every_kind_of_difference_is_named() {
+    fn every_type_of_difference_is_reported() {
         let parent = tempfile::tempdir().unwrap();
         let root = parent.path().join("root");
         let files: [(&str, &[u8], u32); 4] = [
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn there_is_no_room_below_a_file_or_at_a_directory() {
+    fn no_path_fits_below_a_file_or_at_a_directory() {
         let tree = Tree::new(&[("a/b", NOTHING, 0o644)]);
         let room = |path: &str| tree.has_room_for(path.as_bytes());
         assert_eq!(["a", "a/b/c", "a/c", "a-", "b"].map(room), [false, false, true, true, true]);

@@ -121,12 +121,12 @@ mod tests {
     }
 
     #[test]
-    fn a_change_that_is_as_published_there_and_back_and_there_again_passes() {
+    fn change_that_matches_after_apply_undo_and_redo_passes() {
         assert!(matches!(verdict(DIFF), Verdict::Same(_)));
     }
 
     #[test]
-    fn a_refusal_and_another_result_are_told_apart() {
+    fn rejections_and_wrong_results_are_distinguished() {
         let with = |from: &str, to: &str| {
             verdict(String::from_utf8_lossy(DIFF).replace(from, to).as_bytes())
         };

@@ -217,7 +217,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patches_of_upstream_and_of_git_are_commits() {
+    fn upstream_and_git_patches_are_commits() {
         let id = "0123456789abcdef0123456789abcdef01234567";
         for header in [
             &format!("From {id} Mon Sep 17 00:00:00 2001\nFrom: A <a@b>\n"),
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn sources_are_those_of_releases() {
+    fn only_release_sources_are_listed() {
         let targets = "Debian http://x/debian/ stable main\nDebian http://x/debian/ stable-updates main\n\
                        Other http://y/ stable main\n";
         assert_eq!(sources(targets), "deb-src http://x/debian/ stable main\n");

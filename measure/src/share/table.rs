@@ -122,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_interval_is_that_of_wilson() {
+    fn confidence_interval_is_the_wilson_interval() {
         let rounded = |(low, high): (f64, f64)| (format!("{low:.2}"), format!("{high:.2}"));
         assert_eq!(rounded(interval(6, 184)), ("1.50".to_owned(), "6.93".to_owned()));
         assert_eq!(rounded(interval(0, 100)), ("0.00".to_owned(), "3.70".to_owned()));

@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_baseline_is_read_as_it_was_written() {
+    fn baseline_round_trips() {
         let baseline = baseline(&[("b", "A.B", 2), ("a", "A.C", 1), ("a", "A.B", 3)]);
         let text = baseline.write();
         assert_eq!(text, format!("{HEADER}a A.B 3\na A.C 1\nb A.B 2\n"));
@@ -164,12 +164,12 @@ mod tests {
     }
 
     #[test]
-    fn as_many_offences_as_in_the_baseline_pass() {
+    fn offences_equal_to_the_baseline_pass() {
         assert_eq!(found(&[("a", "A.B", 2)], &[("a", "A.B", 2)]), [""; 0]);
     }
 
     #[test]
-    fn a_new_offence_fails_with_all_candidates() {
+    fn new_offence_fails_and_lists_all_candidates() {
         assert_eq!(
             found(&[("a", "A.B", 1)], &[("a", "A.B", 2), ("b", "A.B", 1)]),
             [

@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_comment_behind_code_stands_alone() {
+    fn comment_after_code_is_separate() {
         let text = "a(); // b\n// c\n\"// no\"; // d\n";
         let expected = [(1, " b"), (2, " c"), (3, " d")];
         assert_eq!(found(text), expected.map(|line| (Kind::Comment, vec![line])));

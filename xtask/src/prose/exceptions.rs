@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_star_stands_for_a_part_of_a_name_and_two_for_directories() {
+    fn star_matches_within_a_name_and_double_star_across_directories() {
         let cases = [
             ("README.md", "README.md", true),
             ("README.md", "docs/README.md", false),

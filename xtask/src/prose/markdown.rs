@@ -241,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn code_blocks_html_comments_rules_and_definitions_are_no_prose() {
+    fn code_blocks_html_comments_rules_and_definitions_are_not_prose() {
         let text = "a\n```sh\nno\n\nno\n```\n~~~~\n```\n~~~~\n<!-- no -->\n<!--\nno\n-->\n---\n[a]: no\n\n     no\n\nb\n";
         assert_eq!(found(text), [(1, "a".to_owned()), (19, "b".to_owned())]);
     }
@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn code_spans_targets_of_links_and_tags_are_blanked_out() {
+    fn code_spans_link_targets_and_tags_are_blanked_out() {
         let cases = [
             ("a `b` c", "a ` c"),
             ("a ``b ` c`` d", "a ` d"),
@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn an_offset_leads_to_its_line() {
+    fn offset_maps_to_its_line() {
         let paragraph = paragraphs([(4, " é `a"), (5, "b` c")]).remove(0);
         let at = |char| paragraph.text.find(char).map(|offset| paragraph.line_at(offset));
         assert_eq!((at('é'), at('c')), (Some(4), Some(5)));

@@ -63,13 +63,13 @@ mod tests {
     }
 
     #[test]
-    fn only_the_texts_of_error_attributes_are_messages() {
+    fn only_error_attribute_texts_are_messages() {
         let text = "#[error(\"a\")]\n#[doc = \"no\"]\n#[error(\n    \"b {}\", f(\"no\")\n)]\n#[error(transparent)]\nfn f() { g(\"no\"); }\n";
         assert_eq!(texts(text), [[(1, "a".to_owned())], [(4, "b ``".to_owned())]]);
     }
 
     #[test]
-    fn quotes_escapes_and_placeholders_are_no_prose() {
+    fn quotes_escapes_and_placeholders_are_not_prose() {
         let cases = [
             (r#""a \"b\"\n{c:?} {{d""#, "a \"b\" `` {d"),
             (r##"r#"a "b" c"#"##, "a \"b\" c"),
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_of_several_lines_keeps_them() {
+    fn multiline_message_keeps_its_lines() {
         let text = "#[error(\n    \"a \\\n     b\"\n)]";
         assert_eq!(texts(text), [[(2, "a  ".to_owned()), (3, "     b".to_owned())]]);
     }

@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_gives_each_of_its_phrases() {
+    fn pattern_expands_to_all_phrases() {
         let cases = [
             ("Told", vec!["told"]),
             ("tells?", vec!["tells", "tell"]),
@@ -133,20 +133,20 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_can_be_tied_to_the_beginning() {
+    fn pattern_can_be_anchored_to_the_start() {
         let phrase = Phrase { words: vec!["what".into()], opens: true, not_before: Vec::new() };
         assert_eq!(phrases(r"\AWhat"), Ok(vec![phrase]));
     }
 
     #[test]
-    fn a_pattern_can_exclude_what_follows() {
+    fn pattern_supports_negative_lookahead() {
         let not_before = vec![vec!["of".into(), "it".into()], vec!["but".into()]];
         let phrase = Phrase { words: vec!["none".into()], opens: false, not_before };
         assert_eq!(phrases("none(?! (?:of it|but))"), Ok(vec![phrase]));
     }
 
     #[test]
-    fn what_vale_reads_and_this_check_does_not_is_rejected() {
+    fn patterns_that_only_vale_supports_are_rejected() {
         let sign = |sign| Err(PatternError::Sign { sign: Sign(sign) });
         let cases = [
             (r"\w+", sign('\\')),

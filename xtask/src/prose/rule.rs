@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_phrase_is_found_across_lines_and_in_any_case() {
+    fn longest_phrase_matches_across_lines_and_ignores_case() {
         let text = "He is\n**Told**. Is. Told, is `x` told; untold";
         assert_eq!(
             offences(EXISTENCE, Position::Elsewhere, text),
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn a_phrase_that_is_tied_to_the_beginning_is_found_only_there() {
+    fn anchored_phrase_matches_only_at_the_start() {
         let text = "What is what";
         assert_eq!(offences(EXISTENCE, Position::Opening, text), ["1: What: leave out `What`"]);
         assert_eq!(offences(EXISTENCE, Position::Elsewhere, text), [""; 0]);
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_phrase_before_words_that_it_excludes_is_not_found() {
+    fn phrase_before_an_excluded_word_does_not_match() {
         let rule = EXISTENCE.replace("- told", "- 'told(?! (?:apart|of it))'");
         let text = "Told apart, told of it, told of this, told. Apart";
         assert_eq!(
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_may_have_as_many_words_as_the_limit_and_not_one_more() {
+    fn sentence_may_not_exceed_the_word_limit() {
         let text = "One two three. One `two` three four. A\nb c d";
         assert_eq!(
             offences(OCCURRENCE, Position::Elsewhere, text),

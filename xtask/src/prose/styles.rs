@@ -109,7 +109,7 @@ mod tests {
     use crate::tidy::tree::testing::write_tree;
 
     #[test]
-    fn a_rule_holds_where_its_style_does_unless_it_is_off_there() {
+    fn rule_applies_with_its_style_unless_disabled() {
         let rule =
             "extends: existence\nmessage: m\nlevel: error\nignorecase: true\ntokens:\n  - t\n";
         let text =
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn a_configuration_says_which_styles_and_rules_hold_where() {
+    fn configuration_lists_styles_and_disabled_rules_per_section() {
         let text = "# Note\nStylesPath = a/b\nMinAlertLevel = error\n\n[formats]\nrs = md\n[*.md]\nBasedOnStyles = C, D\nC.E = NO\n[*.rs]\nBasedOnStyles = C\n";
         let section = |glob: &str, styles: &[&str], off: &[&str]| Section {
             glob: glob.into(),
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_setting_that_only_vale_would_follow_is_rejected() {
+    fn setting_that_only_vale_supports_is_rejected() {
         let cases = [
             ("StylesPath = a\n[*.txt]", (2, "a section is `[formats]`, `[*.md]` or `[*.rs]`")),
             ("StylesPath = a\n[formats]\nrs = adoc", (3, "this setting is not known here")),

@@ -77,14 +77,14 @@ mod tests {
     }
 
     #[test]
-    fn words_keep_what_joins_them() {
+    fn words_keep_their_joining_characters() {
         let text = "It's a well-known v1.2, snake_case; (über) `````` 3 -- e.g. it.";
         let expected = ["It's", "a", "well-known", "v1.2", "snake_case", "über", "3", "e.g", "it"];
         assert_eq!(texts(text), expected);
     }
 
     #[test]
-    fn a_word_follows_another_across_blanks_and_emphasis_only() {
+    fn word_follows_another_only_across_whitespace_and_emphasis() {
         let follows: Vec<bool> = words("a  b *c* d, e ` f").iter().map(|it| it.follows).collect();
         assert_eq!(follows, [true, true, true, true, false, false]);
         assert!(words(" *a").iter().all(|it| it.follows));
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_ends_at_a_stop_before_a_blank() {
+    fn sentence_ends_at_a_period_before_whitespace() {
         let cases = [
             ("a b. C d! E? 3 f.", vec!["a", "C", "E", "3"]),
             ("a (b.) C", vec!["a", "C"]),

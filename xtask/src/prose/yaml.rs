@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_not_read_is_an_error_with_its_place() {
+    fn unsupported_yaml_line_is_an_error_with_its_line_number() {
         let cases = [
             ("a", "line 1: write `key: value`"),
             ("\na: \"b\"", "line 2: put the value in single quotes"),

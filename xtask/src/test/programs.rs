@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn the_programs_of_tests_are_read_from_messages_and_the_longest_come_first() {
+    fn test_programs_are_parsed_from_messages_and_sorted_slowest_first() {
         let artifact = |name: &str, test: bool| {
             format!(
                 r#"{{"reason":"compiler-artifact","manifest_path":"/w/c/Cargo.toml","target":{{"name":"{name}"}},"profile":{{"test":{test}}},"executable":"/t/p"}}"#
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn failed_tests_are_named_and_a_killed_program_counts_as_one() {
+    fn failed_tests_are_listed_and_a_killed_program_adds_one_failure() {
         let output = |stdout: &str, status| Output {
             status: ExitStatus::from_raw(status),
             stdout: stdout.as_bytes().to_vec(),
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_hangs_is_killed_and_what_it_left_behind_is_not_waited_for() {
+    fn hanging_program_is_killed_and_orphans_are_not_awaited() {
         let limit = Duration::from_millis(300);
         let shell =
             |script: &str| output_within(Command::new("sh").args(["-c", script]), limit).unwrap();

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn summaries_add_up_and_every_line_is_handed_on() {
+    fn summaries_are_totalled_and_every_line_is_passed_through() {
         let report = "running 3 tests\n\
             test a ... ok\n\
             test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.01s\n\

@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn the_arrows_of_the_design_are_allowed() {
+    fn dependencies_of_the_design_are_allowed() {
         let both = on("dependencies", &["actum-core", "actum-workspace"]);
         let tests = on("dev-dependencies", &["actum-testkit"]);
         let found = found(&[
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn every_other_arrow_is_found_also_under_another_name() {
+    fn every_other_dependency_is_reported_even_when_renamed() {
         let renamed =
             "[dependencies]\ntools = { path = \"../actum-testkit\", package = \"actum-testkit\" }";
         let found = found(&[

@@ -155,14 +155,14 @@ mod tests {
     }
 
     #[test]
-    fn a_full_row_is_fine() {
+    fn complete_row_passes() {
         let table = "| number | rule | code | tests |\n| --- | --- | --- | --- |\n\
                      | FO-1 | A rule. | `src/a.rs` | `it_holds` |\n";
         assert_eq!(found(table), [""; 0]);
     }
 
     #[test]
-    fn what_a_row_lacks_or_gets_wrong_is_named() {
+    fn missing_or_wrong_cells_of_a_row_are_reported() {
         let table = "| FO-1 | | | |\n\
             | FO-3 | A rule. | | |\n\
             | FO-2 | A rule. | `src/a.rs`, `src/b.rs` | `it_holds`, `it_does_not_say`, `gone` |\n\
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_missing_or_doubled_row_is_found() {
+    fn missing_or_duplicate_row_is_reported() {
         let row = "| FO-1 | A rule. | `src/a.rs` | `it_holds` |\n";
         assert_eq!(found(&row.repeat(2)), ["docs/conformance.md: FO-1 has 2 rows"]);
         let numbers: Vec<String> = testing::findings(check, &[("docs/conformance.md", row)])
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_requirement_that_is_not_built_names_neither_code_nor_tests() {
+    fn unbuilt_requirement_names_no_code_or_tests() {
         let row = "| FO-1 | Not built: later. | `src/a.rs` | |\n";
         assert!(
             found(row).iter().any(|it| it.ends_with("FO-1 is not built, but names code or tests"))

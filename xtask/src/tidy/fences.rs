@@ -81,7 +81,7 @@ mod tests {
     use crate::tidy::tree::testing::findings;
 
     #[test]
-    fn a_fenced_word_is_found_in_code_and_only_there() {
+    fn fenced_word_is_reported_only_in_code() {
         let text =
             "//! unsafe\n// unsafe\nconst A: &str = \"unsafe\";\nfn f() { unsafe { g() } }\n";
         assert_eq!(
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_module_of_system_calls_and_the_tests_may_name_rustix() {
+    fn only_the_system_call_module_and_tests_may_use_rustix() {
         let text = "//! x\nuse rustix::fs;\n";
         let files = [
             "crates/actum-cli/src/main.rs",

@@ -59,7 +59,7 @@ mod tests {
     use crate::tidy::tree::testing::findings;
 
     #[test]
-    fn a_module_begins_by_saying_what_it_does() {
+    fn module_without_a_leading_doc_comment_is_reported() {
         let found = findings(
             check,
             &[
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_may_have_600_lines_and_not_601() {
+    fn file_may_have_at_most_600_lines() {
         let (full, over) = ("\n".repeat(600), "\n".repeat(601));
         assert_eq!(
             findings(check, &[("tests/full.rs", &full), ("tests/over.rs", &over)]),
@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_under_which_anything_fits_is_found() {
+    fn vague_module_name_is_reported() {
         let names = [
             ("tests/common/mod.rs", Some("common")),
             ("tests/common_prefix.rs", None),

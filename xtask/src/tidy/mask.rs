@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_piece_keeps_its_place() {
+    fn masking_preserves_positions() {
         let Masked { code, docs } = Masked::new("a /* é\n */ b\n/// c");
         assert_eq!((&*code, &*docs), ("a     \n    b\n     ", "      \n     \n/// c"));
     }
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_is_found_only_where_it_stands_alone() {
+    fn only_whole_words_are_found() {
         let code = "unsafe {}\nunsafe_code\n#[unsafe(no_mangle)]\nvery_unsafe unsafer\n";
         assert_eq!(lines_with_word(code, "unsafe"), [1, 3]);
     }

@@ -336,7 +336,7 @@ mod tests {
     use crate::tidy::tree::testing::findings;
 
     #[test]
-    fn a_cycle_is_reported_with_the_place_of_each_use() {
+    fn cycle_is_reported_with_the_location_of_each_use() {
         let found = findings(
             check,
             &[
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_counts_for_the_module_that_defines_it() {
+    fn reexported_name_is_attributed_to_its_defining_module() {
         let through = |export: &str| {
             findings(
                 check,
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_comments_and_exports_of_the_root_use_nothing() {
+    fn tests_comments_and_root_exports_are_not_uses() {
         let found = findings(
             check,
             &[

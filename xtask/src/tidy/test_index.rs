@@ -82,7 +82,7 @@ mod tests {
     use crate::tidy::tree::testing::write_tree;
 
     #[test]
-    fn tests_are_found_with_their_docs_wherever_they_stand() {
+    fn tests_are_found_with_their_docs_in_any_position() {
         let text = r##"
             /// FO-9
             fn no_test() {}
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_named_only_as_a_whole() {
+    fn requirement_number_matches_only_as_a_whole() {
         let test = Test { name: String::new(), docs: " FO-10, (AA-2); D-1.\n".into() };
         let named =
             ["FO-10", "AA-2", "D-1", "FO-1", "A-2", "O-10"].map(|number| test.names(number));

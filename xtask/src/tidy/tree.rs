@@ -111,7 +111,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn build_output_hidden_directories_and_scenarios_are_no_sources() {
+    fn build_output_hidden_directories_and_scenarios_are_not_sources() {
         let root = testing::write_tree(&[
             ("crates/a/src/lib.rs", ""),
             ("crates/a/src/target/kept.rs", ""),

@@ -54,7 +54,7 @@ const TIER_GROUND: &str =
 
 /// AEC-6: allowed, needs approval, denied; each with the deciding policies.
 #[test]
-fn an_answer_has_three_values_and_names_its_policies() {
+fn answer_has_three_outcomes_and_names_the_deciding_policies() {
     let is = |answer: AccessAnswer, access: Access, grounds: &[&str]| {
         assert_eq!(answer.access, access);
         assert_eq!(sentences(&answer), grounds);
@@ -104,7 +104,7 @@ fn an_answer_has_three_values_and_names_its_policies() {
 
 /// AEC-6: a built-in policy wins over any permit of an operator.
 #[test]
-fn no_policy_permits_tiers_3_and_4_without_an_agreement() {
+fn operator_policies_cannot_permit_tiers_3_and_4_without_approval() {
     let everything = "permit(principal, action, resource);";
     for action in AccessAction::ALL {
         for tier in 0..=4 {
@@ -124,7 +124,7 @@ fn no_policy_permits_tiers_3_and_4_without_an_agreement() {
 
 /// AEC-6: the answer asks for at most four approvals.
 #[test]
-fn the_least_number_of_approvals_is_told() {
+fn answer_reports_the_minimum_number_of_approvals() {
     for least in 1..=6u32 {
         for there in 0..=6u32 {
             let access = access(&format!("context.approvals >= {least}"), |request| {
@@ -145,7 +145,7 @@ fn the_least_number_of_approvals_is_told() {
 
 /// AEC-6: the search for more approvals does not depend on the spelling of a policy.
 #[test]
-fn approvals_are_seen_in_whatever_way_a_policy_names_them() {
+fn approvals_are_detected_however_a_policy_spells_them() {
     for condition in [
         "context.approvals >= 1",
         "context // where\n . // what\n approvals >= 1",
@@ -172,7 +172,7 @@ fn approvals_are_seen_in_whatever_way_a_policy_names_them() {
 
 /// AEC-6: policies about other actions have no effect, and those with a list of actions do.
 #[test]
-fn a_policy_speaks_of_the_actions_in_its_head() {
+fn policies_apply_only_to_the_actions_in_their_head() {
     let text = r#"
         permit (principal, action, resource);
         @id("one")
@@ -217,7 +217,7 @@ fn a_policy_that_cannot_be_evaluated_denies() {
 
 /// AEC-6: each fact of a change reaches the policies unchanged.
 #[test]
-fn each_part_of_a_request_can_be_asked_about() {
+fn policies_can_test_every_part_of_a_request() {
     let with_agent = |request: &mut AccessRequest| request.agent = Some("coder \"1\"".to_owned());
     let undo = |request: &mut AccessRequest| request.kind = ChangeKind::Undo;
     let allowed = Access::Allowed;
@@ -246,7 +246,7 @@ fn each_part_of_a_request_can_be_asked_about() {
 
 /// AEC-6: a name that is not UTF-8 equals no other, and the directories above it are known.
 #[test]
-fn a_path_that_is_not_utf8_has_a_name_of_its_own() {
+fn non_utf8_path_gets_a_unique_hex_name() {
     let change = |request: &mut AccessRequest| request.paths = paths(&[b"src/\xff/a", b"src/b"]);
     let told = r#"context.paths == ["/hex/7372632fff2f61", "src/b"] &&
                   context.directories == ["src", "/hex/7372632fff"]"#;

@@ -53,7 +53,7 @@ const NO_CI: &str = "@id(\"no-ci\")\n@reason(\"CI is changed by hand\")\nforbid 
 
 /// AEC-6: grounds name the file and the policy, and do not depend on the order of the files.
 #[test]
-fn policies_of_several_files_count_together_and_are_told_by_file_and_name() {
+fn policies_of_several_files_combine_and_grounds_name_file_and_policy() {
     let (all, ci) = (file("all.cedar", ALL), file("ci.cedar", NO_CI));
     for files in [vec![all.clone(), ci.clone()], vec![ci.clone(), all.clone()]] {
         let policies = AccessPolicies::read_files(&files).unwrap();
@@ -74,7 +74,7 @@ fn policies_of_several_files_count_together_and_are_told_by_file_and_name() {
 
 /// AEC-6: a problem is reported with its file, and lines are those of that file.
 #[test]
-fn a_mistake_is_told_with_its_file() {
+fn policy_errors_report_the_file() {
     let sound = file("a.cedar", &format!("{ALL}\n"));
     let wrong = file("b.cedar", &format!("\n{}", NO_CI.replace("directories", "folders")));
     let error = AccessPolicies::read_files(&[sound.clone(), wrong.clone()]).unwrap_err();
@@ -99,7 +99,7 @@ fn a_mistake_is_told_with_its_file() {
 
 /// AEC-6: the limits hold for all files together.
 #[test]
-fn the_limits_are_those_of_all_files_together() {
+fn policy_limits_apply_to_all_files_together() {
     let half = format!("// {}", "x".repeat(POLICY_BYTES_MAX / 2 - 3));
     let two = [file("a.cedar", &half), file("b.cedar", &half)];
     assert!(AccessPolicies::read_files(&two).is_ok());
@@ -114,7 +114,7 @@ fn the_limits_are_those_of_all_files_together() {
 
 /// AEC-6: each fact of a change in a bundle reaches the policies.
 #[test]
-fn the_change_in_the_bundle_is_what_is_asked_about() {
+fn every_fact_of_a_bundled_change_reaches_the_policies() {
     let holds = |condition: &str, case: Case| {
         let text = format!("permit (principal, action, resource) when {{ {condition} }};");
         said(&[file("a.cedar", &text)], case).0 == Verdict::Allow
@@ -145,7 +145,7 @@ fn the_change_in_the_bundle_is_what_is_asked_about() {
 
 /// AEC-6, AEC-8: a root inside a workspace does not change the effect of a policy that names a path or a workspace.
 #[test]
-fn a_policy_holds_from_every_root_inside_the_workspace_that_it_was_written_for() {
+fn policies_apply_from_every_root_inside_their_workspace() {
     let is_forbidden = |condition: &str, root: &str, path: &str| {
         let text = format!(
             "permit (principal, action, resource);
@@ -169,7 +169,7 @@ fn a_policy_holds_from_every_root_inside_the_workspace_that_it_was_written_for()
 
 /// AA-5, AEC-6: a change gets one approval, so a policy that needs more denies; the built-in policies hold.
 #[test]
-fn what_needs_one_person_asks_and_what_needs_two_is_denied() {
+fn gate_asks_for_one_approval_and_denies_when_two_are_needed() {
     let when =
         |condition: &str| format!("permit(principal, action, resource) when {{ {condition} }};");
     let one = file("a.cedar", &when("context.approvals >= 1"));
@@ -193,7 +193,7 @@ fn what_needs_one_person_asks_and_what_needs_two_is_denied() {
 
 /// AEC-10: fails closed, with the same words for any version of Cedar.
 #[test]
-fn what_cannot_be_evaluated_is_denied_by_the_gate() {
+fn gate_denies_when_a_policy_cannot_be_evaluated() {
     let text = format!(
         "{ALL}\n@id(\"sum\") forbid (principal, action, resource) when {{ context.lines + \
          9223372036854775807 < 0 }};"
@@ -204,7 +204,7 @@ fn what_cannot_be_evaluated_is_denied_by_the_gate() {
 
 /// AEC-11: a verifier with Cedar confirms a decision, and one without reports that it cannot.
 #[test]
-fn a_decision_is_made_again_by_who_knows_cedar() {
+fn replay_confirms_decisions_only_with_cedar() {
     let policy = Policy::default().with_access(vec![file("a.cedar", ALL), file("b.cedar", NO_CI)]);
     let policy_bytes = policy.to_vec().unwrap();
     for paths in [["src/a"], ["ci/b"]] {
@@ -232,7 +232,7 @@ fn a_decision_is_made_again_by_who_knows_cedar() {
 
 /// AEC-6: the last policies are read once, for all clones.
 #[test]
-fn the_same_texts_are_read_once_and_others_again() {
+fn unchanged_policies_are_cached_and_changed_ones_are_read_again() {
     let (cedar, all) = (Cedar::default(), [file("a.cedar", ALL)]);
     let first = cedar.read(&all).unwrap();
     assert!(std::sync::Arc::ptr_eq(&first, &cedar.clone().read(&all).unwrap()));

@@ -79,7 +79,7 @@ proptest! {
     /// AEC-6: answer and grounds depend neither on the order of the policies nor on the time of reading, and the answer
     /// is the model's.
     #[test]
-    fn the_answer_is_that_of_a_model_in_whatever_order(
+    fn answer_matches_the_model_in_any_policy_order(
         (chosen, shuffled) in any_chosen().prop_flat_map(|chosen| {
             (Just(chosen.clone()), Just(chosen).prop_shuffle())
         }),
@@ -100,7 +100,7 @@ proptest! {
 
     /// AEC-6: no text ends the program.
     #[test]
-    fn any_text_is_read_or_refused(pieces in prop::collection::vec(select(vec![
+    fn any_policy_text_is_read_or_rejected(pieces in prop::collection::vec(select(vec![
         "permit", "forbid", "(", ")", "{", "}", "[", "]", "principal", "action", "resource", ",", ";",
         "when", "context", ".", "paths", "\"", "\\", "//", "\n", "\r", "if", "then", "else", "true",
         "!", "-", "1", "==", "&&", "||", "has", "like", "@id", "é", "?principal", "::", "User",

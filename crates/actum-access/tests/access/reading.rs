@@ -19,7 +19,7 @@ fn when(condition: &str) -> String {
 
 /// AEC-6: a mistake is an error when policies are read, and not a rule that never holds.
 #[test]
-fn what_the_schema_does_not_know_is_refused_with_what_it_knows() {
+fn names_missing_from_the_schema_are_rejected_with_the_known_names() {
     assert_eq!(
         refused(&format!(
             "// First.\n{}\n@id(\"no-rush\")\n{}",
@@ -68,7 +68,7 @@ fn what_the_schema_does_not_know_is_refused_with_what_it_knows() {
 
 /// AEC-6: a policy that would protect nothing is rejected.
 #[test]
-fn a_policy_that_can_never_hold_is_refused() {
+fn policies_that_can_never_apply_are_rejected() {
     assert_eq!(
         refused(&when("context.undo && !context.undo && false")),
         "the access policies are not valid: policy 1, line 1: policy is impossible: the policy \
@@ -85,7 +85,7 @@ fn a_policy_that_can_never_hold_is_refused() {
 
 /// AEC-6
 #[test]
-fn what_is_no_policy_is_refused_with_its_line() {
+fn invalid_policies_are_rejected_with_their_line() {
     assert_eq!(
         refused("permit (principal, action, resource);\n\nallow (principal, action, resource);"),
         "the access policies cannot be read: line 3: invalid policy effect: allow; effect must be \
@@ -97,7 +97,7 @@ fn what_is_no_policy_is_refused_with_its_line() {
 
 /// AEC-6: grounds name policies, so their names are unique.
 #[test]
-fn names_of_policies_are_held_apart() {
+fn duplicate_reserved_or_blank_policy_ids_are_rejected() {
     let named = |id: &str| format!("@id(\"{id}\") permit (principal, action, resource);");
     assert_eq!(
         refused(&[named("a"), named("b"), named("a")].join("\n")),
@@ -142,7 +142,7 @@ fn policies_have_limits() {
 /// AEC-6: a deep policy does not end the program, and the validator does not skip it. Tests run with 2 MiB of
 /// stack.
 #[test]
-fn the_deepest_policy_is_still_checked_and_a_deeper_one_is_refused() {
+fn deepest_policy_is_validated_and_a_deeper_one_is_rejected() {
     // The brackets of the condition itself add one level.
     let depth = POLICY_NESTING_MAX - 1;
     for (open, bottom, close, rest) in [
@@ -156,8 +156,14 @@ fn the_deepest_policy_is_still_checked_and_a_deeper_one_is_refused() {
             |depth| when(&format!("{}{bottom}{}{rest}", open.repeat(depth), close.repeat(depth)));
         let message = refused(&nested(depth));
         assert!(message.contains("`wrong`"), "{open}: {message}");
-        assert!(refused(&nested(depth + 1)).contains("nested more than 20 deep"), "{open}");
-        assert!(refused(&nested(10_000)).contains("nested more than 20 deep"), "{open}");
+        assert!(
+            refused(&nested(depth + 1)).contains("nests brackets more than 20 levels deep"),
+            "{open}"
+        );
+        assert!(
+            refused(&nested(10_000)).contains("nests brackets more than 20 levels deep"),
+            "{open}"
+        );
     }
     // Together with the operators at their ends, these reach the limit.
     for (link, links, first, last) in [
@@ -176,7 +182,7 @@ fn the_deepest_policy_is_still_checked_and_a_deeper_one_is_refused() {
 
 /// AEC-6: if the stack is too small for the validator, no policies are read.
 #[test]
-fn policies_are_not_read_where_the_validator_would_pass_over_them() {
+fn policies_are_not_read_if_the_stack_is_too_small_to_validate_them() {
     let read = || AccessPolicies::read("").map(drop).map_err(|error| error.to_string());
     let small = std::thread::Builder::new().stack_size(400 * 1024).spawn(read).unwrap();
     assert_eq!(

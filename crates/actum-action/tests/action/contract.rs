@@ -138,20 +138,20 @@ fn contract() -> Value {
 
 /// AA-12
 #[test]
-fn the_frozen_contract_is_what_it_was() {
+fn frozen_contract_digest_is_unchanged() {
     assert_eq!(Digest::of(CONTRACT.as_bytes()).to_string(), CONTRACT_DIGEST);
 }
 
 /// AA-12
 #[test]
-fn what_is_published_keeps_the_frozen_contract() {
+fn published_schemas_do_not_break_the_frozen_contract() {
     let contract = contract();
     assert_eq!(breaches(&contract, &now(&contract)), [""; 0]);
 }
 
 /// AA-12
 #[test]
-fn each_rule_of_the_contract_is_kept_by_a_requirement_whose_row_stays() {
+fn each_contract_rule_has_a_requirement_in_the_conformance_table() {
     let contract = contract();
     let rules: Vec<(u64, &str)> = each(&contract["rules"])
         .map(|rule| (rule["number"].as_u64().unwrap(), rule["requirement"].as_str().unwrap()))
@@ -220,7 +220,7 @@ fn fields(contract: &Value) -> impl Iterator<Item = Field<'_>> {
 
 /// AA-12
 #[test]
-fn a_field_that_is_removed_renamed_loosened_or_hardened_is_noticed() {
+fn removed_renamed_loosened_or_tightened_fields_are_breaches() {
     let contract = contract();
     let now = now(&contract);
     for Field { document, object, name, path, is_required, .. } in fields(&contract) {
@@ -249,7 +249,7 @@ fn a_field_that_is_removed_renamed_loosened_or_hardened_is_noticed() {
 
 /// AA-12
 #[test]
-fn a_word_that_is_removed_renamed_or_newly_asked_for_is_noticed() {
+fn removed_renamed_or_newly_restricted_enum_values_are_breaches() {
     let contract = contract();
     let now = now(&contract);
     for Field { document, path, words, .. } in fields(&contract) {
@@ -271,7 +271,7 @@ fn a_word_that_is_removed_renamed_or_newly_asked_for_is_noticed() {
 
 /// AA-2, AA-12
 #[test]
-fn a_status_or_file_that_is_removed_or_renamed_is_noticed() {
+fn removed_or_renamed_statuses_and_files_are_breaches() {
     let contract = contract();
     let now = now(&contract);
     let count = |change: &dyn Fn(&mut Published)| {
@@ -295,7 +295,7 @@ fn a_status_or_file_that_is_removed_or_renamed_is_noticed() {
 
 /// AA-12, D-4
 #[test]
-fn a_field_may_be_added_but_not_demanded_and_strictness_stays() {
+fn added_fields_are_allowed_unless_required_and_strictness_is_fixed() {
     let contract = contract();
     let now = now(&contract);
     for document in each(&contract["documents"]) {

@@ -87,7 +87,7 @@ fn object(value: Value) -> Map<String, Value> {
 
 /// AA-1, AA-12
 #[test]
-fn the_plan_envelope_of_the_seed_is_read_and_written_field_by_field() {
+fn seed_plan_envelope_round_trips_field_by_field() {
     let plan = PlanEnvelope::read(PLAN.as_bytes()).unwrap();
     let expected = PlanEnvelope {
         action_id: Some("action:example".to_owned()),
@@ -107,7 +107,7 @@ fn the_plan_envelope_of_the_seed_is_read_and_written_field_by_field() {
 
 /// AA-1, AA-4
 #[test]
-fn a_plan_that_leaves_out_what_it_can_has_the_highest_tier_and_no_scope() {
+fn plan_without_optional_fields_gets_the_highest_tier_and_no_scope() {
     let text = r#"{"actionType":"run_command","input":{"a":[1.5,null]},"verification":{"required":false}}"#;
     let plan = PlanEnvelope::read(text.as_bytes()).unwrap();
     let expected = PlanEnvelope {
@@ -135,7 +135,7 @@ fn a_plan_that_leaves_out_what_it_can_has_the_highest_tier_and_no_scope() {
 
 /// AA-1, AA-4
 #[test]
-fn a_rollback_plan_is_a_text_or_an_object_and_a_scope_keeps_its_lists_apart() {
+fn rollback_plan_is_text_or_object_and_scope_lists_stay_separate() {
     let with = |field: &str, value: Value| {
         let mut plan: Value = serde_json::from_str(PLAN).unwrap();
         plan[field] = value;
@@ -164,7 +164,7 @@ fn a_rollback_plan_is_a_text_or_an_object_and_a_scope_keeps_its_lists_apart() {
 
 /// AA-2, AA-12
 #[test]
-fn the_result_envelope_of_the_seed_is_read_and_written_field_by_field() {
+fn seed_result_envelope_round_trips_field_by_field() {
     let result = ResultEnvelope::read(RESULT.as_bytes()).unwrap();
     let mut expected = ResultEnvelope::new(Status::Succeeded, name("diagnose_error"), RiskTier::R1);
     expected.verification.ok = true;
@@ -174,7 +174,7 @@ fn the_result_envelope_of_the_seed_is_read_and_written_field_by_field() {
 
 /// AA-2, AA-6, AA-7
 #[test]
-fn a_result_tells_each_check_and_what_was_tried() {
+fn result_reports_each_check_and_the_repair_and_rollback_attempts() {
     let passed = Check {
         exit_code: Some(0),
         duration_ms: Some(1200),
@@ -222,7 +222,7 @@ fn a_result_has_one_of_the_five_statuses() {
 
 /// AA-2, D-4
 #[test]
-fn fields_that_came_to_a_result_later_are_passed_over_at_any_depth() {
+fn unknown_result_fields_are_ignored_at_any_depth() {
     let mut text: Value = serde_json::from_str(RESULT).unwrap();
     text["verification"]["checks"] = json!([{ "name": "a", "ok": true }]);
     let plain = ResultEnvelope::read(text.to_string().as_bytes()).unwrap();
@@ -235,7 +235,7 @@ fn fields_that_came_to_a_result_later_are_passed_over_at_any_depth() {
 
 /// AA-8, AA-12
 #[test]
-fn the_manifest_of_the_seed_is_read_and_written_field_by_field() {
+fn seed_manifest_round_trips_field_by_field() {
     let manifest = Manifest::read(MANIFEST.as_bytes()).unwrap();
     let commands = texts(&["node --check src/file.js"]);
     let expected = Manifest {
@@ -257,7 +257,7 @@ fn the_manifest_of_the_seed_is_read_and_written_field_by_field() {
 
 /// AA-8, AA-11
 #[test]
-fn a_package_that_writes_the_workspace_is_told_from_one_that_does_not() {
+fn only_packages_with_workspace_access_are_write_like() {
     for (word, filesystem, is_write_like) in [
         ("none", Filesystem::None, false),
         ("read", Filesystem::Read, false),
@@ -273,7 +273,7 @@ fn a_package_that_writes_the_workspace_is_told_from_one_that_does_not() {
 
 /// AA-8, AEC-2
 #[test]
-fn phrases_of_a_manifest_are_read_and_written_by_language() {
+fn manifest_phrases_round_trip_by_language() {
     let mut text: Value = serde_json::from_str(MANIFEST).unwrap();
     let phrases = json!({ "de": ["räume ein"], "en": ["tidy up", "clean house"] });
     text["phrases"] = phrases.clone();
@@ -287,7 +287,7 @@ fn phrases_of_a_manifest_are_read_and_written_by_language() {
 
 /// AA-6, AA-8
 #[test]
-fn a_manifest_can_name_a_repair_among_its_commands() {
+fn manifest_repair_must_be_one_of_its_commands() {
     let mut text: Value = serde_json::from_str(MANIFEST).unwrap();
     text["repair"] = json!("node --check src/file.js");
     let manifest = Manifest::read(text.to_string().as_bytes()).unwrap();
@@ -307,7 +307,7 @@ fn a_manifest_can_name_a_repair_among_its_commands() {
 
 /// AA-8
 #[test]
-fn a_manifest_can_tell_its_version_and_what_it_does() {
+fn manifest_version_is_semantic_and_round_trips_with_the_description() {
     let with = |version: &str| {
         let mut text: Value = serde_json::from_str(MANIFEST).unwrap();
         text["version"] = json!(version);

@@ -30,7 +30,7 @@ fn letters(count: usize) -> Value {
 
 /// AA-1, AA-2, AA-8
 #[test]
-fn each_text_has_a_longest_length_in_characters() {
+fn each_text_has_a_length_limit_in_characters() {
     let in_check = |name: &str, text: Value| {
         let mut check = json!({ "name": "a", "ok": true });
         check[name] = text;
@@ -76,7 +76,7 @@ fn each_text_has_a_longest_length_in_characters() {
 
 /// AA-1, AA-2, AA-8
 #[test]
-fn each_list_has_a_largest_count() {
+fn each_list_has_a_length_limit() {
     let texts = |count: usize| json!(vec!["a"; count]);
     let checks = |count: usize| json!(vec![json!({ "name": "a", "ok": true }); count]);
     for (example, pointer, count_max) in [
@@ -114,7 +114,7 @@ fn each_list_has_a_largest_count() {
 
 /// AA-1, AA-2, AA-8
 #[test]
-fn each_document_has_a_largest_size() {
+fn each_document_has_a_size_limit() {
     for (example, bytes_max) in
         [(PLAN, PLAN_BYTES_MAX), (RESULT, RESULT_BYTES_MAX), (MANIFEST, MANIFEST_BYTES_MAX)]
     {
@@ -131,7 +131,7 @@ fn each_document_has_a_largest_size() {
 
 /// AA-1, AA-2, AA-8
 #[test]
-fn each_document_has_a_deepest_nesting() {
+fn each_document_has_a_nesting_limit() {
     // The document is the first object, and the number in the innermost array is deepest.
     let nested = |arrays: usize| format!("{}7{}", "[".repeat(arrays), "]".repeat(arrays));
     let places = [(PLAN, "input", "{}"), (RESULT, "output", "{}"), (MANIFEST, "inputSchema", "{}")];
@@ -184,7 +184,7 @@ fn numbers_of_a_check_have_limits_on_both_sides() {
 
 /// AA-7
 #[test]
-fn an_excerpt_of_what_was_written_fits_and_keeps_the_end() {
+fn output_excerpt_fits_the_limit_and_keeps_the_end() {
     assert_eq!(Check::excerpt(b""), "");
     assert_eq!(Check::excerpt(b"a\xffb"), "a\u{fffd}b");
     let full = "é".repeat(CHECK_TEXT_CHARS_MAX);

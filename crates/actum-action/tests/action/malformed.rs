@@ -14,7 +14,7 @@ fn read(bytes: &[u8]) -> Result<MalformedPlan, PlanError> {
 
 /// AA-2: action and tier are read whatever other errors there are.
 #[test]
-fn a_malformed_envelope_has_its_action_wherever_that_can_be_read() {
+fn malformed_envelope_keeps_its_action_if_it_is_readable() {
     let rest = r#""input":{},"verification":{"required":true}"#;
     for (text, tier) in [
         (r#"{"actionType":"no_such_action"}"#.to_owned(), RiskTier::R4),
@@ -42,7 +42,7 @@ fn a_malformed_envelope_has_its_action_wherever_that_can_be_read() {
 
 /// AA-2: without a definite action there is nothing to report.
 #[test]
-fn an_envelope_without_one_readable_action_keeps_its_error() {
+fn envelope_without_a_readable_action_returns_the_parse_error() {
     let deep = format!(r#"{{"actionType":"a","input":{}1{}}}"#, "[".repeat(99), "]".repeat(99));
     for text in [
         "",

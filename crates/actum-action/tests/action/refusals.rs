@@ -26,7 +26,7 @@ fn said<T, E: std::error::Error>(read: Result<T, E>, prefix: &str) -> String {
 
 /// AA-1, D-4
 #[test]
-fn bytes_that_are_no_object_in_json_are_refused_in_plain_words() {
+fn input_that_is_not_a_json_object_is_rejected_in_plain_words() {
     for (bytes, message) in [
         (&b""[..], "line 1, column 1: invalid JSON: the text contains no JSON value"),
         (b" \n", "line 1, column 1: invalid JSON: the text contains no JSON value"),
@@ -63,7 +63,7 @@ fn bytes_that_are_no_object_in_json_are_refused_in_plain_words() {
 
 /// AA-1, D-4
 #[test]
-fn a_field_that_is_unknown_missing_or_doubled_is_told_with_its_path() {
+fn unknown_missing_or_duplicate_fields_are_reported_with_their_path() {
     let known = "fields of a plan envelope: `actionId`, `actionType`, `riskTier`, `confidence`, `reason`, \
                  `input`, `rollbackPlan`, `verification`, `scope`";
     assert_eq!(
@@ -111,7 +111,7 @@ fn a_field_that_is_unknown_missing_or_doubled_is_told_with_its_path() {
 
 /// AA-1, AA-3
 #[test]
-fn each_field_that_must_be_there_is_missed_and_no_other() {
+fn exactly_the_required_fields_are_reported_missing() {
     type Read = fn(&[u8]) -> Option<String>;
     let documents: [(&str, Read, &[&str]); 3] = [
         (
@@ -153,9 +153,8 @@ fn each_field_that_must_be_there_is_missed_and_no_other() {
             let mut rest = whole.clone();
             rest.remove(field);
             let refused = read(Value::Object(rest).to_string().as_bytes());
-            let is_missed = refused.is_some_and(|message| {
-                message.contains(&format!("`{field}`: the field is missing"))
-            });
+            let is_missed = refused
+                .is_some_and(|message| message.contains(&format!("`{field}`: missing field")));
             assert_eq!(is_missed, required.contains(&&**field), "{field}");
         }
     }
@@ -163,7 +162,7 @@ fn each_field_that_must_be_there_is_missed_and_no_other() {
 
 /// AA-1, D-4
 #[test]
-fn a_value_of_another_form_is_told_with_what_was_expected() {
+fn invalid_values_are_reported_with_the_expected_form() {
     let with = |pointer: &str, value: Value| {
         let mut text: Value = serde_json::from_str(PLAN).unwrap();
         *text.pointer_mut(pointer).unwrap() = value;
@@ -254,12 +253,12 @@ fn a_value_of_another_form_is_told_with_what_was_expected() {
         assert!(message.contains("without control characters"), "{message}");
     }
     let huge = PLAN.replace("0.9", "1e400");
-    assert!(plan(huge).contains("`confidence`: the number `1e400` is beyond"));
+    assert!(plan(huge).contains("`confidence`: the number `1e400` is outside"));
 }
 
 /// AA-2
 #[test]
-fn a_check_that_is_none_is_told_with_its_place_in_the_list() {
+fn malformed_checks_are_reported_with_their_index() {
     let with = |check: &str| {
         result(&RESULT.replace("[]", &format!("[{{\"name\":\"a\",\"ok\":true}},{check}]")))
     };
@@ -309,7 +308,7 @@ fn a_package_cannot_have_the_name_of_a_core_action() {
 
 /// AA-7, AA-8
 #[test]
-fn a_package_verifies_only_by_commands_that_it_asks_for() {
+fn package_verifies_only_with_commands_from_its_permissions() {
     assert_eq!(
         manifest(&MANIFEST.replace(
             "\"required\": true,\n    \"commands\": [",
@@ -324,7 +323,7 @@ fn a_package_verifies_only_by_commands_that_it_asks_for() {
 
 /// AA-8, D-4
 #[test]
-fn a_manifest_with_another_field_or_word_is_refused() {
+fn manifest_with_an_unknown_field_or_value_is_rejected() {
     assert_eq!(
         manifest(&MANIFEST.replace("\"filesystem\"", "\"network\": true,\n    \"filesystem\"")),
         "line 8, column 5: `permissions.network`: unknown field; fields of the permissions: \
@@ -339,7 +338,7 @@ fn a_manifest_with_another_field_or_word_is_refused() {
 
 /// AA-1, AA-2, AA-8
 #[test]
-fn what_would_not_be_read_is_not_written() {
+fn invalid_documents_are_not_written() {
     let mut plan = PlanEnvelope::read(PLAN.as_bytes()).unwrap();
     plan.action_id = Some(String::new());
     assert!(plan.write().is_err());
@@ -364,7 +363,7 @@ fn what_would_not_be_read_is_not_written() {
 
 /// AA-8, AEC-2
 #[test]
-fn phrases_of_an_unknown_form_are_refused_at_their_place() {
+fn malformed_phrases_are_rejected_with_their_path() {
     let texts = "expected a string of 1 to 128 characters without control characters, but found";
     let language = "expected a string of 2 to 3 characters (a-z), but found";
     for (phrases, path, message) in [
@@ -386,5 +385,5 @@ fn phrases_of_an_unknown_form_are_refused_at_their_place() {
         assert!(manifest(&text.to_string()).contains("`phrases"));
     }
     let doubled = MANIFEST.replacen('{', r#"{"phrases": {"en": [], "en": []},"#, 1);
-    assert!(manifest(&doubled).contains("a second time"));
+    assert!(manifest(&doubled).contains("duplicate field"));
 }

@@ -25,7 +25,7 @@ pub(crate) fn published(document: &str) -> Value {
 
 /// AA-12
 #[test]
-fn the_published_schemas_are_what_the_types_say() {
+fn published_action_schemas_match_the_types() {
     for (file, (name, text)) in schemas().into_iter().zip(PUBLISHED) {
         let published = SchemaFile { name, text: text.to_owned() };
         assert_eq!(file, published, "`cargo xtask schemas` writes it");
@@ -34,7 +34,7 @@ fn the_published_schemas_are_what_the_types_say() {
 
 /// AA-12
 #[test]
-fn the_published_schemas_are_sound_and_hold_the_examples_of_the_seed() {
+fn published_schemas_are_valid_and_accept_the_seed_examples() {
     for (document, example) in
         [("action-plan", PLAN), ("action-result", RESULT), ("action-package", MANIFEST)]
     {
@@ -116,19 +116,19 @@ fn every_document<T: PartialEq + std::fmt::Debug>(document: &str, read: fn(&[u8]
 
 /// AA-1, AA-12
 #[test]
-fn ten_thousand_plans_are_read_as_their_schema_says_and_come_back_equal() {
+fn ten_thousand_plans_match_their_schema_and_round_trip() {
     every_document("action-plan", plan);
 }
 
 /// AA-2, AA-12
 #[test]
-fn ten_thousand_results_are_read_as_their_schema_says_and_come_back_equal() {
+fn ten_thousand_results_match_their_schema_and_round_trip() {
     every_document("action-result", result);
 }
 
 /// AA-8, AA-12
 #[test]
-fn ten_thousand_manifests_are_read_as_their_schema_says_and_come_back_equal() {
+fn ten_thousand_manifests_match_their_schema_and_round_trip() {
     every_document("action-package", manifest);
 }
 

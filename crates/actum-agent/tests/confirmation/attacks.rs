@@ -6,7 +6,7 @@ use crate::fixture::{ambiguous, answer, confirmed, lexicon, rejected};
 
 /// AEC-5
 #[test]
-fn only_the_whole_utterance_counts() {
+fn only_the_whole_utterance_is_matched() {
     for utterance in [
         "yes please",
         "oh yes",
@@ -47,7 +47,7 @@ fn only_the_whole_utterance_counts() {
 
 /// AEC-5
 #[test]
-fn case_spaces_width_and_closing_punctuation_do_not_matter() {
+fn case_whitespace_width_and_final_punctuation_are_ignored() {
     for utterance in [
         "yes",
         "YES",
@@ -94,7 +94,7 @@ fn case_spaces_width_and_closing_punctuation_do_not_matter() {
 
 /// AEC-5
 #[test]
-fn characters_without_width_that_writing_systems_use_are_dropped() {
+fn zero_width_format_characters_are_dropped() {
     for hidden in ['\u{ad}', '\u{200b}', '\u{200c}', '\u{200d}', '\u{2060}', '\u{feff}', '\u{fe0f}']
     {
         assert_eq!(answer("en", &format!("y{hidden}es{hidden}")), confirmed("yes"));
@@ -106,7 +106,7 @@ fn characters_without_width_that_writing_systems_use_are_dropped() {
 
 /// AEC-5
 #[test]
-fn characters_that_are_not_shown_are_refused() {
+fn control_and_invisible_characters_are_rejected() {
     for hidden in [
         '\0',
         '\u{7}',
@@ -149,7 +149,7 @@ fn characters_that_are_not_shown_are_refused() {
 
 /// AEC-5
 #[test]
-fn letters_of_another_script_that_look_alike_are_refused() {
+fn lookalike_letters_of_another_script_are_rejected() {
     for (language, utterance) in [
         ("de", "j\u{430}"),
         ("en", "y\u{435}s"),
@@ -176,7 +176,7 @@ fn letters_of_another_script_that_look_alike_are_refused() {
 
 /// AEC-5
 #[test]
-fn scripts_that_a_language_writes_together_are_not_mixed() {
+fn scripts_a_language_combines_are_not_reported_as_mixed() {
     let unknown = ambiguous(AmbiguousReason::NotInLexicon);
     for (language, utterance) in
         [("ja", "お願いします"), ("ja", "データ消去"), ("ko", "大한민국"), ("zh-TW", "ㄅ是")]
@@ -192,7 +192,7 @@ fn scripts_that_a_language_writes_together_are_not_mixed() {
 
 /// AEC-5
 #[test]
-fn the_turkic_i_is_folded_for_turkish_and_azerbaijani_alone() {
+fn turkic_i_is_folded_only_for_turkish_and_azerbaijani() {
     for no in ["hayır", "HAYIR", "Hayır"] {
         assert_eq!(answer("tr", no), rejected("hayır"), "{no}");
     }
@@ -214,7 +214,7 @@ fn the_turkic_i_is_folded_for_turkish_and_azerbaijani_alone() {
 
 /// AEC-5
 #[test]
-fn an_answer_is_256_bytes_at_most() {
+fn answer_has_at_most_256_bytes() {
     let padded = |bytes: usize| format!("yes{}", " ".repeat(bytes - 3));
     assert_eq!(answer("en", &padded(UTTERANCE_BYTES_MAX)), confirmed("yes"));
     let expected = ambiguous(AmbiguousReason::TooLong);
@@ -237,7 +237,7 @@ fn an_answer_without_a_word_is_empty() {
 
 /// AEC-5
 #[test]
-fn reasons_have_permanent_names_and_the_first_of_them_is_given() {
+fn reasons_have_permanent_names_and_the_first_one_is_reported() {
     let names: Vec<&str> = AmbiguousReason::ALL.iter().map(|reason| reason.as_str()).collect();
     assert_eq!(
         names,

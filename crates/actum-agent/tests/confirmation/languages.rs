@@ -7,7 +7,7 @@ use crate::fixture::{ambiguous, answer, confirmed, lexicon, tag};
 
 /// AEC-5
 #[test]
-fn a_tag_is_read_in_any_case_and_written_in_canonical_case() {
+fn language_tag_is_read_in_any_case_and_written_canonically() {
     for (given, canonical) in [
         ("DE", "de"),
         ("de-at", "de-AT"),
@@ -28,7 +28,7 @@ fn a_tag_is_read_in_any_case_and_written_in_canonical_case() {
 
 /// AEC-5
 #[test]
-fn a_text_that_is_not_a_tag_is_refused() {
+fn malformed_language_tags_are_rejected() {
     for text in [
         "",
         "d",
@@ -61,7 +61,7 @@ fn a_text_that_is_not_a_tag_is_refused() {
 
 /// AEC-5
 #[test]
-fn a_tag_leads_to_the_words_of_its_language_and_script() {
+fn language_tag_resolves_to_the_words_of_its_language_and_script() {
     for (given, entry) in [
         ("de-AT", "de"),
         ("de-1996", "de"),

@@ -49,7 +49,7 @@ fn the_reference_is_the_digest_of_the_bytes() {
 
 /// AEC-5
 #[test]
-fn a_lexicon_of_another_form_is_refused() {
+fn malformed_lexicon_is_rejected() {
     let bytes = serde_json::to_vec(&small()).unwrap();
     assert!(matches!(Lexicon::read(b""), Err(LexiconError::Syntax { .. })));
     assert!(matches!(Lexicon::read(b"[]"), Err(LexiconError::Form { .. })));
@@ -83,7 +83,7 @@ fn a_lexicon_of_another_form_is_refused() {
 
 /// AEC-5
 #[test]
-fn a_key_that_is_not_canonical_is_refused() {
+fn non_canonical_lexicon_keys_are_rejected() {
     let words = small()["languages"]["de"].clone();
     for (place, key, of_key) in [
         ("languages", "DE", words.clone()),
@@ -116,7 +116,7 @@ fn a_key_that_is_not_canonical_is_refused() {
 
 /// AEC-5
 #[test]
-fn words_that_no_answer_could_match_or_that_contradict_are_refused() {
+fn unmatchable_or_contradictory_words_are_rejected() {
     for word in ["JA", " ja", "ja.", "j\u{430}", "ｊａ", "", "j\0a", "ja\u{200b}"] {
         let mut value = small();
         value["languages"]["de"]["affirmative"] = json!([word]);

@@ -99,7 +99,7 @@ fn apply(text: &str, (kind, at, character): (u8, Index, char)) -> String {
 
 /// AEC-5
 #[test]
-fn the_normal_form_of_every_character_is_its_own_normal_form() {
+fn normalising_any_character_is_idempotent() {
     // Without ideographs and syllables, which have no case, and without empty planes.
     let ranges = ['\0'..='\u{33ff}', '\u{a000}'..='\u{abff}', '\u{d7a4}'..='\u{1ffff}'];
     let compatible = ['\u{2f800}'..='\u{2fa1f}', '\u{e0000}'..='\u{e0fff}'];
@@ -124,7 +124,7 @@ proptest! {
 
     /// AEC-5
     #[test]
-    fn any_answer_is_parsed_and_only_a_word_of_the_lexicon_confirms(
+    fn any_answer_is_parsed_and_only_lexicon_words_confirm(
         index: Index,
         utterance in prop_oneof![any::<String>(), "\\PC{0,12}", "[yesnojai \u{200b}.!]{0,6}"],
     ) {
@@ -134,7 +134,7 @@ proptest! {
 
     /// AEC-5
     #[test]
-    fn a_changed_yes_confirms_only_where_it_is_still_the_same_word(
+    fn altered_yes_confirms_only_while_it_is_still_the_same_word(
         of_word: Index,
         of_tag: Index,
         is_own: bool,
@@ -150,7 +150,7 @@ proptest! {
 
     /// AEC-5
     #[test]
-    fn normalising_twice_is_normalising_once(index: Index, utterance in "\\PC{0,20}") {
+    fn normalising_any_utterance_is_idempotent(index: Index, utterance in "\\PC{0,20}") {
         let (language, _) = language(index);
         if let Ok(token) = normalise(&language, &utterance)
             // Compatibility forms can grow beyond the limit.
@@ -162,7 +162,7 @@ proptest! {
 
     /// AEC-5
     #[test]
-    fn any_text_is_a_tag_or_refused(text in prop_oneof![any::<String>(), "[a-zA-Z0-9-]{0,40}"]) {
+    fn any_text_is_a_valid_language_tag_or_rejected(text in prop_oneof![any::<String>(), "[a-zA-Z0-9-]{0,40}"]) {
         if let Ok(tag) = LanguageTag::new(&text) {
             prop_assert_eq!(&LanguageTag::new(tag.as_str()).unwrap(), &tag);
             parse(lexicon(), &tag, "yes");

@@ -27,7 +27,7 @@ fn proof(language: &str, utterance: &str) -> ParseProof {
 
 /// AEC-5
 #[test]
-fn a_proof_holds_lexicon_language_token_prompt_and_plan_but_not_the_utterance() {
+fn confirmation_proof_holds_the_utterance_only_as_a_digest() {
     let bytes = proof("de-at", " JA! ").to_vec().unwrap();
     let expected = json!({
         "entry": "de",
@@ -48,7 +48,7 @@ fn a_proof_holds_lexicon_language_token_prompt_and_plan_but_not_the_utterance() 
 
 /// AEC-5
 #[test]
-fn a_proof_of_another_outcome_says_which_and_why() {
+fn confirmation_proof_records_the_outcome_and_why_it_is_ambiguous() {
     let rejected = proof("de", "nein");
     assert_eq!(rejected.outcome, ConfirmationOutcome::Rejected);
     assert_eq!((rejected.token.as_deref(), rejected.reason), (Some("nein"), None));

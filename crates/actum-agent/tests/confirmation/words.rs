@@ -95,7 +95,7 @@ fn acknowledgements_of_many_languages_do_not_confirm() {
 
 /// AEC-5
 #[test]
-fn a_yes_confirms_in_no_language_whose_yes_it_is_not() {
+fn affirmative_word_confirms_only_in_its_own_languages() {
     let mut refused = 0;
     for (_, words) in lexicon().languages() {
         for word in &words.affirmative {
@@ -114,7 +114,7 @@ fn a_yes_confirms_in_no_language_whose_yes_it_is_not() {
 
 /// AEC-5
 #[test]
-fn a_word_that_means_yes_here_and_no_there_is_judged_by_the_tag_alone() {
+fn word_with_opposite_meanings_is_judged_by_the_language_tag() {
     use AmbiguousReason::{AnotherLanguage, BannedAcknowledgement, UnknownLanguage};
     for language in ["bs", "hr", "ro", "sl", "sr-Latn"] {
         assert_eq!(answer(language, "da"), confirmed("da"), "{language}");

@@ -32,7 +32,7 @@ fn read_packet(packet: &Map<String, Value>) -> Result<FinderPacket, PacketError>
 
 /// AEC-1, AEC-3
 #[test]
-fn each_packet_is_read_as_it_was_written() {
+fn every_packet_round_trips() {
     for packet in packets() {
         assert_eq!(read_packet(&packet).unwrap().to_object().unwrap(), packet);
     }
@@ -40,7 +40,7 @@ fn each_packet_is_read_as_it_was_written() {
 
 /// AEC-1, AEC-3
 #[test]
-fn a_packet_with_a_member_missing_unknown_or_of_another_type_is_refused() {
+fn packets_with_missing_unknown_or_mistyped_members_are_rejected() {
     for packet in packets() {
         for name in packet.keys() {
             let mut missing = packet.clone();
@@ -66,7 +66,7 @@ fn a_packet_with_a_member_missing_unknown_or_of_another_type_is_refused() {
 
 /// AEC-1
 #[test]
-fn a_match_packet_needs_a_candidate_and_at_most_eight() {
+fn match_packet_needs_one_to_eight_candidates() {
     let mut packet = match_packet();
     packet.candidates.clear();
     let none = FinderPacket::Match(packet).to_object().unwrap();
@@ -79,7 +79,7 @@ fn a_match_packet_needs_a_candidate_and_at_most_eight() {
 
 /// AEC-3
 #[test]
-fn a_goal_with_a_member_missing_unknown_or_of_another_type_is_refused() {
+fn goals_with_missing_unknown_or_mistyped_members_are_rejected() {
     let read = |goal: &Value| AgentGoalRequest::read(goal.to_string().as_bytes());
     read(&goal()).unwrap();
     let answered = json!({"prompt_ref": "0".repeat(64), "answer": "ja", "language_tag": "de"});
@@ -107,7 +107,7 @@ fn a_goal_with_a_member_missing_unknown_or_of_another_type_is_refused() {
 
 /// AEC-3: the fingerprint of a goal covers user and intent.
 #[test]
-fn a_goal_of_other_words_has_another_fingerprint() {
+fn goal_fingerprint_covers_user_utterance_intent_and_tenant() {
     let read = |goal: &Value| AgentGoalRequest::read(goal.to_string().as_bytes()).unwrap();
     let first = read(&goal()).fingerprint();
     for (name, is_part) in [
@@ -126,7 +126,7 @@ fn a_goal_of_other_words_has_another_fingerprint() {
 
 /// AEC-18: no plan of several steps.
 #[test]
-fn a_plan_of_more_than_one_step_is_refused() {
+fn plan_without_exactly_one_step_is_rejected() {
     let plan = decide(&harmless()).plan.unwrap();
     let written = serde_json::to_vec(&plan).unwrap();
     assert_eq!(AgentExecutionPlan::read(&written).unwrap(), plan);

@@ -59,7 +59,7 @@ fn check(threads: usize) {
 
 /// AEC-11: another decision on the same bundle is another version of the rules. `UPDATE_GOLDEN` rewrites the corpus.
 #[test]
-fn golden_decisions_are_made_again_under_other_time_zones_locales_and_threads() {
+fn golden_decisions_hold_across_time_zones_locales_and_threads() {
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         let mut random = Random::new(17);
         let golden = (0..BUNDLES).map(|_| Golden::new(random_bundle(&mut random)));
@@ -77,7 +77,7 @@ fn golden_decisions_are_made_again_under_other_time_zones_locales_and_threads() 
         ("America/St_Johns", "de_DE.UTF-8", "8"),
         (":/no/such/zone", "ar_EG.UTF-8", "16"),
     ];
-    let name = "golden::golden_decisions_are_made_again_under_other_time_zones_locales_and_threads";
+    let name = "golden::golden_decisions_hold_across_time_zones_locales_and_threads";
     for (zone, locale, threads) in environments {
         let child = Command::new(std::env::current_exe().unwrap())
             .args(["--exact", name, "--test-threads=1"])

@@ -35,7 +35,7 @@ fn at_agent_11_idempotency_key_includes_sim_and_field_fingerprint() {
 
 /// AEC-7: parts with the same concatenation have different keys.
 #[test]
-fn parts_of_a_key_are_hashed_after_their_length() {
+fn key_parts_are_length_prefixed_before_hashing() {
     let key = |correlation: &str, step: &str| {
         let (correlation, step) = (correlation.parse().unwrap(), step.parse().unwrap());
         let simulation = "move_file".parse().unwrap();
@@ -64,7 +64,7 @@ fn the_key_of_a_started_step_stays_when_the_policy_changes() {
 
 /// AEC-5, AEC-7: the same answer confirms a new packet for the same step, but not other fields.
 #[test]
-fn the_plan_fingerprint_is_of_the_step_and_not_of_the_packet() {
+fn plan_fingerprint_covers_the_step_and_not_the_packet() {
     let fingerprint = |edit: fn(&mut actum_agent::packet::SimulationMatchPacket)| {
         let mut packet = match_packet();
         edit(&mut packet);
@@ -85,7 +85,7 @@ fn the_plan_fingerprint_is_of_the_step_and_not_of_the_packet() {
 
 /// AEC-3
 #[test]
-fn a_plan_is_named_after_goal_and_packet() {
+fn plan_id_is_derived_from_goal_and_packet() {
     let correlation = "corr-1".parse().unwrap();
     let plan = plan_id(&correlation, digest("packet")).unwrap();
     assert_eq!(plan, plan_id(&correlation, digest("packet")).unwrap());

@@ -184,7 +184,7 @@ fn summary(decision: &AgentDecision) -> Value {
 
 /// AEC-7, AEC-10
 #[test]
-fn a_model_in_another_language_decides_the_same() {
+fn independent_python_model_makes_the_same_decisions() {
     let mut random = Random::new(25);
     let cases = effort("ACTUM_MODEL_CASES", CASES);
     let bundles: Vec<AgentBundle> = (0..cases).map(|_| random_bundle(&mut random)).collect();

@@ -224,7 +224,7 @@ fn refused() -> Vec<(AgentBundle, Vec<&'static str>, AgentState)> {
 
 /// AEC-6, AEC-10
 #[test]
-fn each_reason_is_given_for_its_cause_alone() {
+fn each_reason_is_reported_only_for_its_cause() {
     let cases = refused();
     for (bundle, expected, state) in &cases {
         let decision = decide(bundle);
@@ -240,7 +240,7 @@ fn each_reason_is_given_for_its_cause_alone() {
 
 /// AEC-10
 #[test]
-fn denials_come_in_the_order_of_the_checks_and_before_confirmations() {
+fn denials_follow_the_order_of_the_checks_and_precede_confirmations() {
     let bundle = change(impactful(), |it| {
         it.caller.identity = Identity::Unknown;
         it.catalog_snapshot = digest("new catalog");
@@ -261,7 +261,7 @@ fn denials_come_in_the_order_of_the_checks_and_before_confirmations() {
 
 /// AEC-5: other accounts confirm, and hosts under their key.
 #[test]
-fn a_confirmation_of_another_account_or_under_a_host_key_counts() {
+fn confirmation_by_another_account_or_under_a_host_key_is_accepted() {
     let by_host = change(confirmed(), |it| {
         let confirmation = it.confirmation.as_mut().unwrap();
         (confirmation.by, confirmation.relayed_by) = (actor(1000), Some("key-1".to_owned()));
@@ -278,7 +278,7 @@ fn a_confirmation_of_another_account_or_under_a_host_key_counts() {
 
 /// AEC-6: an approval of exactly this (AP) starts a new cycle.
 #[test]
-fn a_granted_approval_is_dispatched() {
+fn step_with_a_granted_approval_is_dispatched() {
     let bundle = change(harmless(), |it| {
         let access = it.access.as_mut().unwrap();
         (access.outcome, access.is_approved) = (AccessOutcome::ApRequired, true);
@@ -288,7 +288,7 @@ fn a_granted_approval_is_dispatched() {
 
 /// AEC-7: the effect of a step in force is answered with its outcome, also after policy and catalog changed.
 #[test]
-fn a_step_in_force_is_answered_and_not_dispatched() {
+fn completed_step_is_answered_without_a_new_dispatch() {
     let bundle =
         change(with_claim(impactful(), claim(&impactful(), AgentState::Succeeded)), |it| {
             it.policy_snapshot = digest("new policy");
@@ -307,7 +307,7 @@ fn a_step_in_force_is_answered_and_not_dispatched() {
 
 /// AEC-7: a step without any effect in force is retried under its key.
 #[test]
-fn a_step_that_was_taken_back_is_dispatched_again_under_its_key() {
+fn reverted_step_is_dispatched_again_under_its_key() {
     let bundle = with_claim(harmless(), claim(&harmless(), AgentState::Reverted));
     let decision = decide(&bundle);
     assert_eq!(decision.verdict, AgentVerdict::Dispatch);

@@ -9,7 +9,7 @@ use crate::fixture::{harmless, match_packet, with_packet};
 
 /// AEC-11, EX-20
 #[test]
-fn a_sealed_packet_has_digests_in_the_place_of_contents_and_credentials() {
+fn sealed_packet_replaces_contents_and_credentials_with_digests() {
     let key = ["glpat", "-", "xY7k2Qw9Zr4Tn8Lp3Vb6"].concat();
     let fields = json!({
         "path": "notes.txt", "executable": true, "count": 7, "content": "x",
@@ -39,7 +39,7 @@ fn a_sealed_packet_has_digests_in_the_place_of_contents_and_credentials() {
 
 /// AEC-11, EX-20
 #[test]
-fn a_sealed_packet_has_no_credential_outside_of_its_fields_and_nothing_of_what_is_no_packet() {
+fn sealing_removes_credentials_anywhere_and_hashes_invalid_packets() {
     let key = ["glpat", "-", "xY7k2Qw9Zr4Tn8Lp3Vb6"].concat();
     let text = |object: &serde_json::Map<String, serde_json::Value>| {
         String::from_utf8(canonical::to_vec(&seal_packet(object).unwrap()).unwrap()).unwrap()
@@ -60,7 +60,7 @@ fn a_sealed_packet_has_no_credential_outside_of_its_fields_and_nothing_of_what_i
 
 /// AEC-2, AEC-3: the envelope has the values of the packet as it came, and of no other packet.
 #[test]
-fn an_envelope_is_made_from_the_packet_that_was_sealed() {
+fn envelope_is_built_only_from_the_packet_that_was_sealed() {
     let mut packet = match_packet();
     packet.required_fields = json!({"path": "a", "content": "text"}).as_object().unwrap().clone();
     let object = FinderPacket::Match(packet.clone()).to_object().unwrap();

@@ -42,7 +42,7 @@ fn customer() -> SqlTable {
 
 /// EX-11: changed rows are shown side by side, removed rows on the left, and new rows on the right.
 #[test]
-fn rows_stand_side_by_side() {
+fn changed_rows_are_shown_side_by_side() {
     let preview = SqlPreview {
         statements: vec![SqlStatement { kind: "UPDATE".into(), rows: 1 }],
         tables: vec![customer()],
@@ -151,7 +151,7 @@ fn hostile_values_are_escaped_and_cut() {
 
 /// EX-11: `NULL`, the text `NULL` and an empty text look different, and a shortened value has no closing quote.
 #[test]
-fn values_are_shown_by_their_type() {
+fn null_text_and_empty_values_look_different() {
     let table = SqlTable { columns: columns(&[("a", "VARCHAR"), ("b", "BLOB")]), ..customer() };
     let long = "x".repeat(119) + "…";
     for (cell, expected) in [
@@ -168,7 +168,7 @@ fn values_are_shown_by_their_type() {
 
 /// EX-11: statements, rows and tables beyond the limits are not shown, but their number is.
 #[test]
-fn what_is_not_shown_is_counted() {
+fn omitted_statements_rows_and_tables_are_counted() {
     let statement = SqlStatement { kind: "INSERT".into(), rows: 1 };
     let preview = SqlPreview {
         statements: vec![statement; 22],
@@ -177,11 +177,11 @@ fn what_is_not_shown_is_counted() {
         ..SqlPreview::default()
     };
     let shown = text(&preview, 80);
-    for told in [
+    for expected in [
         "… and 2 more statements",
         "… and 1000 more changed rows, 2 columns not shown",
         "5 more tables changed",
     ] {
-        assert!(shown.contains(told), "{told}: {shown}");
+        assert!(shown.contains(expected), "{expected}: {shown}");
     }
 }

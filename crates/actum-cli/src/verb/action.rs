@@ -176,10 +176,10 @@ fn act(
         {
             acted.envelope.feedback.insert("hints".to_owned(), hints.into());
         }
-        tell(session, acted)?;
+        print_envelope(session, acted)?;
         let notify = in_force.and_then(|in_force| in_force.notify.as_ref());
         if let (Some(command), Some(failure)) = (notify, &failure) {
-            notify::tell(&session.screen, command, failure);
+            notify::run(&session.screen, command, failure);
         }
         Ok(exit(status))
     })
@@ -193,7 +193,7 @@ pub(super) fn with_engine<T>(
     root: &Path,
     lease: impl FnOnce(&Records) -> Result<Option<RequestLease>, Failure>,
     act: impl FnOnce(&mut Engine, Option<&RequestLease>) -> Result<T, Failure>,
-    tell: impl FnOnce(&mut T, Option<&PolicyInForce>) -> Result<Exit, Failure>,
+    report: impl FnOnce(&mut T, Option<&PolicyInForce>) -> Result<Exit, Failure>,
 ) -> Result<Exit, Failure> {
     let files = policy::files()?;
     // If the policy cannot be used, nothing is done, and the result reports the error.
@@ -216,11 +216,11 @@ pub(super) fn with_engine<T>(
         engine = engine.under_lease(lease);
     }
     let acted = act(&mut engine, lease.as_ref());
-    recovery_note::tell(&session.screen, engine.recovery());
-    records::tell(&session.screen, &engine);
+    recovery_note::print(&session.screen, engine.recovery());
+    records::report_late_outcomes(&session.screen, &engine);
     // The engine blocks signals until the report is printed.
     let mut acted = acted?;
-    let exit = tell(&mut acted, in_force.as_ref())?;
+    let exit = report(&mut acted, in_force.as_ref())?;
     if let Some(warning) = engine.finish() {
         session.screen.note(format_args!("the outcome is recorded, but {warning}"));
     }
@@ -234,7 +234,7 @@ pub(super) fn with_engine<T>(
 }
 
 /// Prints the result envelope, indented on a terminal and otherwise on one line for programs.
-fn tell(session: &Session, acted: &ActionOutcome) -> Result<(), Failure> {
+fn print_envelope(session: &Session, acted: &ActionOutcome) -> Result<(), Failure> {
     let written = match io::stdout().is_terminal() {
         true => serde_json::to_vec_pretty(&acted.envelope).map_err(io::Error::other),
         false => acted.envelope.write().map_err(io::Error::other),
@@ -248,7 +248,7 @@ fn exit(status: Status) -> Exit {
     match status {
         Status::Succeeded => Exit::Success,
         Status::Rejected => Exit::Refused,
-        Status::Reverted => Exit::TakenBack,
+        Status::Reverted => Exit::RolledBack,
         Status::Failed => Exit::NeedsAttention,
         Status::Queued => Exit::Queued,
     }

@@ -10,7 +10,9 @@ use actum_core::RelPath;
 use actum_core::path::InBackticks;
 use actum_gate::Verdict;
 use actum_record::receipt::EffectKind;
-use actum_workspace::{Limits, Meant, RunOptions, SnapshotId, UndeclaredChanges, Workspace};
+use actum_workspace::{
+    Limits, Meant, NotAdoptable, RunOptions, SnapshotId, UndeclaredChanges, Workspace,
+};
 
 use super::Session;
 use crate::count::{count, number};
@@ -25,8 +27,10 @@ use crate::{policy, records};
 ///
 /// Users and the commands of an agent's client change files without actum. In a workspace with `actum protect`, actum
 /// records the state of the files at each prompt. `adopt` then records all later changes outside of runs as one run,
-/// which the gates judge, and which is signed and can be undone. It changes no files. In other workspaces, only later
-/// edits of files that a run changed can be adopted.
+/// which the gates judge, and which is signed and can be undone. It changes no files.
+///
+/// In other workspaces, only files that a run changed are compared, with the content that the run left. actum rarely
+/// stores that content, so most of these edits cannot be adopted.
 ///
 /// A change is listed but not adopted if the earlier content is unknown, as for a changed file over 1 MiB that is not
 /// in git. Directories that git ignores are not searched.
@@ -50,17 +54,17 @@ const NAMED_MAX: usize = 5;
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let root = session.root();
-    let meant = arguments.meant(session)?;
-    let id = snapshot_id(&meant);
+    let selected = arguments.selected_paths(session)?;
+    let id = snapshot_id(&selected);
     let mut workspace = records::own_root(root, &session.tenant)?.open_existing()?;
     let wait = arguments.run_arguments.waits();
-    let changes = arguments.take_snapshot((&mut workspace, session), id, &meant, wait)?;
-    tell_left(session, &changes);
+    let changes = arguments.take_snapshot((&mut workspace, session), id, &selected, wait)?;
+    note_skipped(session, &changes);
     // A request with a key may have been carried out before, in which case its run is reported.
     if changes.adoptable.is_empty() && !arguments.run_arguments.has_request_key() {
         let is_clean = changes.others.is_empty() && changes.later.is_empty();
         return Err(match is_clean {
-            true => AdoptFailure::Nothing { at: meant },
+            true => AdoptFailure::Nothing { at: selected },
             false => AdoptFailure::NoneAdoptable,
         }
         .into());
@@ -91,7 +95,7 @@ impl Arguments {
         &self,
         (workspace, session): (&mut Workspace, &Session),
         id: SnapshotId,
-        meant: &[RelPath],
+        selected: &[RelPath],
         wait: bool,
     ) -> Result<UndeclaredChanges, Failure> {
         let root = session.root();
@@ -104,7 +108,8 @@ impl Arguments {
             }
             !is_refused
         };
-        let is_named = |path: &RelPath| meant.iter().any(|it| path == it || path.starts_with(it));
+        let is_named =
+            |path: &RelPath| selected.iter().any(|it| path == it || path.starts_with(it));
         let selection = match self.paths.is_empty() {
             true => Meant::OfTurns(&is_free),
             false => Meant::At(&is_named),
@@ -126,11 +131,11 @@ impl Arguments {
     }
 
     /// Returns the selected paths relative to the root. An empty list selects all changes.
-    fn meant(&self, session: &Session) -> Result<Vec<RelPath>, Failure> {
-        let mut meant = Vec::new();
+    fn selected_paths(&self, session: &Session) -> Result<Vec<RelPath>, Failure> {
+        let mut selected = Vec::new();
         for path in &self.paths {
             match SelectedPath::resolve(path, session)? {
-                SelectedPath::Inside(path) => meant.push(path),
+                SelectedPath::Inside(path) => selected.push(path),
                 SelectedPath::Outside => {
                     return Err(AdoptFailure::Outside { path: path.clone() }.into());
                 }
@@ -142,7 +147,7 @@ impl Arguments {
                 }
             }
         }
-        Ok(meant)
+        Ok(selected)
     }
 }
 
@@ -155,25 +160,41 @@ fn is_refused(in_force: &PolicyInForce, path: &RelPath, session: &Session) -> bo
 }
 
 /// Prints notes about the changes that are not adopted.
-fn tell_left(session: &Session, changes: &UndeclaredChanges) {
-    let left = [
-        (
-            &changes.others,
-            "skipped because the earlier content is unknown, a later run changed the file, or it is not a regular file",
-        ),
-        (
-            &changes.later,
-            "skipped because the file changed after the turn ended (to include it, pass its path)",
-        ),
-    ];
-    for (changes, why) in left.into_iter().filter(|(changes, _)| !changes.is_empty()) {
-        session.screen.note(format_args!("{why}: {}", list(changes.iter().map(|it| &it.path))));
+fn note_skipped(session: &Session, changes: &UndeclaredChanges) {
+    let mut skipped: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for (change, obstacle) in &changes.others {
+        skipped.entry(*obstacle).or_default().push(&change.path);
+    }
+    for (obstacle, paths) in skipped {
+        session.screen.note(format_args!(
+            "skipped because {}: {}",
+            describe(obstacle),
+            list(paths.into_iter())
+        ));
+    }
+    if !changes.later.is_empty() {
+        session.screen.note(format_args!(
+            "skipped because the file changed after the turn ended (to include it, pass its path): {}",
+            list(changes.later.iter().map(|it| &it.path))
+        ));
+    }
+}
+
+/// Returns a clause with the reason why a change cannot be adopted.
+fn describe(obstacle: NotAdoptable) -> &'static str {
+    match obstacle {
+        NotAdoptable::ContentUnknown => "the content before the change is not stored",
+        NotAdoptable::ChangedByRun => "a later run changed the path again",
+        NotAdoptable::Special => "it is or was not a regular file",
+        NotAdoptable::InTheWay => {
+            "the path cannot be read, or it changed between a file and a directory"
+        }
     }
 }
 
 /// Returns the id of the snapshot of these paths. A later snapshot of the same paths replaces an earlier one.
-fn snapshot_id(meant: &[RelPath]) -> SnapshotId {
-    let paths: Vec<_> = meant.iter().map(|path| path.to_string()).collect();
+fn snapshot_id(selected: &[RelPath]) -> SnapshotId {
+    let paths: Vec<_> = selected.iter().map(|path| path.to_string()).collect();
     let parts = std::iter::once("actum adopt").chain(paths.iter().map(String::as_str));
     SnapshotId::new(&parts.collect::<Vec<_>>())
 }
@@ -217,7 +238,11 @@ impl FailureKind for AdoptFailure {
                  protect CLIENT` to record the state at each prompt"
                     .to_owned(),
             ],
-            Self::NoneAdoptable | Self::Outside { .. } => Vec::new(),
+            Self::NoneAdoptable => vec![
+                "your changes are safe; run `actum undo RUN --keep-edits` to undo only the lines of a run".to_owned(),
+                "run `actum protect CLIENT` to store the content of the files at each prompt from now on".to_owned(),
+            ],
+            Self::Outside { .. } => Vec::new(),
         }
     }
 }

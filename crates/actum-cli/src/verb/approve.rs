@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let shown_to = (Audience::Terminal, Listing::Folded);
     let shown = Shown::with_request(&queue, &plan, Some(&request), session, shown_to)?;
     if !shown.moved().is_empty() {
-        session.screen.tell_text(&shown)?;
+        session.screen.print_text(&shown)?;
         return Err(PlanFailure::Moved { plan: id, moved: shown.moved().join(", and ") }.into());
     }
     let root = plans::root_of(&plan, session)?;
@@ -64,7 +64,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     drop(queue);
     let (checked, records) = records::open_for(&root, &session.tenant)?;
     if !is_approved {
-        session.screen.tell_text(&shown)?;
+        session.screen.print_text(&shown)?;
         let file = arguments.passphrase_file.as_deref();
         let question = format!("Approve plan {id}?");
         let key = OperatorKey::approval(session, &question, file)?;
@@ -85,14 +85,14 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         drop(records);
         let exit = action::act_as_approved(session, &root, request);
         if exit.is_err() {
-            tell_what_stays(id, session)?;
+            note_if_still_approved(id, session)?;
         }
         return exit;
     }
     match carry_out(request, &root, (checked, records, files), session) {
         Ok(()) => Ok(Exit::Success),
         Err(error) => {
-            tell_what_stays(id, session)?;
+            note_if_still_approved(id, session)?;
             Err(error)
         }
     }
@@ -113,8 +113,8 @@ pub(super) fn carry_out(
             engine.running(exec::runner(&confinement, &in_force, root, root, &session.screen)?);
     }
     let end = RunEnd::make(&mut engine, request, None.into());
-    recovery_note::tell(&session.screen, engine.recovery());
-    records::tell(&session.screen, &engine);
+    recovery_note::print(&session.screen, engine.recovery());
+    records::report_late_outcomes(&session.screen, &engine);
     end?.after(engine.recovery()).show(&session.screen)?;
     if let Some(warning) = engine.finish() {
         session.screen.note(format_args!("the outcome is recorded, but {warning}"));
@@ -123,7 +123,7 @@ pub(super) fn carry_out(
 }
 
 /// Prints a note if the plan is still approved after it could not be carried out.
-fn tell_what_stays(id: RunId, session: &Session) -> Result<(), Failure> {
+fn note_if_still_approved(id: RunId, session: &Session) -> Result<(), Failure> {
     let (_, plan) = plans::answered(id, &session.tenant)?;
     if plan.state(clock::now()) == PlanState::Approved {
         session.screen.note(format_args!(

@@ -37,7 +37,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let root = session.root();
     let (checked, records) = records::open_for(root, &session.tenant)?;
-    let by = actor::of(None);
+    let by = actor::from_agent(None);
     let proof = match arguments.cancel {
         true => None,
         false => prove(arguments, session, &records)?,

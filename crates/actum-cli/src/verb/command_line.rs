@@ -104,13 +104,13 @@ mod tests {
     const COLUMNS: usize = 90;
 
     #[test]
-    fn the_command_line_is_sound() {
+    fn command_line_definition_is_valid() {
         CommandLine::described().debug_assert();
     }
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "the test compares or regenerates a file")]
-    fn the_reference_is_the_help_of_every_command() {
+    fn command_line_reference_matches_the_help() {
         let mut command =
             CommandLine::described().term_width(COLUMNS).disable_help_subcommand(true);
         command.build();

@@ -100,7 +100,7 @@ mod tests {
 
     /// D-4: `compgen -f` offers names unescaped, which bash would insert as code.
     #[test]
-    fn the_script_of_bash_leaves_file_names_to_readline() {
+    fn bash_completion_leaves_file_names_to_readline() {
         let script = generate(Shell::Bash);
         assert!(!script.contains("compgen -f"), "{script}");
         assert!(!script.contains("compgen -d"), "{script}");

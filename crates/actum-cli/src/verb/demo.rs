@@ -49,25 +49,26 @@ struct Transcript {
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let project = Project::make(&session.tenant)?;
-    let mut story = Transcript::default();
-    story.tell(&project)?;
+    let mut transcript = Transcript::default();
+    transcript.play(&project)?;
     if arguments.keep {
         let (root, records) = (project.root().to_owned(), project.records());
         project.keep();
         let bytes = root.as_os_str().as_bytes();
         let word = |path: &Path| ShellWord::path(path.as_os_str().as_bytes()).to_string();
         let (root, records) = (word(&root), word(&records));
-        story.line(format_args!("\nThe project is in {}; to inspect it, run\n", Quoted(bytes)));
-        story.line(format_args!("  ACTUM_HOME={records} actum -C {root} log"));
-        story.document.directory = Some(shown_path::text(bytes));
+        transcript
+            .line(format_args!("\nThe project is in {}; to inspect it, run\n", Quoted(bytes)));
+        transcript.line(format_args!("  ACTUM_HOME={records} actum -C {root} log"));
+        transcript.document.directory = Some(shown_path::text(bytes));
     }
-    session.screen.show(&story)?;
-    let held = story.document.checks.iter().all(|check| check.held);
+    session.screen.show(&transcript)?;
+    let held = transcript.document.checks.iter().all(|check| check.held);
     Ok(if held { Exit::Success } else { Exit::NeedsAttention })
 }
 
 impl Transcript {
-    fn tell(&mut self, project: &Project) -> Result<(), Failure> {
+    fn play(&mut self, project: &Project) -> Result<(), Failure> {
         let root = project.root();
         let at_the_start = Tree::read(root)?;
         self.line(format_args!(
@@ -102,7 +103,7 @@ impl Transcript {
 
         self.title("4  Undo");
         if let Some(run) = end.outcome.run {
-            let request = Request::undo(Which::Run(run)).asked_by(actor::of(None));
+            let request = Request::undo(Which::Run(run)).asked_by(actor::from_agent(None));
             let done = engine.run(request)?;
             let after = done.receipt.statement.predicate.paths.len();
             self.line(format_args!(
@@ -166,7 +167,7 @@ fn steps(diff: &str) -> Result<Vec<Operation>, Failure> {
 }
 
 fn named(label: &str, operations: Vec<Operation>) -> Request {
-    Request::apply(operations).labelled(label).asked_by(actor::of(None))
+    Request::apply(operations).labelled(label).asked_by(actor::from_agent(None))
 }
 
 fn fits(root: &std::path::Path, operations: &[Operation]) -> Result<bool, Failure> {

@@ -76,11 +76,11 @@ fn deny_all(arguments: &Arguments, reply: &Reply, session: &Session) -> Result<E
     let now = clock::now();
     let mut plans = queue::open_plans(Queue::open(&session.tenant)?.as_ref())?;
     plans.retain(|plan| {
-        let is_meant = match &arguments.agent {
+        let is_selected = match &arguments.agent {
             Some(agent) => plan.queued.plan.actor.agent.as_ref() == Some(agent),
             None => Some(plan.row.workspace) == here,
         };
-        is_meant && plan.state(now) == PlanState::Waiting
+        is_selected && plan.state(now) == PlanState::Waiting
     });
     if !plans.is_empty() {
         let question =

@@ -103,7 +103,8 @@ fn operator() -> Finding {
     let (verdict, detail) = match approval_key::approval_key() {
         Ok(ApprovalState::Missing) => (
             Verdict::Good,
-            "missing, so no plan can be approved; run `actum key make approval` before an agent works here"
+            "missing, so no plan can be approved; run `actum key make approval` before the first change, because a later key \
+             becomes valid only after 24 hours"
                 .to_owned(),
         ),
         Ok(ApprovalState::Proven) => {

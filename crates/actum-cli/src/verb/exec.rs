@@ -37,7 +37,7 @@ use crate::run_end::RunEnd;
 use crate::{actor, clock, notify, policy, records, recovery_note, root, signals};
 
 use report::{Executed, Outcome};
-pub(crate) use runner::of as runner;
+pub(crate) use runner::new as runner;
 
 /// Run a command, and keep either all of its changes as one run or none of them
 ///
@@ -134,7 +134,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         return status::run(session);
     }
     // Exit codes from 1 are reserved for the command.
-    let ended = executed(arguments, session).and_then(|executed| executed.tell(&session.screen));
+    let ended = executed(arguments, session).and_then(|executed| executed.show(&session.screen));
     Ok(ended.unwrap_or_else(|failure| {
         session.screen.failure(&failure);
         failure.exit_beside_a_command()
@@ -167,8 +167,8 @@ fn executed(arguments: &Arguments, session: &Session) -> Result<Executed, Failur
     let checked = is_made.then(|| Checked::new(exec.ending, root, &session.tenant)).transpose()?;
     let files = policy::files()?;
     let in_force: PolicyInForce = files.read(root)?;
-    if let Some(told) = policy::set_aside(&in_force) {
-        session.screen.note(told);
+    if let Some(notice) = policy::set_aside(&in_force) {
+        session.screen.note(notice);
     }
     let runner = runner(&arguments.confinement, &in_force, root, &session.start, &session.screen)?;
     let quotas = lease.as_ref().map(RequestLease::quotas).unwrap_or_default();
@@ -215,7 +215,7 @@ fn executed(arguments: &Arguments, session: &Session) -> Result<Executed, Failur
         Err(error) => Err(error.into()),
     };
     if let (Some(command), Err(failure)) = (&in_force.notify, &end) {
-        notify::tell(&session.screen, command, failure);
+        notify::run(&session.screen, command, failure);
     }
     let outcome = match end {
         Ok(None) => Outcome::Nothing,
@@ -341,8 +341,8 @@ fn make(
     let working = Working::begin(&session.screen, "applying the change");
     let end = RunEnd::make(&mut engine, request, diff.into());
     drop(working);
-    recovery_note::tell(&session.screen, engine.recovery());
-    records::tell(&session.screen, &engine);
+    recovery_note::print(&session.screen, engine.recovery());
+    records::report_late_outcomes(&session.screen, &engine);
     let end = end?.after(engine.recovery());
     if let Some(warning) = engine.finish() {
         session.screen.note(format_args!("the outcome is recorded, but {warning}"));

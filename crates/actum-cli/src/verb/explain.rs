@@ -16,7 +16,7 @@ use crate::failure::Failure;
 use crate::output::{Document, Kind};
 use actum::reason::Reason;
 
-/// Explain a reason, a task plan error code or a glossary term; without an argument, list all reasons
+/// Explain a reason, a task plan error code or a glossary term; without an argument, list all of them
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Name of a reason, such as HUNK_DOES_NOT_APPLY; number or name of a task plan error code, such as 1100; or a term
@@ -107,7 +107,7 @@ impl Document for Reasons {
         for reason::Reason { reason, page } in &self.reasons {
             writeln!(out, "{reason:26}  {}", summary(page))?;
         }
-        Ok(())
+        writeln!(out, "\nGlossary terms: {}", glossary::terms().join(", "))
     }
 
     fn kind(&self) -> Kind {
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn every_reason_has_its_page_and_every_page_its_reason() {
+    fn reasons_and_pages_match_one_to_one() {
         let mut expected: Vec<_> =
             Reason::ALL.iter().map(|reason| format!("{}.md", reason.name())).collect();
         expected.sort();
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn every_page_has_a_title_a_summary_and_says_what_to_do() {
+    fn every_reason_page_has_a_title_a_summary_and_advice() {
         for reason in Reason::ALL {
             let (name, page) = (reason.name(), reason.page());
             assert!(page.starts_with(&format!("# {name}\n\n")), "{name}: title");

@@ -23,7 +23,8 @@ pub(crate) fn explained(failure: Failure, session: &Session) -> Failure {
     let hint = if let ErrorKind::Missing { path, .. }
     | ErrorKind::Expected { path, found: None, .. } = &error.kind
     {
-        root::meant(&session.start, path).map(|meant| format!("did you mean `{meant}`?"))
+        root::suggested_path(&session.start, path)
+            .map(|suggestion| format!("did you mean `{suggestion}`?"))
     } else if reason::of(&error.kind) == Reason::NotAWorkspace {
         root::above(&session.start).map(|above| above.to_string())
     } else {

@@ -108,7 +108,7 @@ pub(super) fn settle(session: &Session, records: &Records) -> Result<Settled, Fa
         worker: &mut InProcess(LinuxDisk),
         leases: &PresentedLease::new(records, Ok(None)),
         log: &log,
-        actor: actor::of(None),
+        actor: actor::from_agent(None),
         is_cancelled: &|| false,
     }
     .recover();
@@ -116,7 +116,7 @@ pub(super) fn settle(session: &Session, records: &Records) -> Result<Settled, Fa
 }
 
 /// Prints a note for each file task that was settled after its process ended, and for each one that is still open.
-pub(super) fn tell_settled(screen: &Screen, settled: &Settled) {
+pub(super) fn note_settled_tasks(screen: &Screen, settled: &Settled) {
     for FileTaskEnd { result, .. } in &settled.ends {
         let task = result.task_id.as_ref().map(TaskName::as_str).unwrap_or_default();
         let status = match result.status {

@@ -65,7 +65,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         ..GcOptions::default()
     };
     let report = collected(arguments, session, &mut workspace, &options);
-    recovery_note::tell(&session.screen, workspace.recovery());
+    recovery_note::print(&session.screen, workspace.recovery());
     let mut report = report?;
     if !arguments.dry_run {
         let backups = manifests::update(session, Backups::Collect)?;
@@ -128,7 +128,7 @@ fn collected(
         // Unused files are removed without a ledger entry, because no run needs them.
         workspace.gc(&GcOptions { only: Some(BTreeSet::new()), ..options.clone() })?
     } else {
-        let asked = (retention, retained, actor::of(None));
+        let asked = (retention, retained, actor::from_agent(None));
         records::open_for(root, &session.tenant)?
             .1
             .forget(workspace, root, &foreseen, options, asked)?

@@ -181,7 +181,7 @@ fn answer(
     let caller = Caller {
         client,
         root: &root,
-        actor: actor::of(Some(client.name().to_owned())),
+        actor: actor::from_agent(Some(client.name().to_owned())),
         home: home.as_deref(),
         is_closed: &|path| is_closed(path, home.as_deref()),
     };
@@ -235,8 +235,8 @@ fn answer_settings(client: Client, strict: bool, event: &Event) -> Result<Answer
     let (Some(root), Some(home)) = (root, home::user_home()) else { return Ok(Answer::Nothing) };
     let root = root.as_path();
     let configured = protect::state_of(client, (root, &home))?;
-    let stands = configured.is_somewhere && configured.off_in.is_none();
-    Ok(match stands && (configured.is_strict || !strict) {
+    let is_active = configured.is_somewhere && configured.off_in.is_none();
+    Ok(match is_active && (configured.is_strict || !strict) {
         true => Answer::Nothing,
         false => Answer::Refuse(format!(
             "actum: these settings disable the actum hook or allow shell commands that it refuses, so they are ignored in this \

@@ -40,9 +40,9 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let (checked, records) = records::open_for(root, &session.tenant)?;
     let mut engine = checked.engine(records)?;
     let bound = engine.resume();
-    recovery_note::tell(&session.screen, engine.recovery());
+    recovery_note::print(&session.screen, engine.recovery());
     bound?;
-    records::tell(&session.screen, &engine);
+    records::report_late_outcomes(&session.screen, &engine);
     if created && let Some(above) = root::above(root) {
         session.screen.note(above);
     }

@@ -25,7 +25,7 @@ use crate::selected_path::SelectedPath;
 use crate::style::{self, Painted};
 use crate::{sql_view, timestamp};
 
-/// List past runs, newest first
+/// List past runs, newest first: all of them, or those that changed a path
 ///
 /// The column ENTRY shows the number of the ledger entry that contains the receipt. It shows `-` if the ledger does not
 /// know the run, `open` if the outcome is not recorded yet, and `wrong` if the record fails verification. On a
@@ -93,8 +93,8 @@ impl<'a> Filter<'a> {
 
     fn selects(&self, line: &Line) -> bool {
         let Self { session, agent, paths } = self;
-        let actor = line.told.record.as_ref().map(|record| &record.actor);
-        session.is_none_or(|session| line.told.session() == Some(session))
+        let actor = line.recorded.record.as_ref().map(|record| &record.actor);
+        session.is_none_or(|session| line.recorded.session() == Some(session))
             && agent.is_none_or(|agent| actor.and_then(|it| it.agent.as_deref()) == Some(agent))
             && paths.as_ref().is_none_or(|paths| line.changes_any(paths))
     }
@@ -127,7 +127,7 @@ struct Line {
     /// `None` if the record of the run is damaged.
     facts: Option<Facts>,
     /// Information that the ledger has about the run.
-    told: RecordedFacts,
+    recorded: RecordedFacts,
 }
 
 #[derive(Debug, Clone)]
@@ -159,7 +159,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
             log.total
         ));
     }
-    Ok(records::tell_problems(&session.screen, log.runs.iter().map(|line| &line.told)))
+    Ok(records::report_problems(&session.screen, log.runs.iter().map(|line| &line.recorded)))
 }
 
 /// Returns the newest runs that `selects` accepts, up to `number` of them.
@@ -200,7 +200,7 @@ fn line(
     report: actum_workspace::Result<RunReport>,
     seen: &Seen,
 ) -> Result<Line, Failure> {
-    let told = seen.told(known.run)?;
+    let recorded = seen.recorded_facts(known.run)?;
     let facts = match report {
         Ok(report) => {
             let changed = || report.changes.iter().map(|shown| &shown.change);
@@ -222,7 +222,7 @@ fn line(
         undoes: undoes(known.kind),
         status: status_of(known.outcome),
         facts,
-        told,
+        recorded,
     })
 }
 
@@ -330,8 +330,8 @@ impl Line {
             facts: self.facts.as_ref().map(|facts| facts.known.clone()),
             changes: changes.filter(|_| detail == Detail::Files),
             damaged: self.facts.is_none(),
-            record: self.told.document(),
-            record_problem: self.told.problem.clone(),
+            record: self.recorded.document(),
+            record_problem: self.recorded.problem.clone(),
         }
     }
 
@@ -344,8 +344,8 @@ impl Line {
             columns: [
                 short_time.clone(),
                 self.status.as_str().to_owned(),
-                self.told.place(),
-                shortened(&self.told.who(), name_max),
+                self.recorded.place(),
+                shortened(&self.recorded.requester(), name_max),
                 facts.files.to_string(),
                 lines(facts.added, facts.removed).unwrap_or_default(),
             ],

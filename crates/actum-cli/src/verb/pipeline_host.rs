@@ -18,7 +18,7 @@ use crate::signals::Waiting;
 ///
 /// # Errors
 /// Returns an error if the home directory in which pipeline results are stored is unknown.
-pub(crate) fn of(
+pub(crate) fn new(
     root: &Path,
     screen: Screen,
     kept_use: KeptUse,

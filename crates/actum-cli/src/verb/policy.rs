@@ -12,7 +12,7 @@ use super::Session;
 use crate::exit::Exit;
 use crate::failure::Failure;
 
-/// Check, test and explain the rules for changes in this workspace, and suggest rules
+/// Check, test and explain the rules that you write in `actum.toml`, and suggest rules
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]

@@ -275,7 +275,7 @@ fn confirm(
     let (before, after) = (state(before), state(after));
     let change = PathChange { path: name, renamed_from: None, before, after, excerpts: Vec::new() };
     let shown = Quoted(path.as_os_str().as_bytes());
-    session.screen.tell_lines(|out| {
+    session.screen.print_lines(|out| {
         writeln!(out, "{shown}:")?;
         let changes = [change];
         for section in diff_text::sections(&changes) {
@@ -289,7 +289,7 @@ fn confirm(
     if !io::stdin().is_terminal() {
         return Err(ProtectFailure::NotAsked.into());
     }
-    session.screen.tell_lines(|out| write!(out, "Change these settings? [y/N] "))?;
+    session.screen.print_lines(|out| write!(out, "Change these settings? [y/N] "))?;
     let mut line = String::new();
     let read = io::stdin().lock().read_line(&mut line);
     match (read, line.trim()) {
@@ -314,7 +314,7 @@ fn note_removal(
     records::open(&session.tenant)?.alert(NewAlert {
         name: Reason::ClientHookRemoved.name(),
         message,
-        actor: Some(actor::of(None)),
+        actor: Some(actor::from_agent(None)),
         workspace: id.map(|id| (id, root)),
     })?;
     Ok(())

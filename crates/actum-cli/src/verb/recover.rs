@@ -60,17 +60,17 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     session.screen.show(&recovered)?;
     match resumed {
         Ok((engine, finished, settled)) => {
-            records::tell(&session.screen, &engine);
-            task_run::tell_finished(&session.screen, &finished);
-            file::tell_settled(&session.screen, &settled);
+            records::report_late_outcomes(&session.screen, &engine);
+            task_run::note_finished_tasks(&session.screen, &finished);
+            file::note_settled_tasks(&session.screen, &settled);
             Ok(attention(&recovered.blocked))
         }
         // The document was already written, so print the failure as a note.
         Err(failure) => {
             if did_nothing(&recovered) {
-                session.screen.tell_failure(&failure);
+                session.screen.print_failure(&failure);
             } else {
-                session.screen.tell_failure_after_work(&failure);
+                session.screen.print_failure_after_work(&failure);
             }
             Ok(failure.exit())
         }

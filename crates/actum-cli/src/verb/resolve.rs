@@ -41,12 +41,12 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         paths.insert(path.map_err(|source| Error::from(ErrorKind::Path { source }))?);
     }
     let mut workspace = records::own_root(session.root(), &session.tenant)?.open_existing()?;
-    recovery_note::tell(&session.screen, workspace.recovery());
+    recovery_note::print(&session.screen, workspace.recovery());
     // Check every path before resolving the first, so that either all of them are resolved or none.
     if let Some(path) = paths.iter().find(|path| !workspace.blocked().contains_key(*path)) {
         return Err(Error::from(ErrorKind::NotBlocked { path: path.clone() }).into());
     }
-    tell_operator(&workspace, session, &paths)?;
+    alert_operator(&workspace, session, &paths)?;
     let mut resolved = Vec::new();
     for path in &paths {
         let run = workspace.resolve(path)?;
@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 
 /// Raises an alert about the paths. This happens before they are resolved, because `actum status` no longer reports them
 /// afterwards.
-fn tell_operator(
+fn alert_operator(
     workspace: &Workspace,
     session: &Session,
     paths: &BTreeSet<RelPath>,
@@ -81,7 +81,7 @@ fn tell_operator(
     records::open(&session.tenant)?.alert(NewAlert {
         name: Reason::PathBlocked.name(),
         message,
-        actor: Some(actor::of(None)),
+        actor: Some(actor::from_agent(None)),
         workspace: id.map(|id| (id, root)),
     })?;
     Ok(())

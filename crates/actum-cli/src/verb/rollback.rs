@@ -43,16 +43,16 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         engine = engine.under_lease(lease);
     }
     let held = signals::hold();
-    let taken_back = task::rollback(&mut engine, root, (&arguments.task, actor));
-    recovery_note::tell(&session.screen, engine.recovery());
-    records::tell(&session.screen, &engine);
-    let taken_back = taken_back?;
+    let rolled_back = task::rollback(&mut engine, root, (&arguments.task, actor));
+    recovery_note::print(&session.screen, engine.recovery());
+    records::report_late_outcomes(&session.screen, &engine);
+    let rolled_back = rolled_back?;
     let RolledBack { task, directory, receipt, commit, notes, unwritten, finished, .. } =
-        taken_back;
+        rolled_back;
     for note in &notes {
         session.screen.note(Harmless(note.as_bytes()));
     }
-    super::run::tell_finished(&session.screen, &finished);
+    super::run::note_finished_tasks(&session.screen, &finished);
     session.screen.show(&Rollback {
         task,
         report_directory: directory.directory(),

@@ -71,7 +71,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     if let Some(sql) = sql_host::for_running(waiting.as_ref())? {
         engine = engine.running_sql(sql);
     }
-    engine = engine.running_pipelines(pipeline_host::of(
+    engine = engine.running_pipelines(pipeline_host::new(
         root,
         session.screen,
         KeptUse::None,
@@ -80,15 +80,15 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let mut lines =
         Lines { screen: session.screen, status, waiting: waiting.as_ref(), unshown: None };
     let ended = task::run(&mut engine, root, (input, actor), &mut lines);
-    recovery_note::tell(&session.screen, engine.recovery());
-    records::tell(&session.screen, &engine);
+    recovery_note::print(&session.screen, engine.recovery());
+    records::report_late_outcomes(&session.screen, &engine);
     let ended = ended?;
-    tell_finished(&session.screen, &ended.finished);
+    note_finished_tasks(&session.screen, &ended.finished);
     let exit = exit(&ended);
     let shown = report::show(&session.screen, &ended);
     let shown = lines.unshown.take().map_or(shown, Err);
     if let (Some(command), Some(cause)) = (&in_force.notify, ended.cause) {
-        notify::tell(&session.screen, command, &Failure::from(cause));
+        notify::run(&session.screen, command, &Failure::from(cause));
     }
     if let Some(warning) = engine.finish() {
         session.screen.note(format_args!("the outcome is recorded, but {warning}"));
@@ -103,7 +103,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 }
 
 /// Prints a note for each interrupted task whose reports have just been completed.
-pub(super) fn tell_finished(screen: &Screen, finished: &[FinishedTask]) {
+pub(super) fn note_finished_tasks(screen: &Screen, finished: &[FinishedTask]) {
     for FinishedTask { task, status, .. } in finished {
         let status = status.map_or("REJECTED", ReportStatus::as_str);
         screen.note(format_args!(
@@ -120,7 +120,7 @@ fn exit(ended: &TaskEnd) -> Exit {
         Outcome::Executed { report, .. } => match report.status() {
             ReportStatus::Success => Exit::Success,
             ReportStatus::Partial | ReportStatus::Failed => Exit::NeedsAttention,
-            ReportStatus::RolledBack | ReportStatus::Cancelled => Exit::TakenBack,
+            ReportStatus::RolledBack | ReportStatus::Cancelled => Exit::RolledBack,
         },
     }
 }

@@ -42,7 +42,7 @@ struct Shown {
     report: RunReport,
     changes: Changes,
     /// Record of the run in the ledger.
-    told: RecordedFacts,
+    recorded: RecordedFacts,
     /// Whether the ledger could not be read.
     unread: bool,
     /// Diff of the run, or `None` if it was not requested.
@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let audience = (!arguments.no_diff).then(|| session.screen.audience_of_decisions());
     let shown = Shown::find(arguments.run.as_ref(), audience, session)?;
     session.screen.show(&shown)?;
-    Ok(records::tell_problems(&session.screen, [&shown.told].into_iter()))
+    Ok(records::report_problems(&session.screen, [&shown.recorded].into_iter()))
 }
 
 /// Returns the JSON document of a run, with a diff for the given audience if there is one.
@@ -84,9 +84,9 @@ impl Shown {
             Some(audience) => Some(FileDiffs::new(view.diff(run)?, audience)),
         };
         let seen = Seen::look(session);
-        let (told, unread) = (seen.told(run)?, matches!(seen, Seen::Unreadable));
+        let (recorded, unread) = (seen.recorded_facts(run)?, matches!(seen, Seen::Unreadable));
         let changes = list(report.changes.iter().map(|shown| &shown.change));
-        Ok(Self { report, changes, told, unread, diff })
+        Ok(Self { report, changes, recorded, unread, diff })
     }
 }
 
@@ -211,8 +211,8 @@ impl Document for Shown {
                     after: image_of(&shown.after),
                 })
                 .collect(),
-            record: self.told.document(),
-            record_problem: self.told.problem.clone(),
+            record: self.recorded.document(),
+            record_problem: self.recorded.problem.clone(),
             diff: self.diff.as_ref().map(FileDiffs::document),
         }
     }
@@ -231,11 +231,11 @@ impl Document for Shown {
         }
         writeln!(out, "time       {}", timestamp::to_the_second(report.time))?;
         writeln!(out, "label      {}", Quoted(report.label.as_bytes()))?;
-        match &self.told.record {
+        match &self.recorded.record {
             None if self.unread => {
                 writeln!(out, "receipt    not shown; the ledger cannot be read")?
             }
-            None if self.told.problem.is_some() => {
+            None if self.recorded.problem.is_some() => {
                 writeln!(out, "receipt    not shown; the ledger's record of the run is not proven")?
             }
             None => writeln!(out, "receipt    none; the run is not in this ledger")?,

@@ -79,7 +79,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
              `actum trust --remove` rejects it"
         );
         let name = Reason::TrustWaits.name();
-        let alert = NewAlert { name, message, actor: Some(actor::of(None)), workspace: None };
+        let alert =
+            NewAlert { name, message, actor: Some(actor::from_agent(None)), workspace: None };
         alerted = records::alert_everywhere(&alert, session)?;
     }
     let digest = Some(digest);

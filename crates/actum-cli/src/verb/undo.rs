@@ -23,7 +23,8 @@ use crate::{manifests, timestamp};
 /// are reversed in files that were edited later.
 ///
 /// Without RUN, `undo` reverses your newest change that is still in effect, so repeating it undoes one change after
-/// another. Changes by your agents are included; `--agent` selects only those of one agent. To undo another user's change,
+/// another. Changes by your agents are included; with `--agent`, only changes by that agent are
+/// considered. To undo another user's change,
 /// pass RUN. `actum redo` reverses an undo. A task whose run was undone has the status `ROLLED_BACK` in its reports.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -129,12 +130,12 @@ fn undo_each(
 /// Reason why no run was undone.
 #[derive(Debug, thiserror::Error)]
 enum UndoFailure {
-    #[error("no run {} is in effect", meant(selection))]
+    #[error("no run {} is in effect", selection_phrase(selection))]
     NoRuns { selection: Selection },
 }
 
 /// Describes a selection of runs, as a phrase that follows the words "no run".
-fn meant(selection: &Selection) -> String {
+fn selection_phrase(selection: &Selection) -> String {
     match selection {
         Selection::Session(session) => {
             format!("of the session `{}`", Quoted(session.as_bytes()))

@@ -55,7 +55,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let keyring = Trusted::read(arguments.keyring.as_deref(), &session.start)?;
     let (input, bytes) = input::document(&arguments.receipt, &session.start, BUNDLE_BYTES_MAX)?;
     // A document that declares any other format of actum is rejected instead of being read as a receipt without a proof.
-    let verified = match own_format::of(&bytes) {
+    let verified = match own_format::declared_format(&bytes) {
         Some(found) if found != ReceiptBundle::FORMAT => Err(BundleProblem::Format { found }),
         Some(_) => verify_bundle(&bytes, &keyring.keyring)
             .map(|VerifiedBundle { receipt, inclusion, .. }| (receipt, Some(inclusion))),
@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let (receipt, inclusion) = verified.map_err(|source| {
         let file = input::path(&arguments.receipt, &session.start);
         let quote = Quote::new(file.as_deref(), &bytes, None);
-        let quote = quote.of_kind(own_format::is_like_ours(&bytes));
+        let quote = quote.of_kind(own_format::is_actum_document(&bytes));
         LedgerFailure::Receipt { input, source: Box::new(source), quote }
     })?;
     let unread = unread(&bytes, &keyring.keyring).iter().map(ToString::to_string).collect();
@@ -175,11 +175,11 @@ impl Document for Verified {
             writeln!(out, "          as the checkpoint of size {size} proves, signed by {key}")?;
         }
         self.keyring.write_text(out)?;
-        for told in &found.verified {
-            writeln!(out, "proven    {told}")?;
+        for fact in &found.verified {
+            writeln!(out, "proven    {fact}")?;
         }
-        for told in &found.not_verified {
-            writeln!(out, "unproven  {told}")?;
+        for fact in &found.not_verified {
+            writeln!(out, "unproven  {fact}")?;
         }
         for unread in &found.unread {
             writeln!(out, "warning   not checked: {unread}")?;

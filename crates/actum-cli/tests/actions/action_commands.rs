@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 /// AA-4, AA-6
 #[test]
-fn what_a_command_did_outside_of_the_scope_is_dropped_and_named() {
+fn command_that_changes_paths_outside_the_scope_is_rejected() {
     let (directory, root) = workspace();
     let configuration = allowing(directory.path(), RULES);
     let copy = plan("run_command", json!({ "command": "cp a.txt sub/copy" }));
@@ -32,7 +32,7 @@ fn what_a_command_did_outside_of_the_scope_is_dropped_and_named() {
 
 /// AA-6, AA-7
 #[test]
-fn a_check_that_fails_drops_the_change_and_a_repair_gets_one_try() {
+fn failed_check_drops_the_change_and_a_repair_runs_once() {
     let (directory, root) = workspace();
     let configuration = allowing(directory.path(), RULES);
     let write = |input: Value| checked_by(plan("file_modify", input), &["grep -q 2 a.txt"]);
@@ -48,11 +48,11 @@ fn a_check_that_fails_drops_the_change_and_a_repair_gets_one_try() {
     );
     assert!(last["durationMs"].is_u64());
     // The output of a check is in the ledger with the check, and in no message.
-    let told = checked_by(
+    let checked_plan = checked_by(
         plan("file_modify", json!({ "path": "a.txt", "content": "secret\n" })),
         &["grep -v 1 a.txt b"],
     );
-    let result = act_under(&root, &configuration, &told);
+    let result = act_under(&root, &configuration, &checked_plan);
     assert!(result["verification"]["checks"].to_string().contains("secret"), "{result}");
     assert!(!result["feedback"].to_string().contains("secret"), "{result}");
     assert_eq!(text(&root, "a.txt"), "1\n");
@@ -73,7 +73,7 @@ fn a_check_that_fails_drops_the_change_and_a_repair_gets_one_try() {
 
 /// AA-5, AA-7
 #[test]
-fn a_command_that_no_rule_allows_or_that_needs_a_shell_is_not_run() {
+fn commands_without_an_allow_rule_or_needing_a_shell_are_not_run() {
     let (directory, root) = workspace();
     let configuration = allowing(directory.path(), RULES);
     let run = |line: &str| checked_by(plan("run_command", json!({ "command": line })), &["true"]);
@@ -109,7 +109,7 @@ fn a_command_that_no_rule_allows_or_that_needs_a_shell_is_not_run() {
 
 /// AA-5: no command runs before an approval, and then it runs once.
 #[test]
-fn a_command_of_r3_runs_only_after_a_person_agreed_and_once() {
+fn r3_command_runs_only_once_and_only_after_approval() {
     let (directory, root) = workspace();
     let configuration = allowing(directory.path(), RULES);
     let passphrase = passphrase(directory.path());
@@ -146,7 +146,7 @@ fn a_command_of_r3_runs_only_after_a_person_agreed_and_once() {
 
 /// AA-6
 #[test]
-fn a_diagnosis_tells_what_commands_find_and_changes_nothing() {
+fn diagnosis_reports_command_findings_and_changes_nothing() {
     let (directory, root) = workspace();
     let configuration = allowing(directory.path(), RULES);
     let input = json!({ "commands": ["grep -c 1 a.txt", "grep -q 9 a.txt", "tee a.txt"], "error": "it does not build" });
@@ -168,7 +168,7 @@ fn a_diagnosis_tells_what_commands_find_and_changes_nothing() {
 
 /// AA-5, AA-7: an action that changes nothing is judged all the same, before its checks run.
 #[test]
-fn a_change_that_changes_nothing_runs_no_command_that_no_rule_allows() {
+fn no_op_change_is_rejected_for_a_command_without_an_allow_rule() {
     let (directory, root) = workspace();
     let configuration = allowing(directory.path(), RULES);
     let same = |repair: Value, checks: &[&str]| {
@@ -187,7 +187,7 @@ fn a_change_that_changes_nothing_runs_no_command_that_no_rule_allows() {
 
 /// AA-5: a command that needs an approval does not run before it, not even as a check.
 #[test]
-fn a_check_that_a_person_has_to_agree_to_does_not_run_before() {
+fn check_that_needs_approval_does_not_run_before_it() {
     let (directory, root) = workspace();
     let asks = RULES.replace(
         "argv = [\"false\"]\ndecision = \"allow\"",
@@ -206,7 +206,7 @@ fn a_check_that_a_person_has_to_agree_to_does_not_run_before() {
 
 /// AA-7: an author of workspace files does not choose the program that a rule matches.
 #[test]
-fn a_program_is_not_found_in_the_workspace_by_its_name() {
+fn programs_are_not_resolved_by_name_in_the_workspace() {
     let (directory, root) = workspace();
     let configuration = allowing(directory.path(), RULES);
     fs::create_dir(root.join("bin")).unwrap();
@@ -226,7 +226,7 @@ fn a_program_is_not_found_in_the_workspace_by_its_name() {
 
 /// AA-4: a directory is created and removed where directories are allowed, or for a file.
 #[test]
-fn a_directory_alone_needs_a_place_that_is_a_directory() {
+fn creating_a_directory_needs_a_scope_that_allows_the_directory() {
     let (directory, root) = workspace();
     let rules = format!(
         "{RULES}[[command]]\nargv = [\"mkdir\"]\ndecision = \"allow\"\nmatch = [\"mkdir a\"]\n"
@@ -248,7 +248,7 @@ fn a_directory_alone_needs_a_place_that_is_a_directory() {
 
 /// AEC-7, AA-6
 #[test]
-fn under_a_key_what_ran_a_command_or_was_repaired_is_done_once_too() {
+fn request_key_runs_commands_and_repairs_only_once() {
     let (directory, root) = workspace();
     let configuration = allowing(directory.path(), RULES);
     let copy = checked_by(plan("run_command", json!({ "command": "cp a.txt copy" })), &["true"]);
@@ -273,7 +273,7 @@ fn under_a_key_what_ran_a_command_or_was_repaired_is_done_once_too() {
 
 /// AA-5, AA-13: an approver sees the commands to run, and an agent gets the approver's answer.
 #[test]
-fn a_person_sees_what_is_asked_for_and_an_agent_hears_a_denial() {
+fn approver_sees_the_commands_and_the_agent_receives_the_denial() {
     let (directory, root) = workspace();
     let configuration = allowing(directory.path(), RULES);
     let passphrase = passphrase(directory.path());

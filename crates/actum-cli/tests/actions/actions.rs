@@ -9,30 +9,30 @@ use serde_json::{Value, json};
 
 /// AA-1, AA-2: the example of the seed, byte for byte.
 #[test]
-fn the_example_of_the_contract_gets_a_result_in_the_form_of_the_contract() {
+fn contract_example_gets_a_result_in_the_contract_format() {
     let (_directory, root) = workspace();
     let plan = r#"{"actionId":"action:example","actionType":"diagnose_error","riskTier":"R1","confidence":0.9,
         "reason":"why this action is proposed","input":{},"rollbackPlan":null,
         "verification":{"required":true,"commands":[]},
         "scope":{"allowedFiles":[],"allowedDirs":[],"forbiddenFiles":[]}}"#;
-    let told = ended(&root, None, plan, &[]);
-    let result = result_of(&told);
+    let outcome = ended(&root, None, plan, &[]);
+    let result = result_of(&outcome);
     assert_eq!(status(&result), ("succeeded", None));
     assert_eq!(
         (&result["actionType"], &result["riskTier"]),
         (&json!("diagnose_error"), &json!("R1"))
     );
     let begin = r#"{"status":"succeeded","actionType":"diagnose_error","riskTier":"R1","output":{"#;
-    assert!(told.stdout.starts_with(begin), "{}", told.stdout);
+    assert!(outcome.stdout.starts_with(begin), "{}", outcome.stdout);
     let rest = r#""repair":{"attempted":false,"ok":false},"rollback":{"attempted":false,"ok":false},"feedback":{"#;
-    assert!(told.stdout.contains(rest), "{}", told.stdout);
+    assert!(outcome.stdout.contains(rest), "{}", outcome.stdout);
     let note = result["output"]["note"].as_str().unwrap();
     assert!(note.starts_with("nothing was checked"), "{note}");
 }
 
 /// AA-2, FO-7: common mistakes of agents in diffs are accepted where the meaning is certain.
 #[test]
-fn a_change_set_action_counts_lines_when_asked_and_accepts_absolute_paths_below_the_root() {
+fn change_set_action_recounts_lines_and_accepts_absolute_paths() {
     let (_directory, root) = workspace();
     let file = root.canonicalize().unwrap().join("sub/b.txt");
     let document = |file: &str| format!("--- {file}\n+++ {file}\n@@ -1,7 +1,9 @@\n-2\n+two\n");
@@ -50,7 +50,7 @@ fn a_change_set_action_counts_lines_when_asked_and_accepts_absolute_paths_below_
 
 /// AA-2, AA-6
 #[test]
-fn each_core_action_does_its_work_and_undo_takes_it_back() {
+fn each_core_action_works_and_can_be_undone() {
     let (_directory, root) = workspace();
     let sha = actum_core::Digest::of(b"1\n").to_string();
     let done = |plan: Value| {
@@ -88,11 +88,11 @@ fn each_core_action_does_its_work_and_undo_takes_it_back() {
 
 /// AA-1, AA-5: a missing tier counts as the highest.
 #[test]
-fn a_plan_without_a_tier_waits_for_a_person() {
+fn plan_without_a_tier_needs_approval() {
     let (_directory, root) = workspace();
-    let mut untold = plan("file_create", json!({ "path": "x", "content": "x" }));
-    untold.as_object_mut().unwrap().remove("riskTier");
-    let result = act(&root, &untold);
+    let mut without_tier = plan("file_create", json!({ "path": "x", "content": "x" }));
+    without_tier.as_object_mut().unwrap().remove("riskTier");
+    let result = act(&root, &without_tier);
     assert_eq!(status(&result), ("queued", Some("NEEDS_APPROVAL")));
     assert_eq!(result["riskTier"], "R4");
     assert!(!root.join("x").exists());
@@ -148,20 +148,20 @@ fn a_rejected_envelope_quotes_no_credential() {
     let (_directory, root) = workspace();
     let secret = format!("AKIA{}", "Q3EGRIYOPQ5XM2ZT");
     let plan = format!("{{\"actionType\":\"file_create\",\n\"riskTier\":\"{secret}\"}}");
-    let told = ended(&root, None, &plan, &[]);
-    let result = result_of(&told);
+    let outcome = ended(&root, None, &plan, &[]);
+    let result = result_of(&outcome);
     assert_eq!(
         result["feedback"]["message"],
         "line 2, column 12: it is not a valid plan envelope; its content is not shown because this line seems to \
          contain a credential; nothing was changed"
     );
     let recorded = actum(&root, &["feedback", "--json"]);
-    assert!(![told.stdout, told.stderr, recorded.stdout].concat().contains(&secret));
+    assert!(![outcome.stdout, outcome.stderr, recorded.stdout].concat().contains(&secret));
 }
 
 /// AA-3
 #[test]
-fn a_writing_action_of_r2_needs_a_verification_and_a_way_back() {
+fn r2_write_needs_verification_and_a_rollback_plan() {
     let (_directory, root) = workspace();
     let create = plan("file_create", json!({ "path": "x", "content": "x" }));
     for (member, value, reason) in [
@@ -185,7 +185,7 @@ fn a_writing_action_of_r2_needs_a_verification_and_a_way_back() {
 
 /// AA-4: the scope limits the real changes of an action.
 #[test]
-fn the_scope_holds_what_an_action_really_does() {
+fn scope_limits_the_actual_changes_of_an_action() {
     let (_directory, root) = workspace();
     let create = |path: &str| plan("file_create", json!({ "path": path, "content": "x" }));
     let scope = |files: &[&str], dirs: &[&str], forbidden: &[&str]| json!({ "allowedFiles": files, "allowedDirs": dirs, "forbiddenFiles": forbidden });
@@ -222,7 +222,7 @@ fn the_scope_holds_what_an_action_really_does() {
 
 /// AA-5: an approved change is made as approved, with its result.
 #[test]
-fn a_change_of_r4_is_made_as_approved_and_gives_a_result() {
+fn r4_change_is_made_as_approved_and_returns_a_result() {
     let (directory, root) = workspace();
     let passphrase = passphrase(directory.path());
     let file = passphrase.to_str().unwrap();
@@ -243,7 +243,7 @@ fn a_change_of_r4_is_made_as_approved_and_gives_a_result() {
 
 /// AA-1, AA-2, D-4: without a certain action there is no result.
 #[test]
-fn what_is_no_plan_envelope_gets_an_error_and_no_result() {
+fn envelope_without_a_readable_action_gets_an_error_and_no_result() {
     let (_directory, root) = workspace();
     for (plan, needle) in [
         ("", "line 1"),
@@ -253,18 +253,18 @@ fn what_is_no_plan_envelope_gets_an_error_and_no_result() {
         (r#"{"actionType":7,"input":{},"verification":{"required":true}}"#, "actionType"),
         (r#"{"actionType":"File","input":{},"verification":{"required":true}}"#, "actionType"),
     ] {
-        let told = ended(&root, None, plan, &[]);
-        assert_eq!((told.code, &*told.stdout), (1, ""), "{told:?}");
+        let outcome = ended(&root, None, plan, &[]);
+        assert_eq!((outcome.code, &*outcome.stdout), (1, ""), "{outcome:?}");
         for needle in [needle, "nothing was changed", "help: `actum explain PLAN_ENVELOPE_INVALID`"]
         {
-            assert!(told.stderr.contains(needle), "{needle}: {told:?}");
+            assert!(outcome.stderr.contains(needle), "{needle}: {outcome:?}");
         }
     }
 }
 
 /// AA-1
 #[test]
-fn an_action_that_is_none_and_input_that_does_not_fit_are_rejected_by_name() {
+fn unknown_actions_and_invalid_inputs_are_rejected_with_a_reason() {
     let (_directory, root) = workspace();
     let result = act(&root, &plan("make_coffee", json!({})));
     assert_eq!(status(&result), ("rejected", Some("UNKNOWN_ACTION")));
@@ -300,7 +300,7 @@ fn an_action_that_is_none_and_input_that_does_not_fit_are_rejected_by_name() {
 
 /// AEC-7, AA-6
 #[test]
-fn under_a_key_an_action_is_done_once() {
+fn request_key_runs_an_action_only_once() {
     let (_directory, root) = workspace();
     let create = plan("file_create", json!({ "path": "x", "content": "x" })).to_string();
     let first = result_of(&ended(&root, None, &create, &["--request-key", "k"]));
@@ -312,7 +312,7 @@ fn under_a_key_an_action_is_done_once() {
 
 /// AA-3: the result of an undo is compared with the content that the receipt records.
 #[test]
-fn an_undo_is_taken_back_by_another() {
+fn undo_action_can_be_undone() {
     let (_directory, root) = workspace();
     let rename = act(&root, &plan("file_rename", json!({ "from": "a.txt", "to": "n/a.txt" })));
     assert_eq!(status(&rename), ("succeeded", None));

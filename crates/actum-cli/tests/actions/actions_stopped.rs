@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 /// AA-6, AA-13: an action that is asked to stop reports its outcome, and leaves nothing behind.
 #[test]
-fn an_action_that_is_asked_to_stop_tells_so_and_leaves_nothing() {
+fn interrupted_action_reports_its_outcome_and_leaves_no_changes() {
     let (directory, root) = workspace();
     let configuration = allowing(directory.path(), RULES);
     let run = checked_by(plan("run_command", json!({ "command": "sleep 60" })), &["true"]);
@@ -41,16 +41,16 @@ fn an_action_that_is_asked_to_stop_tells_so_and_leaves_nothing() {
         assert_eq!(result["repair"], json!({ "attempted": false, "ok": false }), "{result}");
         assert!(!result.to_string().contains("\"exitCode\":0"), "nothing more was run: {result}");
         assert!(!root.join("made").exists());
-        let told = actum(&root, &["feedback", "--limit", "1", "--json"]);
-        let told: Value = serde_json::from_str(&told.stdout).unwrap();
-        assert_eq!(told["actions"][0]["id"], result["feedback"]["id"]);
+        let feedback = actum(&root, &["feedback", "--limit", "1", "--json"]);
+        let feedback: Value = serde_json::from_str(&feedback.stdout).unwrap();
+        assert_eq!(feedback["actions"][0]["id"], result["feedback"]["id"]);
     }
     assert_eq!(actum(&root, &["ledger", "verify"]).code, 0);
 }
 
 /// AA-6, AA-10: this holds while a package checks its changes, and while it rolls them back as a proof.
 #[test]
-fn a_package_that_is_asked_to_stop_is_not_taken_for_one_that_fails() {
+fn interrupted_package_is_not_reported_as_failed() {
     let stage = Stage::new("[plugins]\nallowPluginCodeExecution = true\n");
     let writes = "module.exports = async ({ context }) => { \
         require('fs').writeFileSync(context.workspace + '/a.txt', 'two\\n'); return {}; };";
@@ -78,7 +78,7 @@ fn a_package_that_is_asked_to_stop_is_not_taken_for_one_that_fails() {
 
 /// AA-13: the next action here finds an interrupted one; it reports nothing about a running one.
 #[test]
-fn an_action_that_was_cut_off_is_told_by_whoever_comes_next() {
+fn killed_action_is_reported_by_the_next_action() {
     let (directory, root) = workspace();
     let configuration = allowing(directory.path(), RULES);
     let run = checked_by(plan("run_command", json!({ "command": "sleep 60" })), &["true"]);
@@ -94,22 +94,22 @@ fn an_action_that_was_cut_off_is_told_by_whoever_comes_next() {
     let shown = actum(&root, &["status"]).stdout;
     assert!(shown.contains("\ncut off     action "), "{shown}");
     let under_way = begun(directory.path(), &root, &configuration, &run);
-    let told = |count: usize| -> Vec<Value> {
+    let feedback = |count: usize| -> Vec<Value> {
         assert_eq!(actum(&root, &["recover"]).code, 0);
-        let told: Value =
+        let feedback: Value =
             serde_json::from_str(&actum(&root, &["feedback", "--json"]).stdout).unwrap();
-        let told = told["actions"].as_array().unwrap().clone();
-        assert_eq!(told.len(), count, "{told:?}");
-        told
+        let feedback = feedback["actions"].as_array().unwrap().clone();
+        assert_eq!(feedback.len(), count, "{feedback:?}");
+        feedback
     };
-    let first = &told(1)[0];
+    let first = &feedback(1)[0];
     assert_eq!(cut_off(), Value::Null, "the other is under way");
     assert_eq!((&first["status"], &first["ground"]), (&json!("reverted"), &json!("INTERRUPTED")));
     assert_eq!((&first["action_id"], &first["confidence"]), (&json!("action:test"), &json!(0.9)));
     assert_eq!(first["rollback"], json!({ "attempted": true, "ok": true }));
     kill(under_way.pid, Signal::SIGTERM).unwrap();
     drop(under_way.process.wait_with_output().unwrap());
-    assert_eq!(told(2)[1], *first);
+    assert_eq!(feedback(2)[1], *first);
     assert_eq!(actum(&root, &["ledger", "verify"]).code, 0);
 }
 

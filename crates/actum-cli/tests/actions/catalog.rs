@@ -31,16 +31,16 @@ fn signed(root: &Path, arguments: &[&str]) -> Ended {
 /// Returns the state of each action.
 fn states(root: &Path) -> Vec<(String, String)> {
     let catalog = value(&actum(root, &["catalog", "list", "--json"]));
-    let of = |action: &Value| {
+    let name_and_state = |action: &Value| {
         let text = |name: &str| action[name].as_str().unwrap().to_owned();
         (text("name"), text("state"))
     };
-    catalog["actions"].as_array().unwrap().iter().map(of).collect()
+    catalog["actions"].as_array().unwrap().iter().map(name_and_state).collect()
 }
 
 /// AA-9, AA-13
 #[test]
-fn the_core_actions_are_listed_and_shown_where_nothing_was_recorded_yet() {
+fn core_actions_are_listed_before_anything_is_recorded() {
     let (_directory, root) = workspace();
     crate::program::without_ledger(&root);
     let mut names = CORE_ACTIONS.to_vec();
@@ -95,7 +95,7 @@ fn an_operator_retires_an_action_and_activates_it_again() {
 
 /// AA-13: an agent has neither a terminal of the operator nor the passphrase.
 #[test]
-fn nobody_changes_the_catalog_without_a_terminal_or_the_passphrase() {
+fn catalog_changes_need_a_terminal_or_the_passphrase() {
     let (directory, root) = operated();
     let ended = actum(&root, &["catalog", "retire", "run_command"]);
     assert_eq!(ended.code, 1, "{ended:?}");
@@ -112,7 +112,7 @@ fn nobody_changes_the_catalog_without_a_terminal_or_the_passphrase() {
 
 /// AA-13: a process that can write the file of the ledger changes nothing unseen.
 #[test]
-fn a_change_that_was_tampered_with_puts_nothing_in_force() {
+fn tampered_catalog_changes_have_no_effect() {
     let (_directory, root) = operated();
     assert_eq!(signed(&root, &["retire", "run_command"]).code, 0);
     assert_eq!(signed(&root, &["activate", "run_command"]).code, 0);
@@ -136,7 +136,7 @@ fn a_change_that_was_tampered_with_puts_nothing_in_force() {
 
 /// AA-8, AA-13
 #[test]
-fn a_package_is_linted_before_anybody_relies_on_it() {
+fn catalog_lint_reports_package_problems() {
     let (directory, root) = workspace();
     let shipped = concat!(env!("CARGO_MANIFEST_DIR"), "/../../actions/bump_version");
     let linted = actum(&root, &["catalog", "lint", shipped]);

@@ -58,7 +58,7 @@ fn written(root: &Path, all: &[ActionEnded]) {
 
 /// AA-13
 #[test]
-fn feedback_is_asked_for_by_action_and_by_status_the_newest_first() {
+fn feedback_is_filtered_by_action_and_status_newest_first() {
     let (_directory, root) = workspace();
     crate::program::without_ledger(&root);
     let none = actum(&root, &["feedback"]);
@@ -73,9 +73,9 @@ fn feedback_is_asked_for_by_action_and_by_status_the_newest_first() {
         ],
     );
     let ids = |arguments: &[&str]| -> Vec<Value> {
-        let told = value(&actum(&root, &[&["feedback", "--json"], arguments].concat()));
-        assert_eq!(told["format"], "actum.feedback/1");
-        let actions = told["actions"].as_array().unwrap().clone();
+        let shown = value(&actum(&root, &[&["feedback", "--json"], arguments].concat()));
+        assert_eq!(shown["format"], "actum.feedback/1");
+        let actions = shown["actions"].as_array().unwrap().clone();
         actions.into_iter().map(|action| action["action_id"].clone()).collect()
     };
     assert_eq!(ids(&[]), ["action:3", "action:2", "action:1"]);
@@ -86,26 +86,26 @@ fn feedback_is_asked_for_by_action_and_by_status_the_newest_first() {
     assert_eq!(ids(&["--action", "undo_run"]), Vec::<Value>::new());
     assert_eq!(actum(&root, &["feedback", "--status", "done"]).code, 2);
     assert_eq!(actum(&root, &["feedback", "--action", "Not a name"]).code, 2);
-    let told = value(&actum(&root, &["feedback", "--status", "rejected", "--json"]));
-    let told = &told["actions"][0];
-    assert_eq!((&told["ground"], &told["tier"]), (&json!("SCOPE_FORBIDDEN"), &json!("R2")));
-    assert_eq!((&told["confidence"], &told["duration_ms"]), (&json!(0.75), &json!(52)));
-    assert_eq!(told["repair"], json!({ "attempted": false, "ok": false }));
-    assert_eq!(told["checks"][0]["exit_code"], 1);
-    assert_eq!(told["actor"]["agent"], "builder");
+    let shown = value(&actum(&root, &["feedback", "--status", "rejected", "--json"]));
+    let shown = &shown["actions"][0];
+    assert_eq!((&shown["ground"], &shown["tier"]), (&json!("SCOPE_FORBIDDEN"), &json!("R2")));
+    assert_eq!((&shown["confidence"], &shown["duration_ms"]), (&json!(0.75), &json!(52)));
+    assert_eq!(shown["repair"], json!({ "attempted": false, "ok": false }));
+    assert_eq!(shown["checks"][0]["exit_code"], 1);
+    assert_eq!(shown["actor"]["agent"], "builder");
     assert_eq!(value(&actum(&root, &["ledger", "verify", "--json"]))["sound"], true);
 }
 
 /// AA-13: text that an agent wrote cannot control the terminal.
 #[test]
-fn feedback_is_told_in_words_and_nothing_in_it_obeys() {
+fn feedback_is_printed_as_text_without_control_sequences() {
     let (_directory, root) = workspace();
     written(
         &root,
         &[ended(1, "run_command", Status::Rejected), ended(2, "file_modify", Status::Reverted)],
     );
-    let told = actum(&root, &["feedback"]).stdout;
-    assert!(!told.contains('\u{1b}'), "{told}");
+    let shown = actum(&root, &["feedback"]).stdout;
+    assert!(!shown.contains('\u{1b}'), "{shown}");
     for part in [
         "  rejected   R2  run_command  52 ms  #1\n",
         "              SCOPE_FORBIDDEN: `a` is forbidden\n",
@@ -113,7 +113,7 @@ fn feedback_is_told_in_words_and_nothing_in_it_obeys() {
         "              the action could not be repaired\n",
         "              the action was rolled back\n",
     ] {
-        assert!(told.contains(part), "{part}{told}");
+        assert!(shown.contains(part), "{part}{shown}");
     }
-    assert!(told.lines().next().unwrap().contains("  reverted "), "{told}");
+    assert!(shown.lines().next().unwrap().contains("  reverted "), "{shown}");
 }

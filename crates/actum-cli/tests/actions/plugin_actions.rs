@@ -14,7 +14,7 @@ const RESTORES: &str = "module.exports = async ({ context }) => { const fs = req
 
 /// AA-8, AA-11
 #[test]
-fn a_package_that_comes_with_actum_does_its_work_and_undo_takes_it_back() {
+fn shipped_package_works_and_can_be_undone() {
     let stage = Stage::new(ALLOWED);
     stage.shipped("bump_version");
     fs::write(stage.root.join("package.json"), "{\n  \"version\": \"1.2.3\"\n}\n").unwrap();
@@ -44,7 +44,7 @@ fn a_package_that_comes_with_actum_does_its_work_and_undo_takes_it_back() {
 
 /// AA-9
 #[test]
-fn code_of_packages_runs_only_where_the_operator_says_so_and_as_it_was_looked_at() {
+fn package_code_runs_only_if_allowed_and_unchanged_since_activation() {
     let stage = Stage::new("");
     stage.package("write_two", &manifest("write_two", "R2"), [WRITES, HOLDS, RESTORES]);
     let two = plan("write_two", json!({}));
@@ -77,11 +77,11 @@ fn code_of_packages_runs_only_where_the_operator_says_so_and_as_it_was_looked_at
 
 /// AA-4, AA-7, AA-10, AA-11: none of its changes is kept, whatever fails.
 #[test]
-fn nothing_is_kept_of_a_package_that_fails_lies_or_goes_where_it_may_not() {
+fn package_that_fails_or_breaks_its_rules_leaves_no_changes() {
     let stage = Stage::new(ALLOWED);
     let throws = "module.exports = async () => { throw new Error('no luck'); };";
     let denies = "module.exports = async () => ({ checks: [{ name: 'it_holds', ok: false }] });";
-    let says_nothing = "module.exports = async () => ({ checks: [] });";
+    let returns_no_checks = "module.exports = async () => ({ checks: [] });";
     let restores_not = "module.exports = async () => {};";
     let links = "module.exports = async ({ context }) => { \
         require('fs').symlinkSync('/etc/passwd', context.workspace + '/link'); return {}; };";
@@ -95,7 +95,7 @@ fn nothing_is_kept_of_a_package_that_fails_lies_or_goes_where_it_may_not() {
         ("tells_too_much", [too_much, HOLDS, RESTORES], ("reverted", "PLUGIN_FAILED")),
         ("verify_throws", [WRITES, throws, RESTORES], ("reverted", "PLUGIN_FAILED")),
         ("verify_denies", [WRITES, denies, RESTORES], ("reverted", "VERIFICATION_FAILED")),
-        ("verify_lies", [WRITES, says_nothing, RESTORES], ("reverted", "PLUGIN_FAILED")),
+        ("verify_lies", [WRITES, returns_no_checks, RESTORES], ("reverted", "PLUGIN_FAILED")),
         ("rollback_throws", [WRITES, HOLDS, throws], ("rejected", "ROLLBACK_UNPROVEN")),
         ("rollback_not", [WRITES, HOLDS, restores_not], ("rejected", "ROLLBACK_UNPROVEN")),
     ] {
@@ -126,7 +126,7 @@ fn nothing_is_kept_of_a_package_that_fails_lies_or_goes_where_it_may_not() {
 
 /// AA-5, AA-9: a package of R3 is not run before an approval.
 #[test]
-fn a_package_of_r3_waits_and_its_code_does_not_run_before() {
+fn r3_package_does_not_run_before_approval() {
     let stage = Stage::new(ALLOWED);
     stage.package("write_two", &manifest("write_two", "R3"), [WRITES, HOLDS, RESTORES]);
     assert_eq!(stage.activate("write_two").code, 0);

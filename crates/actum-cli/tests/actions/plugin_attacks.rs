@@ -175,7 +175,7 @@ impl Drop for Host {
 
 /// AA-10: each attempt works without actum, and none as the step of a package.
 #[test]
-fn a_hostile_package_reaches_nothing_of_the_host() {
+fn hostile_package_cannot_reach_the_host() {
     let mut host = Host::new();
     let before = host.look();
     let script = host.outside.path().join("execute.js");
@@ -219,7 +219,7 @@ fn a_hostile_package_reaches_nothing_of_the_host() {
 
 /// AA-4, AA-10, AA-11: its changes in its view are judged like any others, and the size of its view is limited.
 #[test]
-fn a_hostile_package_leaves_nothing_that_no_run_may_make_and_fills_no_disk() {
+fn hostile_package_cannot_leave_forbidden_changes_or_fill_the_disk() {
     let stage = Stage::new(ALLOWED);
     fs::create_dir_all(stage.root.join(".git/hooks")).unwrap();
     let before = |root: &Path| {
@@ -237,7 +237,7 @@ fn a_hostile_package_leaves_nothing_that_no_run_may_make_and_fills_no_disk() {
              fs.writeFileSync('a.txt', 'two\\n'); {acts}; return {{}}; }};"
         )
     };
-    for (name, acts, expected, told) in [
+    for (name, acts, expected, message) in [
         (
             "hook",
             "fs.writeFileSync('.git/hooks/post-commit', 'x')",
@@ -262,7 +262,7 @@ fn a_hostile_package_leaves_nothing_that_no_run_may_make_and_fills_no_disk() {
         let result = stage.act(&plan(name, json!({})));
         assert_eq!(status(&result).1, Some(expected), "{name}: {result:#}");
         assert!(
-            result["feedback"]["message"].as_str().unwrap().contains(told),
+            result["feedback"]["message"].as_str().unwrap().contains(message),
             "{name}: {result:#}"
         );
         assert_eq!(before(&stage.root), files, "{name}");

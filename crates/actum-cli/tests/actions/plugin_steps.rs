@@ -100,7 +100,7 @@ fn shipped(name: &str) -> PathBuf {
 
 /// AA-8, AA-10, AA-11: a package that is shipped, with all its steps.
 #[test]
-fn a_package_does_its_work_on_a_view_and_its_rollback_is_evident() {
+fn package_works_on_a_view_and_proves_its_rollback() {
     let grounds = Grounds::new();
     fs::write(grounds.root.join("package.json"), "{\n  \"version\": \"1.2.3\"\n}\n").unwrap();
     let before = tree(&grounds.root);
@@ -118,7 +118,7 @@ fn a_package_does_its_work_on_a_view_and_its_rollback_is_evident() {
 
 /// AA-11: files that were made, changed and removed, with their directories and modes.
 #[test]
-fn a_rollback_that_restores_all_of_a_mixed_change_is_evident() {
+fn rollback_of_a_mixed_change_is_proven() {
     let written = Written::new()
         .execute(
             "fs.writeFileSync('a.txt', 'changed'); fs.chmodSync('a.txt', 0o755); \
@@ -142,7 +142,7 @@ fn a_rollback_that_restores_all_of_a_mixed_change_is_evident() {
 
 /// AA-11
 #[test]
-fn a_rollback_that_does_not_restore_is_refused_with_the_path_and_what_differs() {
+fn incomplete_rollback_is_rejected_with_path_and_difference() {
     let change = "fs.writeFileSync('a.txt', 'changed'); fs.writeFileSync('n', ''); return {};";
     let restore = "fs.writeFileSync('a.txt', '1\\n'); fs.rmSync('n');";
     let cases = [
@@ -184,7 +184,7 @@ fn a_rollback_that_does_not_restore_is_refused_with_the_path_and_what_differs() 
 
 /// AA-10, AA-11
 #[test]
-fn a_rollback_or_a_verify_that_fails_is_told_with_its_place() {
+fn failed_rollback_or_verify_is_reported_with_its_location() {
     let written = Written::new()
         .execute("fs.writeFileSync('a.txt', 'changed'); return {};")
         .verify("return { checks: [] };")
@@ -231,7 +231,7 @@ fn verify_sees_before_and_after_and_changes_nothing() {
 
 /// AA-8
 #[test]
-fn input_and_output_are_held_to_the_schemas() {
+fn input_and_output_are_validated_against_the_schemas() {
     let grounds = Grounds::new();
     let schema = json!({
         "type": "object", "additionalProperties": false,
@@ -250,7 +250,7 @@ fn input_and_output_are_held_to_the_schemas() {
 
 /// AA-10
 #[test]
-fn a_step_that_never_ends_or_floods_is_ended() {
+fn step_that_hangs_or_floods_output_is_killed() {
     let grounds = Grounds::new();
     let before = tree(&grounds.root);
     let policy = crate::library::policy(&grounds.root);
@@ -276,7 +276,7 @@ fn a_step_that_never_ends_or_floods_is_ended() {
 
 /// AA-8: this holds whatever its `package.json` leaves out, and whatever files are beside it.
 #[test]
-fn a_package_is_read_alike_everywhere_and_nothing_outside_of_it_is_part_of_it() {
+fn package_is_read_the_same_everywhere_and_without_files_beside_it() {
     let grounds = Grounds::new();
     let runner = runner(&grounds.root);
     let run = |files: &[(&str, &str)]| {
@@ -295,9 +295,9 @@ fn a_package_is_read_alike_everywhere_and_nothing_outside_of_it_is_part_of_it() 
     let two = json!({ "a": "function" });
     assert_eq!(run(&[("execute.js", common)]).unwrap(), two);
     assert_eq!(run(&[("execute.js", common), ("package.json", "{}")]).unwrap(), two);
-    for said in ["{\"type\": \"module\"}", "{\"type\": \"other\"}\n", "{ \"name\": \"x\" }"] {
-        let files = [("execute.js", module), a, ("package.json", said)];
-        assert_eq!(run(&files).unwrap(), json!({ "a": 1 }), "{said}");
+    for text in ["{\"type\": \"module\"}", "{\"type\": \"other\"}\n", "{ \"name\": \"x\" }"] {
+        let files = [("execute.js", module), a, ("package.json", text)];
+        assert_eq!(run(&files).unwrap(), json!({ "a": 1 }), "{text}");
     }
     // The first matching condition is used, so their order matters.
     let imports = r##"{ "imports": { "#a": { "node": "./a.js", "default": "./b.js" } } }"##;
@@ -315,7 +315,7 @@ fn a_package_is_read_alike_everywhere_and_nothing_outside_of_it_is_part_of_it() 
 
 /// AA-10: a step reaches nothing but its workspace.
 #[test]
-fn a_step_reaches_no_network_no_secret_and_no_file_outside() {
+fn step_cannot_reach_network_secrets_or_outside_files() {
     let grounds = Grounds::new();
     let outside = grounds.beside("secret");
     fs::write(&outside, "secret").unwrap();
@@ -348,7 +348,7 @@ fn a_step_reaches_no_network_no_secret_and_no_file_outside() {
 
 /// AA-10
 #[test]
-fn what_no_run_can_make_is_refused_by_name() {
+fn changes_no_run_can_make_are_rejected_by_name() {
     let cases = [
         ("fs.symlinkSync('/etc/passwd', 'made');", "symbolic link"),
         ("child.execFileSync('mkfifo', ['made']);", "a pipe, a socket or a device"),
@@ -359,10 +359,11 @@ fn what_no_run_can_make_is_refused_by_name() {
             "cannot be part of a run",
         ),
     ];
-    for (execute, told) in cases {
+    for (execute, message) in cases {
         let error = refused(&format!("{execute} return {{}};"));
-        let is_told = matches!(error, PluginError::Unkept(_)) && error.to_string().contains(told);
-        assert!(is_told, "{execute}: {error}");
+        let is_reported =
+            matches!(error, PluginError::Unkept(_)) && error.to_string().contains(message);
+        assert!(is_reported, "{execute}: {error}");
     }
     // A device, a file that runs as its owner and a socket are not even made.
     let never = [
@@ -377,7 +378,7 @@ fn what_no_run_can_make_is_refused_by_name() {
 
 /// AA-10: a concurrent change of a file by another process is not mistaken for its earlier content.
 #[test]
-fn what_somebody_else_changed_while_a_step_ran_is_refused() {
+fn concurrent_change_during_a_step_is_rejected() {
     let grounds = Grounds::new();
     let written = Written::new().execute(
         "fs.readFileSync('a.txt'); await new Promise((done) => setTimeout(done, 2000)); \
@@ -397,7 +398,7 @@ fn what_somebody_else_changed_while_a_step_ran_is_refused() {
 
 /// AA-10
 #[test]
-fn a_package_that_asks_to_read_or_for_nothing_gets_no_more() {
+fn package_gets_only_the_filesystem_access_it_requests() {
     let read = || Written::new().filesystem("read", "R1");
     let error = refused_of(read().execute("fs.writeFileSync('a.txt', ''); return {};"));
     let PluginError::Changed { path, more } = &error else { panic!("{error}") };
@@ -428,7 +429,7 @@ fn a_package_that_asks_to_read_or_for_nothing_gets_no_more() {
 
 /// AA-10: the code that is run is the code that was read.
 #[test]
-fn a_package_that_is_changed_after_it_was_read_runs_as_it_was_read() {
+fn package_runs_the_code_that_was_read() {
     let grounds = Grounds::new();
     let written = Written::new().execute("return { which: 'read' };");
     let package = Package::read(&written.directory).unwrap();
@@ -443,7 +444,7 @@ fn a_package_that_is_changed_after_it_was_read_runs_as_it_was_read() {
 
 /// AA-10
 #[test]
-fn without_node_it_is_said_what_to_do() {
+fn missing_node_is_reported_with_a_hint() {
     let grounds = Grounds::new();
     let policy = crate::library::policy(&grounds.root);
     let with = |path: &Path| {
@@ -465,13 +466,13 @@ fn without_node_it_is_said_what_to_do() {
         assert!(matches!(error, PluginError::NoNode { .. }), "{error}");
         assert!(error.to_string().contains("install Node.js 18 or newer"), "{error}");
     }
-    for said in ["v16.20.0", "none", "v"] {
+    for text in ["v16.20.0", "none", "v"] {
         let node = place.join("node");
-        fs::write(&node, format!("#!/bin/sh\necho {said}\n")).unwrap();
+        fs::write(&node, format!("#!/bin/sh\necho {text}\n")).unwrap();
         fs::set_permissions(&node, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
         for error in [Node::find(&with(&place)).unwrap_err(), ran(&with(&place)).unwrap_err()] {
             assert!(matches!(error, PluginError::OldNode { .. }), "{error}");
-            assert!(error.to_string().contains(&format!("the version `{said}`")), "{error}");
+            assert!(error.to_string().contains(&format!("the version `{text}`")), "{error}");
         }
     }
     // A program with a supported version that gives no answer counts as having run the package.
@@ -482,21 +483,21 @@ fn without_node_it_is_said_what_to_do() {
 
 /// AA-9
 #[test]
-fn code_of_plugins_runs_only_where_the_policy_of_the_operator_says_so() {
+fn plugin_code_runs_only_if_the_operators_policy_allows_it() {
     let grounds = Grounds::new();
-    let says = |text: &str| in_force(&grounds, &format!("version = 1\n{text}"));
-    assert!(says("").unwrap().plugin_code().is_none());
-    assert!(says("[plugins]\n").unwrap().plugin_code().is_none());
+    let policy_with = |text: &str| in_force(&grounds, &format!("version = 1\n{text}"));
+    assert!(policy_with("").unwrap().plugin_code().is_none());
+    assert!(policy_with("[plugins]\n").unwrap().plugin_code().is_none());
     let no = "[plugins]\nallowPluginCodeExecution = false\n";
     let yes = "[plugins]\nallowPluginCodeExecution = true\n";
-    assert!(says(no).unwrap().plugin_code().is_none());
-    assert!(says(yes).unwrap().plugin_code().is_some());
-    assert!(says("[plugins]\nallowPluginCodeExecution = \"true\"\n").is_err());
-    assert!(says("[plugins]\nallow = true\n").is_err());
+    assert!(policy_with(no).unwrap().plugin_code().is_none());
+    assert!(policy_with(yes).unwrap().plugin_code().is_some());
+    assert!(policy_with("[plugins]\nallowPluginCodeExecution = \"true\"\n").is_err());
+    assert!(policy_with("[plugins]\nallow = true\n").is_err());
     // A workspace can neither allow nor forbid it: nothing may be done while it tries.
     for own in [no, yes] {
         fs::write(grounds.root.join("actum.toml"), format!("version = 1\n{own}")).unwrap();
-        let error = says(yes).unwrap_err().to_string();
+        let error = policy_with(yes).unwrap_err().to_string();
         assert!(error.contains("only the operator's policy can"), "{error}");
     }
 }

@@ -30,7 +30,7 @@ fn files(root: &Path) -> (String, String) {
 
 /// AA-8, AA-11
 #[test]
-fn a_new_package_is_sound_passes_its_test_and_changes_nothing() {
+fn new_package_is_valid_passes_its_test_and_changes_nothing() {
     let (_directory, root) = workspace();
     let made = document(&actum(&root, &["plugin", "new", "tidy_up", "--json"]));
     assert_eq!((&made["format"], &made["name"]), (&"actum.plugin-new/1".into(), &"tidy_up".into()));
@@ -59,7 +59,7 @@ fn a_new_package_is_sound_passes_its_test_and_changes_nothing() {
 
 /// AA-8, AA-10, AA-11
 #[test]
-fn a_package_is_tried_out_with_its_change_and_its_evidence_and_nothing_is_kept() {
+fn plugin_test_shows_change_and_evidence_and_keeps_nothing() {
     let (_directory, root) = workspace();
     let written = Written::new()
         .execute("fs.writeFileSync('a.txt', `${input.text}\n`); return { n: 1 };")
@@ -93,7 +93,7 @@ fn a_package_is_tried_out_with_its_change_and_its_evidence_and_nothing_is_kept()
 
 /// AA-9
 #[test]
-fn no_code_is_run_unless_the_operator_allows_it() {
+fn plugin_test_runs_no_code_unless_the_operator_allows_it() {
     let (_directory, root) = workspace();
     let written = Written::new().execute("fs.writeFileSync('a.txt', ''); return {};");
     let place = written.directory.to_str().unwrap();
@@ -109,7 +109,7 @@ fn no_code_is_run_unless_the_operator_allows_it() {
 
 /// AA-10, AA-11
 #[test]
-fn a_step_that_fails_is_told_with_what_it_wrote_and_nothing_is_kept() {
+fn failed_step_is_reported_with_its_error_and_leaves_no_changes() {
     let (_directory, root) = workspace();
     let before = files(&root);
     let change = "fs.writeFileSync('a.txt', 'x');";
@@ -125,19 +125,19 @@ fn a_step_that_fails_is_told_with_what_it_wrote_and_nothing_is_kept() {
             "`rollback` did not restore the workspace: `a.txt` has different content",
         ),
     ];
-    for (execute, told) in cases {
+    for (execute, expected) in cases {
         let written = Written::new().execute(&execute);
         let place = written.directory.to_str().unwrap();
         let ended = allowed(&root, &["plugin", "test", place, "--limit", "wall=4s"]);
         assert_eq!(ended.code, 1, "{ended:?}");
-        assert!(ended.stderr.contains(told), "{told}: {}", ended.stderr);
+        assert!(ended.stderr.contains(expected), "{expected}: {}", ended.stderr);
         assert_eq!(files(&root), before);
     }
 }
 
 /// AA-8, AA-9: a directory that is no package is refused by name, before any of its code is run.
 #[test]
-fn what_is_no_package_is_refused_with_what_is_wrong() {
+fn invalid_package_is_rejected_with_the_problem() {
     type Spoil = fn(&Written);
     let with = |change: fn(&mut Value)| Written::new().with(change);
     let spoiled = |spoil: Spoil| {
@@ -240,12 +240,12 @@ fn what_is_no_package_is_refused_with_what_is_wrong() {
         (with(|it| it["verification"]["commands"] = json!(["true"])), "permissions.commands"),
     ];
     let (_directory, root) = workspace();
-    for (written, told) in &cases {
+    for (written, expected) in &cases {
         let place = written.directory.to_str().unwrap();
         let refused = document(&actum(&root, &["plugin", "lint", place, "--json"]));
-        assert_eq!(refused["reason"], "PLUGIN_UNUSABLE", "{told}: {refused}");
+        assert_eq!(refused["reason"], "PLUGIN_UNUSABLE", "{expected}: {refused}");
         let message = refused["message"].as_str().unwrap();
-        assert!(message.contains(told), "{told}: {message}");
+        assert!(message.contains(expected), "{expected}: {message}");
         assert!(message.ends_with("; nothing was changed"), "{message}");
     }
     let written = Written::new();

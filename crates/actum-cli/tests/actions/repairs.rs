@@ -44,7 +44,7 @@ fn names(result: &Value) -> Vec<&str> {
 
 /// AA-6, AA-8, AA-11: the repair runs once, and then all checks run again on its result.
 #[test]
-fn a_package_is_repaired_once_where_verify_js_or_a_command_fails() {
+fn package_repair_runs_once_when_verify_js_or_a_command_fails() {
     let stage = stage();
     for (name, verify, checks) in
         [("verified_by_js", COMPARES, &[][..]), ("checked_by_command", HOLDS, &[CHECK])]
@@ -73,7 +73,7 @@ fn a_package_is_repaired_once_where_verify_js_or_a_command_fails() {
 
 /// AA-4, AA-6, AA-11: a repair of a package is held to the same rules.
 #[test]
-fn nothing_is_kept_of_a_repair_of_a_package_that_does_not_hold() {
+fn failed_package_repair_leaves_no_changes() {
     let stage = stage();
     for (name, verify, repair, expected) in [
         ("hopeless", COMPARES, "cp a.txt b.txt", ("reverted", "VERIFICATION_FAILED")),
@@ -95,7 +95,7 @@ fn nothing_is_kept_of_a_repair_of_a_package_that_does_not_hold() {
 
 /// AA-3, AA-6: the built-in check covers the requested change, except what the repair changed.
 #[test]
-fn the_built_in_check_compares_only_what_the_repair_left_alone() {
+fn built_in_check_skips_paths_changed_by_the_repair() {
     let (directory, root) = workspace();
     let configuration = allowing(directory.path(), RULES);
     let input = json!({ "path": "a.txt", "content": "3\n", "repair": REPAIR });

@@ -24,7 +24,7 @@ fn digest(root: &Path, path: &str) -> Value {
 
 /// Issue 27
 #[test]
-fn a_run_is_its_status_its_id_and_its_paths_with_their_new_digests() {
+fn brief_run_has_status_id_and_paths_with_new_digests() {
     let (_directory, root) = workspace();
     let before = digest(&root, "a.txt");
     let (dry, code) = brief(&root, &["apply", "--dry-run", "../change.diff"]);
@@ -55,7 +55,7 @@ fn a_run_is_its_status_its_id_and_its_paths_with_their_new_digests() {
 
 /// Issue 27
 #[test]
-fn files_that_come_go_and_move_are_told_by_what_is_there_afterwards() {
+fn brief_form_reports_the_final_state_of_each_path() {
     let (_directory, root) = workspace();
     fs::write(
         root.join("../patch.txt"),
@@ -77,7 +77,7 @@ fn files_that_come_go_and_move_are_told_by_what_is_there_afterwards() {
 
 /// Issue 27, D-1
 #[test]
-fn an_error_is_its_status_reason_and_first_hint() {
+fn brief_error_has_status_reason_and_first_hint() {
     let (_directory, root) = workspace();
     let error = |status: &str, reason: &str, hint: &str| json!({ "format": "actum.brief/1", "status": status, "reason": reason, "hint": hint });
     assert_eq!(
@@ -106,7 +106,7 @@ fn an_error_is_its_status_reason_and_first_hint() {
 
 /// Issue 27: the status is that of the exit code, also where the document has none.
 #[test]
-fn every_command_says_in_one_line_what_its_exit_code_says() {
+fn brief_status_of_every_command_matches_its_exit_code() {
     let (directory, root) = workspace();
     assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
     fs::write(root.join("../plan.json"), "{}").unwrap();
@@ -161,7 +161,7 @@ fn every_command_says_in_one_line_what_its_exit_code_says() {
 
 /// Issue 27
 #[test]
-fn a_command_in_a_sandbox_is_told_by_what_it_changed() {
+fn brief_exec_reports_the_changed_paths() {
     let (_directory, root) = workspace();
     let (made, code) = brief(&root, &["exec", "--", "sh", "-c", "echo said; echo x > made.txt"]);
     assert_eq!(code, 0, "{made}");
@@ -174,7 +174,7 @@ fn a_command_in_a_sandbox_is_told_by_what_it_changed() {
 
 /// Issue 27: a standalone document is not changed, and nothing follows it.
 #[test]
-fn a_receipt_is_written_as_it_is() {
+fn brief_form_does_not_change_a_receipt() {
     let (_directory, root) = workspace();
     assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
     let full = actum(&root, &["receipt", "--json"]);
@@ -185,7 +185,7 @@ fn a_receipt_is_written_as_it_is() {
 
 /// Issue 27
 #[test]
-fn the_full_form_is_what_json_alone_writes() {
+fn json_full_equals_plain_json() {
     let (_directory, root) = workspace();
     let full = actum(&root, &["--json=full", "log"]);
     assert_eq!(full.stdout, actum(&root, &["log", "--json"]).stdout);

@@ -29,7 +29,7 @@ fn operator_says(root: &Path, policy: &str) {
 
 /// AA-10, issue 22 (claims): a large directory hides a home of keys no less than a small one.
 #[test]
-fn a_home_of_keys_among_many_files_is_hidden() {
+fn key_home_among_many_files_is_hidden() {
     let (directory, root) = workspace();
     assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
     let start = tempfile::tempdir().unwrap();
@@ -51,7 +51,7 @@ fn a_home_of_keys_among_many_files_is_hidden() {
 /// AA-10, AA-7, issue 22 (claims): `sandbox run` keeps the changes of a command in directories of `write` and in
 /// caches.
 #[test]
-fn a_denied_command_is_not_started_where_its_changes_would_stay() {
+fn denied_command_is_not_started_where_its_changes_would_persist() {
     let (_directory, root) = workspace();
     let out = root.with_file_name("out");
     for directory in [out.clone(), root.join("target")] {
@@ -94,7 +94,7 @@ fn a_listed_limit_changes_no_default() {
 
 /// AA-10, issue 22 (claims): `PATH` names only directories whose programs can be executed.
 #[test]
-fn the_path_holds_only_executable_directories_and_another_program_is_noted() {
+fn path_holds_only_executable_directories_and_notes_other_programs() {
     let (directory, root) = workspace();
     let own = directory.path().join("bin");
     fs::create_dir(&own).unwrap();
@@ -128,7 +128,7 @@ fn hard_links_become_files_and_files_keep_their_times() {
 
 /// AA-6, issue 22 (claims): a foreign change of a file is a conflict only where the command changed it too.
 #[test]
-fn a_foreign_change_of_a_file_that_was_only_read_is_no_conflict() {
+fn foreign_change_of_a_file_that_was_only_read_is_not_a_conflict() {
     let (_directory, root) = workspace();
     let mut running =
         command(&root, &["exec", "--", "sh", "-c", "cat a.txt; read go; echo x > new"]);
@@ -160,7 +160,7 @@ fn a_command_can_make_neither_sockets_nor_set_id_files() {
 
 /// AA-6, AA-7, issue 22 (claims)
 #[test]
-fn a_failing_command_keeps_its_changes_in_caches_alone() {
+fn failed_command_keeps_only_its_cache_changes() {
     let (_directory, root) = workspace();
     operator_says(&root, "[sandbox]\ncaches = ['target']");
     let failed = exec(&root, &[], "echo built > target/x; echo gone > a.txt; exit 3");
@@ -180,7 +180,7 @@ fn checks_are_skipped_for_dropped_and_empty_changes() {
 
 /// AA-5, AA-7, issue 22 (claims): an approved change passes its checks again before it is made.
 #[test]
-fn a_check_that_fails_at_approval_keeps_the_change_out() {
+fn failed_check_at_approval_rejects_the_change() {
     let (_directory, root) = workspace();
     let passphrase = crate::program::approval_key(&root);
     fs::write(root.join("gate"), "").unwrap();
@@ -196,7 +196,7 @@ fn a_check_that_fails_at_approval_keeps_the_change_out() {
 
 /// AA-10, issue 22 (claims): exit codes of `exec` that other commands have by themselves.
 #[test]
-fn exec_has_codes_of_its_own_for_a_busy_workspace_and_a_host_without_namespaces() {
+fn exec_has_own_exit_codes_for_a_busy_workspace_and_missing_namespaces() {
     let (_directory, root) = workspace();
     let mut held = Workspace::open(&root).unwrap();
     let options = RunOptions { label: "other work".into(), ..RunOptions::default() };
@@ -304,7 +304,7 @@ fn at_a_terminal(root: &Path, typed: &str, script: &str) -> Ended {
 
 /// AA-10
 #[test]
-fn a_program_that_a_person_talks_with_gets_a_terminal() {
+fn interactive_command_gets_a_terminal() {
     let (_directory, root) = workspace();
     let script = "test -t 0 && test -t 1 && test -t 2 && echo ready; read word; \
                   echo got $word > a.txt; echo by name > /dev/tty";
@@ -317,7 +317,7 @@ fn a_program_that_a_person_talks_with_gets_a_terminal() {
 
 /// AA-10: an interrupt that is typed ends the command, and none of its changes is kept.
 #[test]
-fn a_command_is_interrupted_at_its_terminal_and_leaves_nothing() {
+fn command_interrupted_at_its_terminal_leaves_no_changes() {
     let (_directory, root) = workspace();
     let before = tree(&root);
     let ended = at_a_terminal(&root, "\u{3}", "echo gone > a.txt; echo ready; exec sleep 60");

@@ -47,7 +47,7 @@ fn every_command_writes_one_json_document_with_its_format() {
 
 /// D-1
 #[test]
-fn an_error_says_status_reason_and_state_of_the_workspace() {
+fn error_document_has_status_reason_and_workspace_state() {
     let (_directory, root) = workspace();
     assert_eq!(
         document(&root, &["apply", "../change.diff", "--max-files", "1"]),
@@ -85,7 +85,7 @@ fn an_error_says_status_reason_and_state_of_the_workspace() {
 }
 
 #[test]
-fn a_run_is_shown_with_what_each_path_held_before_and_after() {
+fn show_reports_the_state_of_each_path_before_and_after() {
     let (_directory, root) = workspace();
     let run = document(&root, &["apply", "../change.diff"])["run"].clone();
     let (user, group) = fs::metadata(root.join("a.txt")).map(|a| (a.uid(), a.gid())).unwrap();
@@ -153,7 +153,7 @@ fn a_run_is_shown_with_what_each_path_held_before_and_after() {
 }
 
 #[test]
-fn a_name_that_is_not_text_is_exact_in_json_and_escaped_for_people() {
+fn non_utf8_name_is_exact_in_json_and_escaped_for_display() {
     let (directory, root) = workspace();
     let diff = "diff --git \"a/caf\\351.txt\" \"b/caf\\351.txt\"\nnew file mode 100644\n\
                 --- /dev/null\n+++ \"b/caf\\351.txt\"\n@@ -0,0 +1 @@\n+x\n";
@@ -178,7 +178,7 @@ fn a_name_that_is_not_text_is_exact_in_json_and_escaped_for_people() {
 
 /// FO-2, FO-5
 #[test]
-fn the_demo_ends_with_0_and_leaves_nothing_behind() {
+fn demo_exits_with_0_and_leaves_nothing_behind() {
     let directory = tempfile::tempdir().unwrap();
     let mut demo = command(directory.path(), &["demo"]);
     let demo = Ended::from(demo.env("TMPDIR", directory.path()).output().unwrap());
@@ -188,7 +188,7 @@ fn the_demo_ends_with_0_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn the_demo_can_be_kept_to_look_at() {
+fn demo_directory_can_be_kept() {
     let directory = tempfile::tempdir().unwrap();
     let mut demo = command(directory.path(), &["demo", "--keep", "--json"]);
     let demo = Ended::from(demo.env("TMPDIR", directory.path()).output().unwrap());
@@ -199,7 +199,7 @@ fn the_demo_can_be_kept_to_look_at() {
 
 /// AEC-8, issue 22: `TMPDIR` leads the demo to no directory where a home of keys or a result file would be refused.
 #[test]
-fn the_demo_is_made_in_no_place_that_programs_act_on() {
+fn demo_is_not_created_where_programs_act_on_files() {
     let directory = tempfile::tempdir().unwrap();
     let person = directory.path().canonicalize().unwrap();
     for place in [".config/actum", ".ssh", "project/.git", "bin"] {

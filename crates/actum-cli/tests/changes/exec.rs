@@ -17,7 +17,7 @@ fn exec(root: &Path, options: &[&str], script: &str) -> Ended {
 
 /// AA-6
 #[test]
-fn what_a_command_changed_is_kept_as_one_run_and_undo_takes_it_back() {
+fn command_changes_are_kept_as_one_run_and_can_be_undone() {
     let (_directory, root) = workspace();
     let before = tree(&root);
     let script =
@@ -38,7 +38,7 @@ fn what_a_command_changed_is_kept_as_one_run_and_undo_takes_it_back() {
 
 /// AA-6: a clean build does this with its output.
 #[test]
-fn a_directory_that_is_removed_and_made_again_is_compared_with_the_one_before() {
+fn recreated_directory_is_compared_with_the_original() {
     let (_directory, root) = workspace();
     for (path, content) in
         [("d/a", "1\n"), ("d/same", "s\n"), ("d/s/b", "2\n"), ("d/s/t/c", "3\n"), ("d/gone", "4\n")]
@@ -71,7 +71,7 @@ fn a_directory_that_is_removed_and_made_again_is_compared_with_the_one_before() 
 
 /// AA-6
 #[test]
-fn of_a_command_that_fails_nothing_is_kept_and_its_code_is_passed_on() {
+fn failed_command_keeps_nothing_and_passes_on_its_exit_code() {
     let (_directory, root) = workspace();
     let before = tree(&root);
     let ended = exec(&root, &[], "echo said; echo gone > a.txt; exit 7");
@@ -105,7 +105,7 @@ fn a_command_that_changes_nothing_makes_no_run() {
 
 /// AA-4, AA-5
 #[test]
-fn the_exit_code_tells_a_gate_from_the_command() {
+fn exit_code_distinguishes_a_gate_from_the_command() {
     let (_directory, root) = workspace();
     let before = tree(&root);
     let cases: [(&[&str], &str, i32, &str); 6] = [
@@ -116,10 +116,10 @@ fn the_exit_code_tells_a_gate_from_the_command() {
         (&[], "echo SECRET=x > .env", 111, "`.env`"),
         (&["--review"], "echo x > a.txt", 116, "R3: the request declares this tier"),
     ];
-    for (options, script, code, told) in cases {
+    for (options, script, code, expected) in cases {
         let ended = exec(&root, options, script);
         assert_eq!(ended.code, code, "{script}: {ended:?}");
-        assert!(ended.stderr.contains(told), "{script}: {}", ended.stderr);
+        assert!(ended.stderr.contains(expected), "{script}: {}", ended.stderr);
         assert!(ended.stderr.contains("nothing was changed"), "{script}: {}", ended.stderr);
         assert_eq!(tree(&root), before, "{script}");
     }
@@ -127,7 +127,7 @@ fn the_exit_code_tells_a_gate_from_the_command() {
 
 /// AA-4: changes that no run can make are listed, and none of the others is kept.
 #[test]
-fn pipes_sockets_and_set_id_files_are_refused_by_name() {
+fn changes_exec_cannot_keep_are_rejected_by_name() {
     let (_directory, root) = workspace();
     symlink("a.txt", root.join("link")).unwrap();
     let before = tree(&root);
@@ -140,10 +140,10 @@ fn pipes_sockets_and_set_id_files_are_refused_by_name() {
             "` is too large: a command may leave at most 17179869184 bytes in files",
         ),
     ];
-    for (script, told) in cases {
+    for (script, expected) in cases {
         let ended = exec(&root, &[], script);
         assert_eq!(ended.code, 111, "{script}: {ended:?}");
-        assert!(ended.stderr.contains(told), "{script}: {}", ended.stderr);
+        assert!(ended.stderr.contains(expected), "{script}: {}", ended.stderr);
         assert_eq!(tree(&root), before, "{script}");
     }
     // An unchanged link does no harm, nor does a write through one.
@@ -154,7 +154,7 @@ fn pipes_sockets_and_set_id_files_are_refused_by_name() {
 
 /// AA-3, AA-7
 #[test]
-fn checks_see_the_change_before_it_is_made_and_what_they_write_is_forgotten() {
+fn checks_see_the_pending_change_and_their_writes_are_discarded() {
     let (_directory, root) = workspace();
     fs::write(root.join("script.sh"), "test -e new/x && ! test -e sub && grep -q done a.txt")
         .unwrap();
@@ -175,8 +175,9 @@ fn checks_see_the_change_before_it_is_made_and_what_they_write_is_forgotten() {
     let before = tree(&root);
     let refused = exec(&root, &["--verify", "grep -q never a.txt"], "echo other > a.txt");
     assert_eq!(refused.code, 111);
-    let told = "the check `grep -q never a.txt` rejected the staged change: it exited with code 1";
-    assert!(refused.stderr.contains(told), "{}", refused.stderr);
+    let expected =
+        "the check `grep -q never a.txt` rejected the staged change: it exited with code 1";
+    assert!(refused.stderr.contains(expected), "{}", refused.stderr);
     let queued = exec(&root, &["--review", "--verify", "false"], "echo other > a.txt");
     assert_eq!(queued.code, 111, "nobody is asked about what its checks refuse: {queued:?}");
     let hangs =
@@ -190,7 +191,7 @@ fn checks_see_the_change_before_it_is_made_and_what_they_write_is_forgotten() {
 
 /// AA-5, D-1: a diff of git knows two modes, and the view for the approver shows all others.
 #[test]
-fn permissions_that_are_not_the_usual_ones_are_shown_and_world_writable_paths_ask() {
+fn unusual_permissions_are_shown_and_world_writable_paths_need_approval() {
     let (_directory, root) = workspace();
     let script = "umask 022; echo x > open; chmod 666 open; echo y > odd; chmod 6 odd; \
                   mkdir -m 777 shared; echo z > plain; echo e > tool; chmod 755 tool";
@@ -225,7 +226,7 @@ fn passphrase(root: &Path) -> String {
 
 /// AA-5
 #[test]
-fn what_waits_for_a_person_is_the_change_itself_and_no_second_run_of_the_command() {
+fn approval_publishes_the_captured_change_without_rerunning_the_command() {
     let (_directory, root) = workspace();
     let file = passphrase(&root);
     let made = actum(&root, &["key", "make", "approval", "--passphrase-file", &file]);
@@ -257,7 +258,7 @@ fn a_drop_shows_the_change_and_its_tier_and_keeps_nothing() {
 
 /// AA-3, AA-5, AA-7: an approval cannot move a check to a directory where it has another result.
 #[test]
-fn a_check_starts_where_it_was_asked_for_also_when_a_person_approves() {
+fn check_runs_in_the_requested_directory_also_at_approval() {
     let (_directory, root) = workspace();
     fs::write(root.join("sub/only-here"), "").unwrap();
     let file = passphrase(&root);
@@ -277,7 +278,7 @@ fn a_check_starts_where_it_was_asked_for_also_when_a_person_approves() {
 
 /// AA-4: the reported, judged and checked change is the one that is made, also if a file replaces a directory.
 #[test]
-fn a_file_in_the_place_of_a_directory_is_told_with_both_and_checked_so() {
+fn file_and_directory_swaps_are_reported_and_checked() {
     let (_directory, root) = workspace();
     fs::create_dir(root.join("empty")).unwrap();
     let script =
@@ -286,10 +287,10 @@ fn a_file_in_the_place_of_a_directory_is_told_with_both_and_checked_so() {
         "sh -c 'test -d a.txt && test $(stat -c %a a.txt) = 750 && test -f empty && test -f sub'";
     let ended = exec(&root, &["--verify", check], script);
     assert_eq!(ended.code, 0, "{ended:?}");
-    for told in
+    for expected in
         ["deleted     a.txt ", "created     a.txt/", "deleted     empty/", "created     empty "]
     {
-        assert!(ended.stderr.contains(told), "{told}: {}", ended.stderr);
+        assert!(ended.stderr.contains(expected), "{expected}: {}", ended.stderr);
     }
     let shown = actum(&root, &["show", "--no-diff"]);
     assert!(
@@ -302,7 +303,7 @@ fn a_file_in_the_place_of_a_directory_is_told_with_both_and_checked_so() {
 
 /// AA-6: a path that another process removed is not restored, and one that it created stays.
 #[test]
-fn what_somebody_else_moved_or_removed_meanwhile_is_a_conflict() {
+fn paths_moved_or_removed_by_another_process_are_a_conflict() {
     type Act = fn(&Path);
     let cases: [(&str, Act); 9] = [
         ("touch a.txt; WAIT", |root| fs::remove_file(root.join("a.txt")).unwrap()),
@@ -340,15 +341,15 @@ fn what_somebody_else_moved_or_removed_meanwhile_is_a_conflict() {
         let left = tree(&root);
         let ended: Ended = child.wait_with_output().unwrap().into();
         assert_eq!(ended.code, 111, "case {number}: {ended:?}");
-        let told = "was changed by another process while the command ran";
-        assert!(ended.stderr.contains(told), "case {number}: {}", ended.stderr);
+        let expected = "was changed by another process while the command ran";
+        assert!(ended.stderr.contains(expected), "case {number}: {}", ended.stderr);
         assert_eq!(tree(&root), left, "case {number}");
     }
 }
 
 /// AA-6: the result of a command goes to the directory in which it ran.
 #[test]
-fn a_directory_that_takes_the_name_of_the_workspace_meanwhile_is_not_changed() {
+fn directory_that_replaces_the_workspace_meanwhile_is_not_changed() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().canonicalize().unwrap().join("one");
     let other = root.with_file_name("two");
@@ -369,7 +370,7 @@ fn a_directory_that_takes_the_name_of_the_workspace_meanwhile_is_not_changed() {
 
 /// AA-6: no bytes are lost, whichever process was first.
 #[test]
-fn a_file_that_somebody_else_changed_meanwhile_is_a_conflict() {
+fn file_changed_by_another_process_is_a_conflict() {
     let (_directory, root) = workspace();
     actum(&root, &["init"]);
     let script = "echo ready; sleep 2; echo mine >> a.txt; echo mine >> sub/b.txt";
@@ -377,15 +378,15 @@ fn a_file_that_somebody_else_changed_meanwhile_is_a_conflict() {
     fs::write(root.join("a.txt"), "somebody else's\n").unwrap();
     let ended: Ended = child.wait_with_output().unwrap().into();
     assert_eq!(ended.code, 111, "{ended:?}");
-    let told = "`a.txt` was changed by another process while the command ran";
-    assert!(ended.stderr.contains(told), "{}", ended.stderr);
+    let expected = "`a.txt` was changed by another process while the command ran";
+    assert!(ended.stderr.contains(expected), "{}", ended.stderr);
     assert_eq!(fs::read_to_string(root.join("a.txt")).unwrap(), "somebody else's\n");
     assert_eq!(fs::read_to_string(root.join("sub/b.txt")).unwrap(), "2\n");
 }
 
 /// AA-6: a command that overwrote bytes that it never saw is a conflict, even if they are the same now.
 #[test]
-fn a_file_that_somebody_else_changed_to_the_same_content_is_a_conflict() {
+fn file_changed_concurrently_to_the_same_content_is_a_conflict() {
     let (_directory, root) = workspace();
     let script = "n=$(cat a.txt); echo ready; sleep 2; echo $((n + 1)) > a.txt";
     let child = started(&root, &[], script);
@@ -399,7 +400,7 @@ fn a_file_that_somebody_else_changed_to_the_same_content_is_a_conflict() {
 
 /// AA-6: with `--json` all of it is one document, whatever the command wrote.
 #[test]
-fn in_json_everything_is_one_document() {
+fn exec_json_is_a_single_document() {
     let (_directory, root) = workspace();
     let kept = json(&exec(&root, &["--json"], "echo out; echo err >&2; echo x > a.txt"));
     assert_eq!(kept["format"], "actum.exec/1");
@@ -436,7 +437,7 @@ fn under_policy(root: &Path, policy: &str, arguments: &[&str]) -> Ended {
 
 /// AA-6
 #[test]
-fn what_an_operator_declares_as_a_cache_is_changed_for_good_and_part_of_no_run() {
+fn declared_cache_is_changed_permanently_and_not_part_of_the_run() {
     let (_directory, root) = workspace();
     let policy = "version = 1\n[sandbox]\ncaches = [\"target\", \"none/below\"]\n";
     let script = "echo built > target/out; ln -s out target/link; echo x > a.txt";
@@ -449,7 +450,7 @@ fn what_an_operator_declares_as_a_cache_is_changed_for_good_and_part_of_no_run()
 
 /// AA-6, AEC-8: the caller chooses no root in which a declared cache is an ordinary file of the workspace.
 #[test]
-fn a_workspace_inside_another_one_has_no_caches() {
+fn nested_workspace_has_no_caches() {
     let (_directory, root) = workspace();
     let policy = "version = 1\n[sandbox]\ncaches = [\"target\"]\n";
     let inner = root.join("deploy");
@@ -471,7 +472,7 @@ fn a_workspace_inside_another_one_has_no_caches() {
 
 /// AA-6: a build from a change that is dropped is not found by the next build.
 #[test]
-fn a_cache_keeps_nothing_of_checks_nor_of_what_is_dropped() {
+fn cache_keeps_nothing_from_checks_or_dropped_changes() {
     let (_directory, root) = workspace();
     let policy = "version = 1\n[sandbox]\ncaches = [\"target\"]\n";
     fs::create_dir(root.join("target")).unwrap();
@@ -491,7 +492,7 @@ fn a_cache_keeps_nothing_of_checks_nor_of_what_is_dropped() {
 
 /// AA-6
 #[test]
-fn git_looks_without_writing_and_what_it_would_write_is_refused() {
+fn git_status_diff_and_log_write_nothing_and_git_writes_are_rejected() {
     let (_directory, root) = workspace();
     let git = |arguments: &[&str]| {
         let mut git = Command::new("git");
@@ -528,7 +529,7 @@ fn git_looks_without_writing_and_what_it_would_write_is_refused() {
 
 /// D-4
 #[test]
-fn a_mistyped_option_is_no_program() {
+fn mistyped_option_is_not_run_as_a_program() {
     let (_directory, root) = workspace();
     let ended = actum(&root, &["exec", "--vreify", "true", "--", "ls"]);
     assert_eq!(ended.code, 112, "{ended:?}");
@@ -537,7 +538,7 @@ fn a_mistyped_option_is_no_program() {
 
 /// AA-7
 #[test]
-fn a_rule_of_the_operator_denies_a_command_before_it_starts() {
+fn operator_rule_denies_a_command_before_it_starts() {
     let (_directory, root) = workspace();
     let policy = "version = 1\n[[command]]\nargv = [\"touch\"]\ndecision = \"deny\"\n\
                   reason = \"use an editor\"\n[[command]]\nargv = [\"cp\"]\ndecision = \"ask\"\n";
@@ -552,7 +553,7 @@ fn a_rule_of_the_operator_denies_a_command_before_it_starts() {
 
 /// AA-10: a workspace does not decide what commands may see.
 #[test]
-fn a_workspaces_own_policy_cannot_let_commands_do_more() {
+fn workspace_policy_cannot_loosen_the_sandbox() {
     let (_directory, root) = workspace();
     fs::write(root.join("actum.toml"), "version = 1\n[sandbox]\nread = [\"/root\"]\n").unwrap();
     let ended = exec(&root, &[], "echo x > a.txt");

@@ -23,7 +23,7 @@ fn under_policy(root: &Path, policy: &str, arguments: &[&str]) -> Ended {
 
 /// AA-6, D-4
 #[test]
-fn where_a_change_is_not_kept_the_message_names_the_cache_that_is_changed_all_the_same() {
+fn message_about_a_dropped_change_names_the_changed_cache() {
     let (_directory, root) = workspace();
     let policy = "version = 1\n[sandbox]\ncaches = [\"target\"]\n";
     let ended = |options: &[&str], script: &str| {
@@ -38,17 +38,17 @@ fn where_a_change_is_not_kept_the_message_names_the_cache_that_is_changed_all_th
         (&["--scope", "src/"], "echo s > target/s; echo q > q", 111),
         (&["--review"], "echo w > target/w; echo q > q", 116),
     ] {
-        let told = ended(options, script);
-        assert_eq!(told.code, code, "{told:?}");
-        let message = told.stderr.lines().next().unwrap_or_default();
-        assert!(format!("{message}\n").ends_with(kept), "{told:?}");
-        let told = ended(&[&["--json"], options].concat(), script);
-        let document: serde_json::Value = serde_json::from_str(&told.stdout).unwrap();
+        let output = ended(options, script);
+        assert_eq!(output.code, code, "{output:?}");
+        let message = output.stderr.lines().next().unwrap_or_default();
+        assert!(format!("{message}\n").ends_with(kept), "{output:?}");
+        let output = ended(&[&["--json"], options].concat(), script);
+        let document: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
         let message = format!("{}\n", document["error"]["message"].as_str().unwrap());
         assert!(message.ends_with(kept) && message.contains("nothing was changed"), "{message}");
         assert_eq!(document["error"]["workspace"], "unchanged");
     }
-    let told = ended(&[], "rm target/y");
-    assert!(told.stderr.contains("changed nothing outside of `target`\n"), "{told:?}");
+    let output = ended(&[], "rm target/y");
+    assert!(output.stderr.contains("changed nothing outside of `target`\n"), "{output:?}");
     assert!(!root.join("target/y").exists() && root.join("target/c").exists());
 }

@@ -34,7 +34,7 @@ fn approve(root: &Path, plan: &str, key: &str) -> Ended {
 /// AA-6, issue 28: large and small files, new and changed, are taken over with their modification times. Then the
 /// capture is removed.
 #[test]
-fn a_capture_on_disk_is_taken_over_and_undone() {
+fn on_disk_capture_is_published_and_undone() {
     let (_directory, root) = workspace();
     actum(&root, &["init"]);
     let script = "head -c 3000000 /dev/zero > large; echo more >> a.txt; mkdir -p new/deep; echo x > new/deep/x; \
@@ -112,7 +112,7 @@ fn a_queued_plan_keeps_its_capture_until_it_leaves_the_queue() {
 
 /// AA-5, issue 28: only judged content is published.
 #[test]
-fn a_capture_that_was_changed_while_its_plan_waited_is_not_published() {
+fn capture_changed_while_its_plan_is_queued_is_not_published() {
     let (_directory, root) = workspace();
     let key = approval_key(&root);
     actum(&root, &["init"]);
@@ -127,7 +127,7 @@ fn a_capture_that_was_changed_while_its_plan_waited_is_not_published() {
 
 /// EX-9, issue 28: a killed process publishes nothing, and the next command removes its capture.
 #[test]
-fn a_killed_command_leaves_a_capture_that_the_next_one_removes() {
+fn capture_of_a_killed_command_is_removed_by_the_next_one() {
     let (_directory, root) = workspace();
     actum(&root, &["init"]);
     let before = tree(&root);
@@ -178,7 +178,7 @@ fn a_part_of_a_plan_is_kept_without_the_rest() {
 
 /// AA-5, AA-6: a rule selects its paths, and of the directories above them only those that the paths need.
 #[test]
-fn a_part_of_a_change_has_no_path_beside_its_rule() {
+fn partial_change_has_only_selected_paths_and_needed_parents() {
     let (_directory, root) = workspace();
     let key = approval_key(&root);
     let cases = [
@@ -272,7 +272,7 @@ fn a_capture_that_is_changed_during_the_checks_is_not_published() {
 
 /// AA-5, issue 28: no part of a plan is made once the plan is denied.
 #[test]
-fn a_part_of_a_plan_that_is_denied_during_the_checks_is_not_made() {
+fn part_of_a_plan_denied_during_the_checks_is_not_applied() {
     let (_directory, root) = workspace();
     let check = wait_check(&root);
     actum(&root, &["init"]);
@@ -297,7 +297,7 @@ fn a_part_of_a_plan_that_is_denied_during_the_checks_is_not_made() {
 
 /// AA-5: an approval that is revoked during the checks makes nothing, and the reason is not the ledger.
 #[test]
-fn an_approval_that_is_revoked_during_the_checks_makes_nothing() {
+fn approval_revoked_during_the_checks_has_no_effect() {
     let (_directory, root) = workspace();
     let check = wait_check(&root);
     actum(&root, &["init"]);
@@ -316,7 +316,7 @@ fn an_approval_that_is_revoked_during_the_checks_makes_nothing() {
 
 /// AA-5: an approval of a new mode of a directory counts for the mode that it had.
 #[test]
-fn an_approval_of_a_mode_of_a_directory_counts_for_the_mode_before() {
+fn directory_mode_approval_is_valid_only_for_the_previous_mode() {
     let (_directory, root) = workspace();
     let key = approval_key(&root);
     fs::create_dir(root.join("d")).unwrap();
@@ -341,7 +341,7 @@ fn an_approval_of_a_mode_of_a_directory_counts_for_the_mode_before() {
 #[test]
 fn a_note_reports_a_missing_network_or_program() {
     let (_directory, root) = workspace();
-    for (script, told) in [
+    for (script, expected) in [
         (
             "echo 'fatal: Could not resolve host: example.org' >&2; exit 1",
             "note: the sandbox has no network: ",
@@ -349,7 +349,7 @@ fn a_note_reports_a_missing_network_or_program() {
         ("exec no-such-program", "note: a program was not found in the sandbox: "),
     ] {
         let ended = exec(&root, &[], script);
-        assert!(ended.stderr.contains(told), "{script}: {ended:?}");
+        assert!(ended.stderr.contains(expected), "{script}: {ended:?}");
     }
     let other = exec(&root, &[], "echo 'Could not resolve host'; exit 0").stderr;
     assert!(!other.contains("no network"), "{other}");
@@ -402,7 +402,7 @@ fn a_directory_stays_if_a_part_of_its_removal_is_left_out() {
 /// Issue 28: the text for an approver stays readable. A long change is folded by directory, and `actum queue` shows all
 /// of it.
 #[test]
-fn a_long_change_is_folded_by_directory_and_shown_whole_by_the_queue() {
+fn long_change_is_folded_by_directory_and_listed_in_full_by_the_queue() {
     let (_directory, root) = workspace();
     let key = approval_key(&root);
     let script =

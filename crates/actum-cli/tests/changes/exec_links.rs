@@ -57,14 +57,14 @@ fn links_and_permissions_of_directories_are_kept_and_undone() {
 /// D-6, D-5: a link that points outside the workspace needs an approval, and one to a protected or forbidden path is
 /// refused.
 #[test]
-fn the_target_of_a_link_is_judged() {
+fn symlink_targets_are_judged_by_the_gates() {
     let (_directory, root) = workspace();
     fs::create_dir_all(root.join("deep/er")).unwrap();
     symlink("../../x", root.join("deep/er/moves")).unwrap();
     let outside = "points outside the workspace, or its target is absolute";
     let protected = "which is protected by `**/.env*`";
     let before = tree(&root);
-    for (script, code, told) in [
+    for (script, code, expected) in [
         ("ln -s /etc/passwd l", 116, outside),
         ("ln -s ../x l", 116, outside),
         ("ln -s sub/../../x l", 116, outside),
@@ -84,7 +84,7 @@ fn the_target_of_a_link_is_judged() {
     ] {
         let ended = exec(&root, &[], script);
         assert_eq!(ended.code, code, "{script}: {ended:?}");
-        assert!(ended.stderr.contains(told), "{script}: {}", ended.stderr);
+        assert!(ended.stderr.contains(expected), "{script}: {}", ended.stderr);
         assert_eq!(tree(&root), before, "{script}");
     }
     let ended = exec(&root, &["--scope", "sub/"], "ln -s ../a.txt sub/l");
@@ -126,7 +126,7 @@ fn the_diff_of_a_run_with_links_is_applied_elsewhere() {
 
 /// FO-5: undo restores nothing into a directory that is open to others now and was not.
 #[test]
-fn a_private_directory_is_not_restored_into_an_open_one() {
+fn undo_does_not_restore_private_files_into_an_open_directory() {
     let (_directory, root) = workspace();
     let set = |mode| fs::set_permissions(root.join("private"), fs::Permissions::from_mode(mode));
     fs::create_dir(root.join("private")).unwrap();
@@ -228,8 +228,8 @@ fn a_link_that_another_process_changed_meanwhile_is_a_conflict() {
         let left = tree(&root);
         let ended: Ended = child.wait_with_output().unwrap().into();
         assert_eq!(ended.code, 111, "{script}: {ended:?}");
-        let told = "was changed by another process while the command ran";
-        assert!(ended.stderr.contains(told), "{script}: {}", ended.stderr);
+        let expected = "was changed by another process while the command ran";
+        assert!(ended.stderr.contains(expected), "{script}: {}", ended.stderr);
         assert_eq!(tree(&root), left, "{script}");
     }
 }

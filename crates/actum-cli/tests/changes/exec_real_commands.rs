@@ -13,7 +13,7 @@ fn exec(root: &Path, options: &[&str], script: &str) -> Ended {
 }
 
 /// Writes this policy of the operator.
-fn say(root: &Path, policy: &str) {
+fn write_policy(root: &Path, policy: &str) {
     let directory = operator_of(root).join("actum");
     fs::create_dir_all(&directory).unwrap();
     fs::write(directory.join("actum.toml"), format!("version = 1\n{policy}")).unwrap();
@@ -21,7 +21,7 @@ fn say(root: &Path, policy: &str) {
 
 /// AA-6: real commands, compared with a plain run on a copy, tree by tree.
 #[test]
-fn real_commands_leave_what_they_leave_without_actum() {
+fn real_commands_leave_the_same_tree_as_without_actum() {
     let (_directory, root) = workspace();
     for number in 0..1000 {
         let text = format!("line {number}\nold text\n");
@@ -73,11 +73,11 @@ fn known_of_the_compiler(tree: &mut Tree) -> Value {
 
 /// AA-6: output that was built and kept is also not built again.
 #[test]
-fn a_build_leaves_what_it_leaves_without_actum_and_need_not_be_made_again() {
+fn build_leaves_the_same_output_as_without_actum_and_is_not_repeated() {
     let (_directory, root) = workspace();
     let (toolchain, script) = build(&root);
     let (before, mut plain) = (tree(&root), plain_run(&root, &script));
-    say(&root, &format!("[sandbox]\nexec = [{toolchain:?}]\n"));
+    write_policy(&root, &format!("[sandbox]\nexec = [{toolchain:?}]\n"));
     let ended = exec(&root, &["--exec", toolchain.to_str().unwrap()], &script);
     assert_eq!(ended.code, 0, "{ended:?}");
     let mut after = tree(&root);
@@ -118,7 +118,7 @@ fn npm_install_leaves_the_same_tree_as_without_actum() {
     assert_eq!(tree(&root), after);
     assert_eq!(actum(&root, &["undo"]).code, 0);
     assert_eq!(tree(&root), before);
-    say(&root, "[sandbox]\ncaches = [\"node_modules\"]\n");
+    write_policy(&root, "[sandbox]\ncaches = [\"node_modules\"]\n");
     fs::create_dir(root.join("node_modules")).unwrap();
     let after = plain_run(&root, script);
     let ended = exec(&root, &[], script);
@@ -129,7 +129,7 @@ fn npm_install_leaves_the_same_tree_as_without_actum() {
 
 /// AA-6, AA-7
 #[test]
-fn no_policy_lets_a_commit_be_kept_and_one_can_keep_it_from_starting() {
+fn policy_cannot_allow_a_git_commit_but_can_deny_it_before_it_starts() {
     let (_directory, root) = workspace();
     let first = "git init -q && git config user.name a && git config user.email a@example.invalid \
                  && git add a.txt && git commit -qm first";
@@ -149,22 +149,22 @@ fn no_policy_lets_a_commit_be_kept_and_one_can_keep_it_from_starting() {
              match = [\"git commit -qam second\"]\n"
         )
     };
-    for (policy, told) in [
+    for (policy, expected) in [
         (String::new(), "`.git/"),
         (rule("allow"), "`.git/"),
         (rule("ask"), "`.git/"),
         (rule("deny"), "a person commits"),
         ("[sandbox]\ncaches = [\".git\"]\n".to_owned(), "`.git`"),
     ] {
-        say(&root, &policy);
+        write_policy(&root, &policy);
         let refused = actum(&root, &commit);
         assert_eq!(refused.code, 111, "{policy}: {refused:?}");
-        assert!(refused.stderr.contains(told), "{policy}: {refused:?}");
+        assert!(refused.stderr.contains(expected), "{policy}: {refused:?}");
         assert!(refused.stderr.contains("nothing was"), "{policy}: {refused:?}");
         assert_eq!((tree(&root), log(&root).as_str()), (before.clone(), "first\n"), "{policy}");
     }
     // The changes of a run can be committed without actum.
-    say(&root, "");
+    write_policy(&root, "");
     assert_eq!(exec(&root, &[], "sed -i s/changed/kept/ a.txt").code, 0);
     let made =
         Command::new("git").args(["commit", "-qam", "second"]).current_dir(&root).output().unwrap();

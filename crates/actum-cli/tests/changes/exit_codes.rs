@@ -29,7 +29,7 @@ fn the_help_lists_every_exit_code() {
 }
 
 #[test]
-fn the_page_on_exit_codes_has_the_codes_of_the_help() {
+fn exit_code_page_matches_the_help() {
     let help = actum(Path::new("/"), &["--help"]).stdout;
     let page = include_str!("../../../../docs/exit-codes.md");
     let cells = |line: &str| -> Option<(String, String)> {
@@ -46,14 +46,14 @@ fn the_page_on_exit_codes_has_the_codes_of_the_help() {
 }
 
 #[test]
-fn success_is_0() {
+fn success_exits_with_0() {
     let (_directory, root) = workspace();
     assert_eq!(actum(&root, &APPLY).code, 0);
     assert_eq!(text(&root, "a.txt"), "one\n");
 }
 
 #[test]
-fn a_refusal_is_1_and_nothing_was_changed() {
+fn rejection_exits_with_1_and_changes_nothing() {
     let (_directory, root) = workspace();
     fs::write(root.join("sub/b.txt"), "other\n").unwrap();
     assert_eq!(actum(&root, &APPLY).code, 1);
@@ -61,7 +61,7 @@ fn a_refusal_is_1_and_nothing_was_changed() {
 }
 
 #[test]
-fn a_wrong_command_line_is_2() {
+fn invalid_command_line_exits_with_2() {
     let (_directory, root) = workspace();
     for wrong in [&["frobnicate"][..], &["apply"], &["undo", "abc"], &["log", "-n", "x"], &[]] {
         assert_eq!(actum(&root, wrong).code, 2, "{wrong:?}");
@@ -70,7 +70,7 @@ fn a_wrong_command_line_is_2() {
 
 /// FO-2: the second file lies in a directory without write permission, which shows only after the first is published.
 #[test]
-fn a_run_that_is_taken_back_is_3_and_the_workspace_is_as_before() {
+fn rolled_back_run_exits_with_3_and_restores_the_workspace() {
     let (directory, root) = workspace();
     let outside = directory.path();
     // Nothing is closed to root, so an ordinary user runs a copy of the program in that case.
@@ -156,7 +156,7 @@ fn give_to_nobody(path: &Path) {
 
 /// FO-2: a path that recovery could not restore rejects runs until the user resolves it.
 #[test]
-fn a_blocked_path_is_4_until_it_is_resolved() {
+fn blocked_path_exits_with_4_until_it_is_resolved() {
     let (_directory, root) = workspace();
     let run = "0123456789ab";
     fs::write(root.join(".actum/blocked"), format!("{run} 612e747874 a.txt\n")).unwrap();
@@ -190,7 +190,7 @@ fn a_blocked_path_is_4_until_it_is_resolved() {
 }
 
 #[test]
-fn a_damaged_journal_is_4_until_it_is_set_aside() {
+fn damaged_journal_exits_with_4_until_it_is_set_aside() {
     let (_directory, root) = workspace();
     assert_eq!(actum(&root, &APPLY).code, 0);
     let sound = actum(&root, &["recover", "--set-aside-journal"]);
@@ -217,7 +217,7 @@ fn a_damaged_journal_is_4_until_it_is_set_aside() {
 }
 
 #[test]
-fn a_workspace_in_use_is_5_and_names_who_uses_it() {
+fn busy_workspace_exits_with_5_and_names_the_process() {
     let (_directory, root) = workspace();
     let mut workspace = Workspace::open(&root).unwrap();
     let options = RunOptions { label: "a long piece of work".into(), ..RunOptions::default() };
@@ -226,9 +226,9 @@ fn a_workspace_in_use_is_5_and_names_who_uses_it() {
         let refused = actum(&root, arguments);
         assert_eq!(refused.code, 5, "{arguments:?}");
         let process = std::process::id();
-        let who =
+        let expected =
             format!("error: the workspace is in use by process {process} (a long piece of work)");
-        assert!(refused.stderr.starts_with(&who), "{}", refused.stderr);
+        assert!(refused.stderr.starts_with(&expected), "{}", refused.stderr);
     }
     assert_eq!(actum(&root, &["status"]).code, 0);
     let mut waiting = command(&root, &["apply", "../change.diff", "--wait"]);

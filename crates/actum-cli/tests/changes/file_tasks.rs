@@ -69,7 +69,7 @@ fn a_file_is_moved_deleted_and_restored_under_a_lease() {
 
 /// FE-14, FE-15: a failure is a signed result, and its message has the reason and the state of the files.
 #[test]
-fn a_failed_task_says_why_and_that_nothing_was_changed() {
+fn failed_task_reports_the_reason_and_that_nothing_was_changed() {
     let (here, lease) = installation();
     let (ended, result) = run(&here, &lease, ("t", "FILE_MOVE"), ["sub/none", "sub/b"]);
     assert_eq!((ended.code, &result["error_code"]), (1, &json!("EXECUTION_FAILED")));

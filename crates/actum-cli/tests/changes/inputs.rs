@@ -31,7 +31,7 @@ fn without_waiting(root: &Path, arguments: &[&str]) -> Ended {
 
 /// EX-1, FO-7
 #[test]
-fn no_verb_waits_for_a_fifo_that_is_given_as_input() {
+fn no_verb_blocks_on_a_fifo_given_as_input() {
     let (_directory, root) = workspace();
     assert!(Command::new("mkfifo").arg(root.join("../fifo")).status().unwrap().success());
     assert_eq!(actum(&root, &["plan", "new", "../plan.json"]).code, 0);
@@ -77,18 +77,18 @@ fn put_fifo(at: &Path) {
 
 /// EX-17: a FIFO in `.git` keeps a task from its commit, and no command waits for it.
 #[test]
-fn no_task_waits_for_a_fifo_in_the_git_directory() {
+fn no_task_blocks_on_a_fifo_in_the_git_directory() {
     for name in
         ["HEAD", "ORIG_HEAD", "config", "index", "index.lock", "packed-refs", "refs/heads/main"]
     {
-        let told = format!("`.git/{name}` is a FIFO or a device");
+        let expected = format!("`.git/{name}` is a FIFO or a device");
         // FIFO before the run.
         let (_directory, root) = repository();
         put(&root, &plan(json!([replace("a1", "a.txt", "1")])), COMMIT);
         put_fifo(&root.join(".git").join(name));
         let config = ["../plan.json", "--config", "../config.yaml"];
         let preview = without_waiting(&root, &[&["plan", "preview"], &config[..]].concat());
-        assert!(preview.stdout.contains(&told), "{name}: {preview:?}");
+        assert!(preview.stdout.contains(&expected), "{name}: {preview:?}");
         let ended = without_waiting(&root, &["run", "../task.json"]);
         assert_eq!(
             (ended.code, text(&root, "a.txt")),
@@ -96,7 +96,7 @@ fn no_task_waits_for_a_fifo_in_the_git_directory() {
             "{name}: {ended:?}"
         );
         let written = fs::read_to_string(report(&root).join("execution_report.json")).unwrap();
-        assert!(written.contains("was not committed") && written.contains(&told), "{written}");
+        assert!(written.contains("was not committed") && written.contains(&expected), "{written}");
         let back = without_waiting(&root, &["rollback", "task-7"]);
         assert_eq!((back.code, text(&root, "a.txt")), (0, "1\n".to_owned()), "{name}: {back:?}");
         // FIFO between the run and its rollback.
@@ -112,7 +112,7 @@ fn no_task_waits_for_a_fifo_in_the_git_directory() {
 
 /// FO-7
 #[test]
-fn what_the_caller_has_open_is_read_whatever_it_is() {
+fn piped_stdin_is_accepted_as_input() {
     let (_directory, root) = workspace();
     for file in ["-", "/dev/stdin", "/dev/fd/0"] {
         let change = fs::read(root.join("../change.diff")).unwrap();
@@ -129,7 +129,7 @@ fn what_the_caller_has_open_is_read_whatever_it_is() {
 
 /// AA-10, EX-20: an agent that may run this program cannot use it to read files that it cannot read itself.
 #[test]
-fn messages_quote_no_line_with_a_credential_and_nothing_of_files_that_hold_some() {
+fn messages_do_not_quote_credentials_or_files_that_may_hold_them() {
     let (directory, root) = workspace();
     let key = ["AKIA", "Q3EGRZV7M5PLXW2T"].concat();
     let files = [
@@ -148,9 +148,9 @@ fn messages_quote_no_line_with_a_credential_and_nothing_of_files_that_hold_some(
             for json in [&[][..], &["--json"]] {
                 let format = format.map_or(vec![], |format| vec!["--format", format.name()]);
                 let ended = actum(&root, &[&["apply", &file], &*format, json].concat());
-                let said = format!("{}{}", ended.stdout, ended.stderr);
-                assert!(!said.contains("hunter2") && !said.contains(&key), "{name}: {said}");
-                assert!(said.contains("nothing was changed"), "{name}: {said}");
+                let output = format!("{}{}", ended.stdout, ended.stderr);
+                assert!(!output.contains("hunter2") && !output.contains(&key), "{name}: {output}");
+                assert!(output.contains("nothing was changed"), "{name}: {output}");
             }
         }
         let verbs: [&[&str]; 12] = [
@@ -169,9 +169,9 @@ fn messages_quote_no_line_with_a_credential_and_nothing_of_files_that_hold_some(
         ];
         for verb in verbs {
             let ended = actum(&root, verb);
-            let said = format!("{}{}", ended.stdout, ended.stderr);
-            if said.contains("hunter2") || said.contains(&key) {
-                quoting.push(said);
+            let output = format!("{}{}", ended.stdout, ended.stderr);
+            if output.contains("hunter2") || output.contains(&key) {
+                quoting.push(output);
             }
         }
     }
@@ -188,7 +188,7 @@ fn messages_quote_no_line_with_a_credential_and_nothing_of_files_that_hold_some(
 
 /// AA-10, EX-20, issue 22 (claims): nothing is quoted of a file of the operator or of the system.
 #[test]
-fn messages_quote_nothing_of_files_of_the_operator_and_the_system() {
+fn messages_do_not_quote_operator_or_system_files() {
     let (_directory, root) = workspace();
     assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
     let configuration = crate::program::operator_of(&root).join("actum/actum.toml");
@@ -216,9 +216,9 @@ fn messages_quote_nothing_of_files_of_the_operator_and_the_system() {
         for verb in verbs {
             for json in [&[][..], &["--json"]] {
                 let ended = actum(&root, &[json, verb].concat());
-                let said = format!("{}{}", ended.stdout, ended.stderr);
-                assert!(!said.contains(content), "{verb:?}: {said}");
-                assert_ne!(ended.code, 0, "{verb:?}: {said}");
+                let output = format!("{}{}", ended.stdout, ended.stderr);
+                assert!(!output.contains(content), "{verb:?}: {output}");
+                assert_ne!(ended.code, 0, "{verb:?}: {output}");
             }
         }
     }
@@ -226,7 +226,7 @@ fn messages_quote_nothing_of_files_of_the_operator_and_the_system() {
 
 /// AA-10, EX-20: a file that is no document of the expected kind may hold anything, so no member of it is quoted.
 #[test]
-fn messages_quote_no_member_of_a_file_of_another_kind() {
+fn messages_do_not_quote_members_of_files_of_another_kind() {
     let (directory, root) = workspace();
     assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
     fs::create_dir(directory.path().join(".aws")).unwrap();
@@ -261,7 +261,7 @@ fn messages_quote_no_member_of_a_file_of_another_kind() {
 
 /// AA-2, issue 22 (claims): an input has at most 100 MiB.
 #[test]
-fn an_input_of_more_than_100_mib_is_refused() {
+fn input_larger_than_100_mib_is_rejected() {
     let (directory, root) = workspace();
     let file = fs::File::create(directory.path().join("large.json")).unwrap();
     file.set_len((100 << 20) + 1).unwrap();

@@ -24,7 +24,7 @@ fn succeeds(root: &Path, arguments: &[&str]) {
 
 /// FO-5, FO-9
 #[test]
-fn a_command_that_changes_blocks_of_a_large_file_is_undone_and_done_again() {
+fn block_changes_of_a_large_file_are_undone_and_redone() {
     let (_directory, root) = workspace();
     let words = (0u64..(3 << 20) / 8).map(|at| at.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let before: Vec<u8> = words.flat_map(u64::to_be_bytes).collect();

@@ -139,7 +139,7 @@ fn assert_no_token_in(directory: &Path, tokens: &[String]) {
 
 /// FE-17, D-7
 #[test]
-fn a_lease_allows_what_its_terms_say_and_nothing_else() {
+fn lease_allows_exactly_its_terms() {
     let here = Installation::new();
     let terms = ["--capability", "APPLY", "--capability", "EXEC", "--base", "sub"];
     let planner = here.grant("planner.lease", &[&terms[..], &["--agent", "planner"]].concat());
@@ -226,7 +226,7 @@ fn a_lease_allows_what_its_terms_say_and_nothing_else() {
 
 /// FE-17: a lease is valid in the ledger that granted it, and only as it was signed.
 #[test]
-fn a_lease_of_another_ledger_or_a_changed_one_is_rejected() {
+fn foreign_or_modified_lease_is_rejected() {
     let here = Installation::new();
     let short = ["--capability", "APPLY", "--base", ".", "--expires", "1s"];
     let short = here.grant("short.lease", &short);
@@ -364,7 +364,7 @@ fn a_policy_can_require_a_lease_at_every_entry_point() {
 
 /// D-7, AA-5: the operator has no token, and the lease is checked again when the plan is carried out.
 #[test]
-fn a_plan_that_was_asked_for_under_a_lease_is_approved_without_the_token() {
+fn plan_requested_under_a_lease_is_approved_without_the_token() {
     let (directory, root) = workspace();
     let key = approval_key(&root);
     let here = Installation::with_key(directory, root);
@@ -395,7 +395,7 @@ fn a_plan_that_was_asked_for_under_a_lease_is_approved_without_the_token() {
 
 /// FE-17: terms that cannot be granted or narrowed are rejected before the passphrase is read, and leave no file.
 #[test]
-fn terms_that_no_lease_can_have_are_rejected() {
+fn impossible_lease_terms_are_rejected() {
     let (_directory, root) = workspace();
     let usual = ["--json", "lease", "grant", "--capability", "APPLY", "--base", "."];
     let grant = |options: &[&str]| {
@@ -438,7 +438,7 @@ fn terms_that_no_lease_can_have_are_rejected() {
 
 /// FE-17: narrowing needs neither key nor ledger, and a token is printed only on request.
 #[test]
-fn a_lease_is_narrowed_offline_until_it_is_sealed() {
+fn lease_can_be_narrowed_offline_until_it_is_sealed() {
     let here = Installation::new();
     let printed = here.actum(
         &[
@@ -484,15 +484,15 @@ fn a_lease_is_narrowed_offline_until_it_is_sealed() {
     assert_eq!(here.verify(&narrowed).0, 0);
     let shown = offline(&["lease", "show", &narrowed]);
     assert!(shown.stdout.contains("the lease was not verified"), "{shown:?}");
-    for told in [&shown.stdout, &ended.stdout, &ended.stderr, &printed.stderr] {
-        assert!(!told.contains(&token[..40]), "{told}");
+    for output in [&shown.stdout, &ended.stdout, &ended.stderr, &printed.stderr] {
+        assert!(!output.contains(&token[..40]), "{output}");
     }
     assert_denied(&here.write("sub/large", &narrowed, &["--agent", "b"]), "block 2 of the lease");
 }
 
 /// FE-17: the file that the environment names is the lease, whatever bytes its name has.
 #[test]
-fn a_lease_whose_file_name_is_no_text_counts_in_the_environment() {
+fn lease_file_with_a_non_utf8_name_is_read_from_the_environment() {
     let here = Installation::new();
     let lease = here.grant("l", &["--capability", "APPLY", "--base", "sub"]);
     let odd = here.directory.path().join(OsStr::from_bytes(b"l\xff"));
@@ -510,7 +510,7 @@ fn a_lease_whose_file_name_is_no_text_counts_in_the_environment() {
 
 /// FE-17, D-7: the policy is explained as it would be applied now.
 #[test]
-fn a_lease_in_force_is_explained_as_one() {
+fn policy_explain_applies_the_lease() {
     let here = Installation::new();
     let lease = here.grant("l", &["--capability", "APPLY", "--base", "sub"]);
     let explained = |path: &str| here.actum(&["policy", "explain", path, "--lease", &lease]).stdout;
@@ -524,7 +524,7 @@ fn a_lease_in_force_is_explained_as_one() {
 
 /// FE-17: bytes after a token are not ignored.
 #[test]
-fn a_file_that_is_longer_than_any_lease_is_none() {
+fn overlong_lease_file_is_rejected() {
     let here = Installation::new();
     let lease = here.grant("l", &["--capability", "APPLY", "--base", "sub"]);
     let token = fs::read_to_string(&lease).unwrap();

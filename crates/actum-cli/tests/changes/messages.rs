@@ -28,7 +28,7 @@ fn first_line(text: &str) -> &str {
 
 /// D-4
 #[test]
-fn a_terminal_obeys_nothing_of_what_was_typed() {
+fn command_line_arguments_are_escaped_in_messages() {
     let (_directory, root) = workspace();
     let option = format!("--{HARMFUL}");
     let beginning = format!("log{HARMFUL}");
@@ -49,23 +49,23 @@ fn a_terminal_obeys_nothing_of_what_was_typed() {
             let arguments = if json { &[arguments, &["--json"]].concat() } else { arguments };
             let ended = actum(&root, arguments);
             assert_ne!(ended.code, 0, "{arguments:?}");
-            let told = if json {
-                let told: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
-                told["message"].as_str().unwrap().to_owned()
+            let output = if json {
+                let output: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+                output["message"].as_str().unwrap().to_owned()
             } else {
                 ended.stderr
             };
-            let as_name = told.replace("<\\", "\\").replace('>', "");
-            assert!(as_name.contains(HARMLESS), "{arguments:?}: {told}");
+            let as_name = output.replace("<\\", "\\").replace('>', "");
+            assert!(as_name.contains(HARMLESS), "{arguments:?}: {output}");
             let obeyed = |c: char| HARMFUL.contains(c) && !c.is_ascii_graphic() && c != '\n';
-            assert!(!told.contains(obeyed), "{arguments:?}: {told}");
+            assert!(!output.contains(obeyed), "{arguments:?}: {output}");
         }
     }
 }
 
 /// D-4
 #[test]
-fn an_argument_that_is_no_text_is_refused_without_being_shown() {
+fn non_utf8_argument_is_rejected_without_being_printed() {
     let (_directory, root) = workspace();
     let mut explain = command(&root, &["explain"]);
     let ended = Ended::from(explain.arg(OsStr::from_bytes(b"\xff\x1b[31m")).output().unwrap());
@@ -79,7 +79,7 @@ fn an_argument_that_is_no_text_is_refused_without_being_shown() {
 
 /// D-4
 #[test]
-fn who_uses_the_workspace_is_named_harmlessly() {
+fn label_of_the_process_using_the_workspace_is_escaped() {
     let (_directory, root) = workspace();
     let mut workspace = Workspace::open(&root).unwrap();
     // A child that another test is starting just now may still hold the lock that opening took.
@@ -92,7 +92,7 @@ fn who_uses_the_workspace_is_named_harmlessly() {
 
 /// D-1: `docs/json.md` documents it.
 #[test]
-fn help_is_text_for_people_with_json_too() {
+fn json_option_does_not_change_help_and_version() {
     for question in ["--help", "--version"] {
         let ended = actum(Path::new("/"), &["--json", question]);
         assert_eq!(ended, actum(Path::new("/"), &[question]));
@@ -103,7 +103,7 @@ fn help_is_text_for_people_with_json_too() {
 
 /// FO-10: a hint must be possible to follow.
 #[test]
-fn a_text_that_is_there_beyond_counting_gets_advice_that_can_be_followed() {
+fn hint_for_too_many_matches_can_be_followed() {
     let (_directory, root) = workspace();
     fs::write(root.join("a.txt"), "b".repeat(1_000_001)).unwrap();
     let edit = |all: bool| {
@@ -126,7 +126,7 @@ fn a_text_that_is_there_beyond_counting_gets_advice_that_can_be_followed() {
 
 /// FO-9
 #[test]
-fn a_redo_of_what_a_hand_brought_back_already_is_called_a_redo() {
+fn redo_of_a_manually_restored_change_reports_a_redo_error() {
     let (_directory, root) = workspace();
     assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
     let log: serde_json::Value =
@@ -149,7 +149,7 @@ fn a_redo_of_what_a_hand_brought_back_already_is_called_a_redo() {
 
 /// FO-7: agents name files by absolute paths, in every format.
 #[test]
-fn an_absolute_path_below_the_root_is_accepted_in_every_format_and_no_other() {
+fn absolute_paths_are_accepted_only_below_the_root_in_every_format() {
     let (_directory, root) = workspace();
     let root = root.canonicalize().unwrap();
     symlink(&root, root.with_file_name("link")).unwrap();
@@ -204,7 +204,7 @@ fn an_absolute_path_below_the_root_is_accepted_in_every_format_and_no_other() {
 
 /// FO-7: a path that is relative to the current directory is not guessed, and the message names the right one.
 #[test]
-fn a_path_that_is_relative_to_the_current_directory_is_answered_with_the_one_from_the_root() {
+fn cwd_relative_path_is_rejected_with_the_root_relative_one() {
     let (_directory, root) = workspace();
     let below = root.join("sub");
     let edit =
@@ -235,7 +235,7 @@ fn a_path_that_is_relative_to_the_current_directory_is_answered_with_the_one_fro
 
 /// FO-9
 #[test]
-fn a_label_stands_in_the_log_instead_of_the_file() {
+fn log_prints_the_label_instead_of_the_file() {
     let (_directory, root) = workspace();
     let label = "say it in words\u{202e}";
     assert_eq!(actum(&root, &["apply", "-m", label, "../change.diff"]).code, 0);
@@ -249,16 +249,19 @@ fn a_label_stands_in_the_log_instead_of_the_file() {
 
 /// D-1
 #[test]
-fn gc_takes_sizes_with_units_and_tells_them_so() {
+fn gc_accepts_and_prints_sizes_with_units() {
     let (_directory, root) = workspace();
     let policy = crate::program::operator_of(&root).join("actum/actum.toml");
     fs::create_dir_all(policy.parent().unwrap()).unwrap();
     fs::write(policy, "version = 1\n[retention]\nruns = 0\ndays = 0\n").unwrap();
     assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
-    let told = actum(&root, &["gc", "--max-bytes", "500M"]).stdout;
-    assert!(told.starts_with("forgot 0 runs (0 bytes); 1 run remaining (8 KiB)\n"), "{told}");
-    let told = actum(&root, &["gc", "--dry-run", "--max-bytes", "1K"]).stdout;
-    assert!(told.contains("would forget 1 run (8 KiB); 0 runs remaining (0 bytes)\n"), "{told}");
+    let output = actum(&root, &["gc", "--max-bytes", "500M"]).stdout;
+    assert!(output.starts_with("forgot 0 runs (0 bytes); 1 run remaining (8 KiB)\n"), "{output}");
+    let output = actum(&root, &["gc", "--dry-run", "--max-bytes", "1K"]).stdout;
+    assert!(
+        output.contains("would forget 1 run (8 KiB); 0 runs remaining (0 bytes)\n"),
+        "{output}"
+    );
     let json = actum(&root, &["gc", "--json", "--max-bytes", "1G"]).stdout;
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["kept_bytes"], 8192);
@@ -283,7 +286,7 @@ fn sent(terminal: &mut fs::File, expected: Option<&str>) -> String {
 
 /// Only a terminal gets progress, after a second, and at the end the line is empty.
 #[test]
-fn progress_of_long_work_is_shown_on_a_terminal_and_erased_and_nowhere_else() {
+fn progress_is_shown_only_on_a_terminal_and_erased_at_the_end() {
     let (directory, root) = workspace();
     // Whichever of the two gets the lock first, the other can do its work.
     let other = r#"{"files":[{"path":"other.txt","content":"1\n"}]}"#;
@@ -344,7 +347,7 @@ fn status_and_doctor_report_what_rejects_every_change() {
 
 /// FO-2: files that a recovery saved are reported until the user moves or removes them.
 #[test]
-fn the_status_names_what_a_recovery_saved() {
+fn status_lists_files_saved_by_a_recovery() {
     let (_directory, root) = workspace();
     fs::write(root.join("a"), "one\n").unwrap();
     Workspace::open(&root).unwrap();
@@ -354,9 +357,9 @@ fn the_status_names_what_a_recovery_saved() {
     let plain = actum(&root, &["status"]);
     assert!(!plain.stdout.contains("saved"), "{}", plain.stdout);
     fs::write(lost.join("c63d68hhs2pf.0.gone"), "mine\n").unwrap();
-    let told = actum(&root, &["status"]);
+    let output = actum(&root, &["status"]);
     let line = "saved       .actum/lost/c63d68hhs2pf.0.gone was moved there by a recovery";
-    assert!(told.stdout.contains(line), "{}", told.stdout);
+    assert!(output.stdout.contains(line), "{}", output.stdout);
     let json = actum(&root, &["status", "--json"]).stdout;
     assert!(json.contains("\"saved\":[\"c63d68hhs2pf.0.gone\"]"), "{json}");
 }

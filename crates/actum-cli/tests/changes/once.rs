@@ -31,7 +31,7 @@ fn sixteen_processes_with_one_request_key_have_one_effect() {
 
 /// AEC-7
 #[test]
-fn a_key_that_stands_for_another_request_is_refused_and_nothing_is_changed() {
+fn request_key_used_for_another_request_is_rejected_without_changes() {
     let (directory, root) = workspace();
     let key = ["--request-key", "T-17"];
     assert_eq!(actum(&root, &[&["apply", "../change.diff"][..], &key].concat()).code, 0);
@@ -53,7 +53,7 @@ fn a_key_that_stands_for_another_request_is_refused_and_nothing_is_changed() {
 
 /// AEC-7: a refused request binds no key.
 #[test]
-fn a_request_that_was_refused_can_be_made_again_under_its_key() {
+fn rejected_request_can_be_retried_under_its_key() {
     let (_directory, root) = workspace();
     let apply = ["apply", "../change.diff", "--request-key", "T-17"];
     fs::write(root.join("a.txt"), "else\n").unwrap();
@@ -65,7 +65,7 @@ fn a_request_that_was_refused_can_be_made_again_under_its_key() {
 
 /// AEC-7, D-8: the answer is marked as a repetition, and a change that was undone is made again.
 #[test]
-fn a_keyed_request_is_answered_until_it_is_undone_and_is_carried_out_again_then() {
+fn keyed_request_returns_its_run_until_undone_and_then_runs_again() {
     let (_directory, root) = workspace();
     let apply = ["--json", "apply", "../change.diff", "--request-key", "T-17"];
     let ask = || serde_json::from_str::<Value>(&actum(&root, &apply).stdout).unwrap();
@@ -83,7 +83,7 @@ fn a_keyed_request_is_answered_until_it_is_undone_and_is_carried_out_again_then(
 
 /// AEC-8: an intent that cannot be recorded has no effect.
 #[test]
-fn without_a_ledger_nothing_is_changed() {
+fn changes_are_rejected_without_a_usable_ledger() {
     let (directory, root) = workspace();
     let home = directory.path().join("elsewhere");
     fs::write(&home, "a file").unwrap();
@@ -97,7 +97,7 @@ fn without_a_ledger_nothing_is_changed() {
 
 /// FE-14: a change cannot reach the keys that sign it.
 #[test]
-fn a_home_of_the_ledger_inside_the_workspace_is_refused() {
+fn ledger_home_inside_the_workspace_is_rejected() {
     let (_directory, root) = workspace();
     for home in [root.join("home"), root.join(".actum"), root.clone()] {
         let mut apply = command(&root, &["apply", "../change.diff"]);
@@ -112,7 +112,7 @@ fn a_home_of_the_ledger_inside_the_workspace_is_refused() {
 
 /// AEC-7: the answer "before" is about these files, not about another workspace with the same name.
 #[test]
-fn a_request_key_is_refused_where_the_workspace_is_a_copy_that_never_made_the_run() {
+fn request_key_is_rejected_in_a_workspace_copy_without_its_run() {
     let (directory, root) = workspace();
     let first = r#"{"path": "first.txt", "content": "x"}"#;
     fs::write(directory.path().join("first.json"), first).unwrap();
@@ -165,7 +165,7 @@ fn a_request_whose_run_was_forgotten_is_still_answered() {
 
 /// D-8: the ids of tasks are keys that no other request can take.
 #[test]
-fn a_request_key_of_a_task_is_rejected_from_outside() {
+fn request_keys_reserved_for_tasks_are_rejected() {
     let (_directory, root) = workspace();
     let ended = actum(&root, &["apply", "../change.diff", "--request-key", "task:p1"]);
     assert_eq!(ended.code, 2, "{ended:?}");

@@ -37,7 +37,7 @@ fn assert_refused(ended: &Ended, what: &str) {
 
 /// AA-5, D-5
 #[test]
-fn a_result_file_replaces_only_an_earlier_result_and_only_where_it_is_forced() {
+fn result_file_replaces_only_an_earlier_result_and_only_with_force() {
     let (_directory, root) = with_a_run();
     for verb in VERBS {
         for text in ["mine\n", "", "{\"format\":\"other/1\"}\n", "-----BEGIN PRIVATE KEY-----\n"] {
@@ -73,7 +73,7 @@ fn a_result_file_replaces_only_an_earlier_result_and_only_where_it_is_forced() {
 
 /// AEC-8, issue 22: the operator's copy of a ledger shows that another was put in its place.
 #[test]
-fn a_result_replaces_none_of_another_installation_or_run() {
+fn result_file_does_not_replace_that_of_another_installation_or_run() {
     let (directory, root) = with_a_run();
     let evidence = directory.path().join("evidence");
     fs::create_dir(&evidence).unwrap();
@@ -121,7 +121,7 @@ fn a_result_replaces_none_of_another_installation_or_run() {
 
 /// D-5, issue 22: a change that makes a keyring there is denied, so a result file is as well.
 #[test]
-fn a_keyring_is_no_result_file_where_it_would_close_its_directory() {
+fn result_file_is_not_written_under_a_keyring_or_hook_name() {
     let (directory, root) = with_a_run();
     fs::create_dir(root.join("keys")).unwrap();
     fs::create_dir(directory.path().join("keys")).unwrap();
@@ -136,7 +136,7 @@ fn a_keyring_is_no_result_file_where_it_would_close_its_directory() {
 
 /// AA-5, D-5
 #[test]
-fn no_result_file_is_written_to_a_protected_path_even_where_it_is_forced() {
+fn result_file_is_not_written_to_a_protected_path_even_with_force() {
     let (directory, root) = with_a_run();
     fs::create_dir_all(root.join(".git/hooks")).unwrap();
     fs::create_dir_all(root.join("sub/.git/hooks")).unwrap();
@@ -182,7 +182,7 @@ fn no_result_file_is_written_to_a_protected_path_even_where_it_is_forced() {
 
 /// AA-5, D-5: another environment does not turn a keyring, key, ledger or policy into an ordinary file.
 #[test]
-fn no_result_file_is_written_among_ledgers_and_keys_of_another_installation() {
+fn result_file_is_not_written_into_another_installation() {
     let (directory, root) = with_a_run();
     let operator = operator_of(&root).join("actum");
     fs::create_dir_all(&operator).unwrap();
@@ -233,7 +233,7 @@ fn a_result_file_in_a_workspace_obeys_the_policy_in_force() {
 
 /// AEC-8, AA-5 (H2, N6): the caller chooses the environment, and still no other policy for a bound workspace.
 #[test]
-fn a_result_file_in_a_bound_workspace_needs_its_ledger_tenant_and_configuration() {
+fn result_file_in_a_bound_workspace_needs_its_ledger_and_configuration() {
     let (directory, root) = with_a_run();
     let operator = operator_of(&root).join("actum");
     fs::create_dir_all(&operator).unwrap();
@@ -278,7 +278,7 @@ fn a_result_file_in_a_bound_workspace_needs_its_ledger_tenant_and_configuration(
 
 /// D-5 (H2): only a recorded workspace counts as one, and the workspace around it has rules of its own.
 #[test]
-fn a_result_file_obeys_the_policy_of_every_workspace_around_it() {
+fn result_file_obeys_the_policy_of_every_enclosing_workspace() {
     let (_directory, root) = with_a_run();
     fs::write(root.join("actum.toml"), "version = 1\n[scope]\ndeny = ['src/']\n").unwrap();
     fs::create_dir_all(root.join("src/inner/.actum")).unwrap();
@@ -290,7 +290,7 @@ fn a_result_file_obeys_the_policy_of_every_workspace_around_it() {
 
 /// AA-10, AA-5 (H2, N7)
 #[test]
-fn no_result_file_is_written_where_programs_act_on_files_or_keep_credentials() {
+fn result_file_is_not_written_where_programs_act_or_keep_credentials() {
     let (directory, root) = with_a_run();
     let home = directory.path().join("person");
     let programs = directory.path().join("programs");
@@ -352,7 +352,7 @@ fn no_result_file_is_written_where_programs_act_on_files_or_keep_credentials() {
 
 /// AA-10 (H2, N7): the operator allowed a workspace that was recorded there.
 #[test]
-fn a_result_file_may_lie_in_a_recorded_workspace_in_a_hidden_directory() {
+fn result_file_is_allowed_in_a_recorded_workspace_in_a_hidden_directory() {
     let (directory, root) = with_a_run();
     let within = directory.path().join(".hidden/workspace");
     fs::create_dir_all(&within).unwrap();
@@ -371,7 +371,7 @@ fn a_result_file_may_lie_in_a_recorded_workspace_in_a_hidden_directory() {
 
 /// AA-10 (H2, N7): a mount is another path to the same directory.
 #[test]
-fn a_result_file_reaches_no_closed_place_by_another_path() {
+fn result_file_cannot_reach_a_closed_directory_through_a_mount() {
     let (directory, root) = with_a_run();
     let home = directory.path().join("person");
     let mount = directory.path().join("mount");
@@ -397,7 +397,7 @@ fn a_result_file_reaches_no_closed_place_by_another_path() {
 
 /// AA-5 (H2, A7): text after a result is the user's.
 #[test]
-fn a_file_that_only_begins_as_a_result_is_not_replaced() {
+fn file_that_only_begins_like_a_result_is_not_replaced() {
     let (_directory, root) = with_a_run();
     let replaced = |text: &[u8], what: &str| {
         fs::write(root.join("kept"), text).unwrap();
@@ -491,7 +491,7 @@ fn a_result_file_follows_no_symbolic_link() {
 
 /// EX-24, AA-5
 #[test]
-fn status_lines_go_to_no_file_that_is_named() {
+fn status_lines_are_not_written_to_named_files() {
     let (_directory, root) = workspace();
     fs::create_dir_all(root.join(".git/hooks")).unwrap();
     fs::write(root.join(".git/hooks/post-commit"), "#!/bin/sh\n").unwrap();
@@ -520,7 +520,7 @@ fn status_lines_go_to_no_file_that_is_named() {
 
 /// EX-24
 #[test]
-fn status_lines_go_to_a_fifo_that_is_read() {
+fn status_lines_are_written_to_a_fifo_with_a_reader() {
     let (_directory, root) = workspace();
     let made = Command::new("mkfifo").arg(root.join("../lines")).status().unwrap();
     assert!(made.success());
@@ -541,9 +541,9 @@ fn status_lines_go_to_a_fifo_that_is_read() {
         ended = actum(&root, &["run", "../task_envelope.json", "--status", "../lines"]);
     }
     assert_eq!(ended.code, 0, "{ended:?}");
-    let told = String::from_utf8(reader.wait_with_output().unwrap().stdout).unwrap();
-    let last: serde_json::Value = serde_json::from_str(told.lines().last().unwrap()).unwrap();
-    assert_eq!(last["status"], "SUCCESS", "{told}");
+    let stdout = String::from_utf8(reader.wait_with_output().unwrap().stdout).unwrap();
+    let last: serde_json::Value = serde_json::from_str(stdout.lines().last().unwrap()).unwrap();
+    assert_eq!(last["status"], "SUCCESS", "{stdout}");
 }
 
 /// Returns all names and contents below a directory.

@@ -54,7 +54,7 @@ const FILES_NOW: &str =
 
 /// FE-14
 #[test]
-fn a_receipt_is_verified_by_public_keys_alone() {
+fn receipt_is_verified_with_public_keys_alone() {
     let (directory, root) = recorded();
     let alone = tempfile::tempdir().unwrap();
     for name in ["receipt.json", "keyring.json"] {
@@ -68,8 +68,8 @@ fn a_receipt_is_verified_by_public_keys_alone() {
     let verified =
         elsewhere(alone.path(), &["verify", "receipt.json", "--keyring", "keyring.json"]);
     let entry = &log["entries"][0];
-    let said = document(&root, &["ledger", "show", "#2"])["payload"]["predicate"].clone();
-    assert!(said["paths"].as_array().is_some_and(|paths| !paths.is_empty()));
+    let predicate = document(&root, &["ledger", "show", "#2"])["payload"]["predicate"].clone();
+    assert!(predicate["paths"].as_array().is_some_and(|paths| !paths.is_empty()));
     let gates = verified["gates"].as_array().unwrap();
     let names: Vec<_> = gates.iter().map(|gate| &gate["gate"]).collect();
     let all: Vec<_> = GateName::ALL.iter().map(|gate| gate.as_str()).collect();
@@ -114,12 +114,12 @@ fn a_receipt_is_verified_by_public_keys_alone() {
             "tenant": "default",
             "workspace": document(&root, &["ledger", "show", "1"])["body"]["workspace"],
             "status": "succeeded",
-            "actor": said["actor"],
-            "door": said["door"],
+            "actor": predicate["actor"],
+            "door": predicate["door"],
             "label": "apply change.diff",
-            "ended": said["ended"],
+            "ended": predicate["ended"],
             "gates": verified["gates"],
-            "paths": said["paths"],
+            "paths": predicate["paths"],
             "key": keys[0]["id"],
             "leaf": entry["leaf"],
             "keyring": { "file": "keyring.json", "source": "argument" },
@@ -148,7 +148,7 @@ fn a_receipt_is_verified_by_public_keys_alone() {
 
 /// FE-14
 #[test]
-fn a_receipt_without_proof_says_what_it_cannot_tell() {
+fn receipt_without_proof_lists_what_is_not_verified() {
     let (_directory, root) = recorded();
     assert_eq!(actum(&root, &["receipt", "--no-proof", "-o", "../bare.json"]).code, 0);
     let verified = document(&root, &["verify", "../bare.json"]);
@@ -159,7 +159,7 @@ fn a_receipt_without_proof_says_what_it_cannot_tell() {
 
 /// FE-14, D-4: members of a later version or another author are not verified, and are listed.
 #[test]
-fn a_receipt_with_members_or_signatures_that_nobody_checks_is_verified_with_a_warning() {
+fn receipt_with_unchecked_members_or_signatures_verifies_with_a_warning() {
     let (directory, root) = recorded();
     let path = directory.path().join("receipt.json");
     let mut bundle: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
@@ -197,7 +197,7 @@ fn a_receipt_with_members_or_signatures_that_nobody_checks_is_verified_with_a_wa
 
 /// FE-14
 #[test]
-fn a_receipt_of_which_any_byte_was_changed_is_not_verified() {
+fn receipt_with_any_byte_changed_is_not_verified() {
     let (directory, root) = recorded();
     let sound = fs::read(directory.path().join("receipt.json")).unwrap();
     let end = sound.len() - 1;
@@ -216,7 +216,7 @@ fn a_receipt_of_which_any_byte_was_changed_is_not_verified() {
 
 /// FE-14
 #[test]
-fn why_a_receipt_is_not_verified_has_a_name() {
+fn every_receipt_verification_failure_has_a_reason_name() {
     let (directory, root) = recorded();
     let path = |name: &str| directory.path().join(name);
     let sound = Keyring::read(&fs::read(path("keyring.json")).unwrap()).unwrap();
@@ -262,7 +262,7 @@ fn why_a_receipt_is_not_verified_has_a_name() {
 
 /// FE-14: a signature that a key made before its rotation is verified by the new keyring, and by the old one.
 #[test]
-fn receipts_from_before_and_after_a_change_of_keys_are_verified() {
+fn receipts_from_before_and_after_key_rotation_are_verified() {
     let (_directory, root) = recorded();
     for role in ["result", "checkpoint"] {
         assert_eq!(actum(&root, &["key", "rotate", role]).code, 0);
@@ -301,7 +301,7 @@ fn receipts_from_before_and_after_a_change_of_keys_are_verified() {
 
 /// AEC-11
 #[test]
-fn a_run_is_proven_to_be_in_the_ledger() {
+fn ledger_prove_proves_that_a_run_is_recorded() {
     let (_directory, root) = recorded();
     assert_eq!(actum(&root, &["undo"]).code, 0);
     let proof = document(&root, &["ledger", "prove"]);
@@ -324,7 +324,7 @@ fn a_run_is_proven_to_be_in_the_ledger() {
 
 /// AEC-11
 #[test]
-fn a_ledger_is_verified_here_and_as_a_file_elsewhere() {
+fn ledger_is_verified_in_place_and_as_an_exported_file() {
     let (directory, root) = recorded();
     let here = document(&root, &["ledger", "verify", "--receipts"]);
     let expected = json!({
@@ -378,7 +378,7 @@ fn a_ledger_is_verified_here_and_as_a_file_elsewhere() {
 
 /// AEC-11: after the newest checkpoint a receipt is signed by nothing but itself.
 #[test]
-fn a_forged_receipt_that_no_checkpoint_covers_is_found() {
+fn forged_receipt_not_covered_by_a_checkpoint_is_detected() {
     let (directory, root) = workspace();
     assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
     assert_eq!(document(&root, &["ledger", "verify"])["receipts"], 1);
@@ -415,7 +415,7 @@ fn a_forged_receipt_that_no_checkpoint_covers_is_found() {
 
 /// A file of this program that a verb does not accept is reported with its kind, and the verb that accepts it.
 #[test]
-fn files_given_to_the_wrong_verb_are_told_by_their_name() {
+fn files_given_to_the_wrong_verb_are_reported_by_kind() {
     let (directory, root) = recorded();
     assert_eq!(actum(&root, &["ledger", "export", "-o", "../ledger.jsonl"]).code, 0);
     let proof = actum(&root, &["--json", "ledger", "prove", "--entry", "2"]).stdout;
@@ -450,7 +450,7 @@ fn files_given_to_the_wrong_verb_are_told_by_their_name() {
 
 /// An empty ledger is reported as missing, whatever the keys are.
 #[test]
-fn there_is_no_ledger_before_the_first_run() {
+fn ledger_is_reported_missing_before_the_first_run() {
     let (_directory, root) = workspace();
     crate::program::without_ledger(&root);
     assert_eq!(document(&root, &["ledger", "verify"])["reason"], "LEDGER_MISSING");
@@ -459,7 +459,7 @@ fn there_is_no_ledger_before_the_first_run() {
 /// AEC-11: a process that can write to the disk can restore an older ledger, with all its content; a checkpoint that
 /// was kept elsewhere detects it.
 #[test]
-fn a_ledger_that_was_cut_off_is_told_by_a_checkpoint_that_was_kept() {
+fn truncated_ledger_is_detected_by_a_saved_checkpoint() {
     let (directory, root) = recorded();
     let (home, older) = (home_of(&root), directory.path().join("older"));
     let copy = |from: &Path, to: &Path| {
@@ -499,7 +499,7 @@ fn a_ledger_that_was_cut_off_is_told_by_a_checkpoint_that_was_kept() {
 
 /// FE-14, AEC-11: a process that can write the file can write another name into it, and into the tree.
 #[test]
-fn what_was_changed_in_the_ledger_is_not_shown_as_signed() {
+fn tampered_ledger_entry_is_not_shown_as_signed() {
     for entry in [1, 2] {
         for is_in_the_tree in [false, true] {
             let (_directory, root) = recorded();
@@ -534,8 +534,8 @@ fn what_was_changed_in_the_ledger_is_not_shown_as_signed() {
                 shown.stdout.contains("the ledger's record of the run is not proven"),
                 "{shown:?}"
             );
-            let who_tells = if is_in_the_tree { 2 } else { entry };
-            assert!(shown.stderr.contains(&format!("entry {who_tells}: ")), "{shown:?}");
+            let reporting_entry = if is_in_the_tree { 2 } else { entry };
+            assert!(shown.stderr.contains(&format!("entry {reporting_entry}: ")), "{shown:?}");
             let log = actum(&root, &["log"]);
             assert!(log.code == 4 && log.stdout.contains("  wrong  "), "{log:?}");
             for arguments in [&["replay"][..], &["receipt"], &["receipt", "--no-proof"]] {
@@ -552,7 +552,7 @@ fn what_was_changed_in_the_ledger_is_not_shown_as_signed() {
 
 /// AEC-11
 #[test]
-fn the_decision_about_a_run_is_made_again() {
+fn replay_reproduces_the_decision_about_a_run() {
     let (_directory, root) = recorded();
     let mut replayed = document(&root, &["replay"]);
     for gate in replayed["gates"].as_array_mut().unwrap() {
@@ -580,7 +580,7 @@ fn the_decision_about_a_run_is_made_again() {
 
 /// AEC-11
 #[test]
-fn an_entry_is_shown_with_what_was_signed() {
+fn ledger_show_prints_an_entry_with_its_signed_payload() {
     let (_directory, root) = recorded();
     let entry = document(&root, &["ledger", "show", "2"]);
     assert_eq!((&entry["kind"], &entry["index"]), (&json!("EFFECT_DONE"), &json!(2)));

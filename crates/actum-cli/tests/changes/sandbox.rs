@@ -73,7 +73,7 @@ fn a_limit_above_the_default_needs_the_operators_list() {
 
 /// AA-10, AA-5: the place of the passphrase in the documentation is hidden, also below a directory that may be read.
 #[test]
-fn a_passphrase_beside_the_operators_policy_is_seen_by_no_command() {
+fn passphrase_next_to_the_operators_policy_is_hidden_from_commands() {
     let (directory, root) = workspace();
     let above = directory.path().canonicalize().unwrap();
     operator_allows(&root, &format!("read = [{above:?}]"));
@@ -93,7 +93,7 @@ fn a_passphrase_beside_the_operators_policy_is_seen_by_no_command() {
 
 /// AA-10
 #[test]
-fn a_command_may_read_the_directory_and_write_to_scratch_alone() {
+fn command_can_read_the_directory_and_write_only_to_scratch() {
     let (_directory, root) = workspace();
     let script = "cat a.txt && echo x > $HOME/x && cat $TMPDIR/x && echo new > a.txt";
     let ended = sandbox(&root, &[], script);
@@ -104,7 +104,7 @@ fn a_command_may_read_the_directory_and_write_to_scratch_alone() {
 
 /// AA-10
 #[test]
-fn the_exit_code_is_that_of_the_command_and_no_other_can_be_taken_for_it() {
+fn exit_code_is_that_of_the_command_or_a_reserved_one() {
     let (_directory, root) = workspace();
     assert_eq!(sandbox(&root, &[], "exit 7").code, 7);
     assert_eq!(sandbox(&root, &[], "kill -TERM $$").code, 143);
@@ -125,13 +125,13 @@ fn the_exit_code_is_that_of_the_command_and_no_other_can_be_taken_for_it() {
 
 /// AA-10
 #[test]
-fn what_a_command_changes_in_a_captured_directory_is_told_and_not_kept() {
+fn changes_in_a_captured_directory_are_reported_and_not_kept() {
     let (_directory, root) = workspace();
     let before = fs::read(root.join("a.txt")).unwrap();
     let script = "echo more >> a.txt; rm sub/b.txt; mkdir new; echo x > new/x; chmod 600 new/x";
-    let told = report(&root, &["--capture"], script);
-    assert_eq!(told["ended"], json!({ "code": 0 }), "{told}");
-    let changes: Vec<(&str, &str)> = told["changes"]
+    let document = report(&root, &["--capture"], script);
+    assert_eq!(document["ended"], json!({ "code": 0 }), "{document}");
+    let changes: Vec<(&str, &str)> = document["changes"]
         .as_array()
         .unwrap()
         .iter()
@@ -155,15 +155,15 @@ fn a_cache_is_passed_through_a_captured_directory() {
     fs::create_dir(root.join("target")).unwrap();
     operator_allows(&root, "caches = ['target']");
     let options = ["--capture", "--cache", "target"];
-    let told = report(&root, &options, "echo x > target/x; echo y > y");
-    assert_eq!(told["changes"].as_array().unwrap().len(), 1, "{told}");
+    let document = report(&root, &options, "echo x > target/x; echo y > y");
+    assert_eq!(document["changes"].as_array().unwrap().len(), 1, "{document}");
     assert_eq!(fs::read(root.join("target/x")).unwrap(), b"x\n");
     assert!(!root.join("y").exists());
 }
 
 /// AA-10
 #[test]
-fn the_policy_that_is_printed_is_one_that_can_be_used() {
+fn printed_policy_can_be_used() {
     let (directory, root) = workspace();
     let out = writable(&root);
     let out = out.to_str().unwrap();
@@ -179,7 +179,7 @@ fn the_policy_that_is_printed_is_one_that_can_be_used() {
 
 /// AA-10
 #[test]
-fn a_policy_that_is_wrong_is_refused_with_its_place() {
+fn invalid_policy_file_is_rejected_with_the_location() {
     let (directory, root) = workspace();
     let file = directory.path().join("policy.toml");
     let refusal = |text: &str| {
@@ -217,7 +217,7 @@ fn secrets_in_the_environment_do_not_reach_the_command() {
 
 /// AA-10: only the operator allows changes that bypass the gates, and never in a workspace.
 #[test]
-fn no_command_writes_directly_to_a_workspace_or_what_the_operator_does_not_list() {
+fn command_cannot_write_directly_to_a_workspace_or_unlisted_path() {
     let (directory, root) = workspace();
     let out = root.with_file_name("out");
     fs::create_dir_all(out.join("deep/er")).unwrap();
@@ -273,7 +273,7 @@ fn no_command_writes_directly_to_a_workspace_or_what_the_operator_does_not_list(
 
 /// AA-10, D-5: a new protected path is reported if a command creates it.
 #[test]
-fn a_protected_path_that_a_command_makes_is_told_as_a_violation() {
+fn protected_path_created_by_a_command_is_reported_as_a_violation() {
     let (_directory, root) = workspace();
     let out = writable(&root);
     for (script, made) in [
@@ -294,7 +294,7 @@ fn a_protected_path_that_a_command_makes_is_told_as_a_violation() {
 
 /// AA-10: a limit of the caller leads to no lower tier, in which modes of all files can be changed.
 #[test]
-fn a_low_limit_of_open_files_leads_to_no_lower_tier() {
+fn low_open_file_limit_does_not_lower_the_sandbox_tier() {
     let (directory, root) = workspace();
     let file = directory.path().join("private");
     fs::write(&file, "").unwrap();
@@ -363,7 +363,7 @@ fn a_command_reads_and_executes_only_what_the_operator_lists() {
 
 /// AA-10: an environment with another home and configuration does not turn a ledger or key into an ordinary file.
 #[test]
-fn ledgers_keys_and_policies_are_recognised_by_their_content_and_reach_no_command() {
+fn ledgers_keys_and_policies_are_hidden_from_commands_by_content() {
     let (directory, root) = workspace();
     fs::create_dir_all(operator_of(&root).join("actum")).unwrap();
     fs::write(operator_of(&root).join("actum/actum.toml"), "version = 1\n").unwrap();
@@ -406,7 +406,7 @@ fn ledgers_keys_and_policies_are_recognised_by_their_content_and_reach_no_comman
 
 /// AA-10
 #[test]
-fn no_command_starts_in_a_directory_of_the_system() {
+fn no_command_starts_in_a_system_directory() {
     let (_directory, root) = workspace();
     for place in ["/etc", "/etc/ssl", "/run", "/proc/self", "/sys/kernel", "/dev", "/boot", "/var"]
     {
@@ -425,7 +425,7 @@ fn no_command_starts_in_a_directory_of_the_system() {
 
 /// AA-10: the caller chooses where a command starts, and a service that listens there acts outside of the sandbox.
 #[test]
-fn a_command_with_a_loopback_reaches_no_socket_in_the_workspace() {
+fn command_with_loopback_cannot_reach_sockets_in_the_workspace() {
     let (_directory, root) = workspace();
     fs::create_dir(root.join("run")).unwrap();
     let _services = ["bus", "run/bus"]
@@ -446,7 +446,7 @@ fn a_command_with_a_loopback_reaches_no_socket_in_the_workspace() {
 
 /// AA-10: a staged layer would be seen at other paths than its own.
 #[test]
-fn a_policy_file_has_no_staged_layer() {
+fn policy_file_cannot_have_a_staged_layer() {
     let (directory, root) = workspace();
     fs::write(root.join("token.txt"), "hunter2 hunter2\n").unwrap();
     assert_eq!(actum(&root, &["exec", "--", "rm", "token.txt"]).code, 0);
@@ -468,7 +468,7 @@ fn a_policy_file_has_no_staged_layer() {
 
 /// AA-10: naming a part of a hidden place does not show it.
 #[test]
-fn a_part_of_a_hidden_place_is_seen_only_where_the_operator_lists_it() {
+fn part_of_a_hidden_directory_is_visible_only_if_the_operator_lists_it() {
     let (directory, root) = workspace();
     fs::write(root.join("token.txt"), "hunter2 hunter2\n").unwrap();
     assert_eq!(actum(&root, &["exec", "--", "rm", "token.txt"]).code, 0);
@@ -527,7 +527,7 @@ fn a_command_does_not_read_the_journal() {
 
 /// AA-10
 #[test]
-fn a_command_at_whose_output_nobody_reads_any_more_is_not_told_as_one_that_never_ran() {
+fn closed_stdout_is_not_reported_as_a_spawn_failure() {
     let (_directory, root) = workspace();
     let out = writable(&root);
     let mut command = crate::program::command(
@@ -552,7 +552,7 @@ fn a_command_at_whose_output_nobody_reads_any_more_is_not_told_as_one_that_never
 
 /// AA-10
 #[test]
-fn from_within_a_repository_the_whole_of_it_can_be_read() {
+fn whole_repository_is_readable_from_a_subdirectory() {
     let (_directory, root) = workspace();
     fs::create_dir(root.join(".git")).unwrap();
     let ended = sandbox(&root.join("sub"), &[], "cat ../a.txt > /dev/null && pwd");
@@ -562,7 +562,7 @@ fn from_within_a_repository_the_whole_of_it_can_be_read() {
 
 /// AA-10
 #[test]
-fn where_nothing_can_be_run_the_hint_fits_the_reason() {
+fn hint_for_a_command_that_cannot_start_matches_the_reason() {
     let (_directory, root) = workspace();
     let hint = |arguments: &[&str]| {
         let ended = actum(&root, &[&["sandbox", "run"], arguments].concat());

@@ -60,8 +60,8 @@ fn over(
     let words = ["sh", "-ec", script.as_str()];
     let policy = Policy::default();
     let trial = Trial::start_over(&runner, &policy, &words, Stdin::Empty, &staged).unwrap();
-    let tried = trial.wait(|_, said| {
-        if said.starts_with(b"ready") {
+    let tried = trial.wait(|_, output| {
+        if output.starts_with(b"ready") {
             act();
         }
         ControlFlow::Continue(())
@@ -114,7 +114,7 @@ fn cases() -> Vec<Case> {
 /// AA-6: changes of a command over staged ones, made in the same transaction, give the same tree as on a copy in which
 /// the first change was committed.
 #[test]
-fn what_a_command_changes_over_what_is_staged_goes_on_in_the_same_transaction() {
+fn command_over_staged_changes_continues_the_same_transaction() {
     for (first, script, count) in cases() {
         let grounds = Grounds::new();
         let (root, copy) = (&grounds.root, &grounds.copy());
@@ -145,7 +145,7 @@ fn what_a_command_changes_over_what_is_staged_goes_on_in_the_same_transaction() 
 
 /// AA-6: a concurrent change by another process is a conflict, also beside staged changes.
 #[test]
-fn what_somebody_else_changed_while_a_command_ran_over_what_is_staged_is_a_conflict() {
+fn concurrent_change_beside_staged_changes_is_a_conflict() {
     type Act = fn(&Path);
     let cases: [(&str, Act, &str); 4] = [
         ("echo x >> a.txt", |root| fs::write(root.join("a.txt"), "other\n").unwrap(), "a.txt"),
@@ -180,7 +180,7 @@ fn what_somebody_else_changed_while_a_command_ran_over_what_is_staged_is_a_confl
 /// AA-6: the command saw the staged content of a file; a change of the underlying file by another process is found when
 /// both changes are made.
 #[test]
-fn a_staged_file_that_somebody_else_changed_below_is_not_written_over() {
+fn concurrent_change_below_a_staged_file_is_not_overwritten() {
     let grounds = Grounds::new();
     let root = &grounds.root;
     let mut workspace = Workspace::open(root).unwrap();

@@ -11,7 +11,7 @@ use crate::{Session, allowed, refused};
 
 /// Issue 27: a link leads the client to another file, and that one is judged and kept.
 #[test]
-fn a_link_is_followed_to_the_file_that_the_client_edits() {
+fn edit_through_a_link_is_judged_and_recorded_at_its_target() {
     let session = Session::new("claude");
     fs::write(session.root.join(".env"), "SECRET=1\n").unwrap();
     symlink(".env", session.root.join("notes.txt")).unwrap();
@@ -28,7 +28,7 @@ fn a_link_is_followed_to_the_file_that_the_client_edits() {
 
 /// D-6: a link that an edit leaves in place of the file is judged by its target, and a refused one is rolled back.
 #[test]
-fn a_link_that_an_edit_leaves_is_judged_by_its_target() {
+fn link_left_by_an_edit_is_judged_by_its_target() {
     let session = Session::new("claude");
     let input = json!({ "file_path": session.root.join("a.txt"), "content": "x\n" });
     let edit = |call: &str, target: &str| {
@@ -48,7 +48,7 @@ fn a_link_that_an_edit_leaves_is_judged_by_its_target() {
 
 /// D-6: a named link is adopted itself; a repeated request is answered with its run.
 #[test]
-fn a_named_link_is_not_the_file_that_it_leads_to_and_a_key_adopts_once() {
+fn named_link_is_adopted_itself_and_a_key_adopts_once() {
     let session = Session::new("claude");
     begin(&session);
     fs::write(session.root.join("a.txt"), "by a command\n").unwrap();
@@ -99,8 +99,8 @@ fn links_and_modes_of_directories_are_adopted_undone_and_restored() {
     let before = state();
     change();
     let after = state();
-    let told = end(&session);
-    assert!(told.contains("6 paths changed") && told.contains("`closed`"), "{told}");
+    let message = end(&session);
+    assert!(message.contains("6 paths changed") && message.contains("`closed`"), "{message}");
     let adopted = session.actum(&["adopt"]);
     assert_eq!(adopted.code, 0, "{adopted:?}");
     assert_eq!(state(), after);

@@ -175,7 +175,7 @@ fn sound(session: &Session) {
 
 /// Issue 27: an edit of each client becomes a run with a receipt, which undo restores byte for byte.
 #[test]
-fn an_edit_of_each_client_is_a_run_that_is_undone() {
+fn edit_of_each_client_is_recorded_as_a_run_and_can_be_undone() {
     let patch = "*** Begin Patch\n*** Update File: a.txt\n-1\n+one\n*** Add File: n/new.txt\n+new\n*** End Patch\n";
     let clients = [
         ("claude", "Edit", json!({ "file_path": "a.txt", "old_string": "1", "new_string": "one" })),
@@ -223,7 +223,7 @@ fn an_edit_of_each_client_is_a_run_that_is_undone() {
 /// Issue 27: a refused edit does not happen, and the refusal has the reason and the next step; one that needs an
 /// approval waits.
 #[test]
-fn an_edit_that_the_gates_refuse_is_refused_before_it_happens() {
+fn edit_rejected_by_the_gates_is_blocked_before_it_happens() {
     let session = Session::new("claude");
     let write = |path: &str| json!({ "file_path": session.root.join(path), "content": "x\n" });
     let protected = session.before("c1", "Write", &write(".env"));
@@ -260,7 +260,7 @@ fn an_edit_that_the_gates_refuse_is_refused_before_it_happens() {
 
 /// Issue 27: a change that is only found to be refused after it was made is rolled back, and the answer reports it.
 #[test]
-fn a_refused_change_that_was_made_is_taken_back() {
+fn rejected_change_that_was_already_made_is_rolled_back() {
     let session = Session::new("claude");
     let before = session.files();
     // The tool makes another change than announced: the announced one has no credentials in it.
@@ -279,7 +279,7 @@ fn a_refused_change_that_was_made_is_taken_back() {
 
 /// Issue 27: an event after an edit without one before it is reported, and nothing is recorded.
 #[test]
-fn an_edit_without_a_snapshot_is_told() {
+fn edit_without_a_snapshot_is_reported() {
     let session = Session::new("claude");
     let input = json!({ "file_path": session.root.join("a.txt"), "content": "x\n" });
     fs::write(session.root.join("a.txt"), "x\n").unwrap();
@@ -291,7 +291,7 @@ fn an_edit_without_a_snapshot_is_told() {
 
 /// Issue 27: an edit that failed leaves no run and no snapshot; a call that is reported twice is one run.
 #[test]
-fn a_failed_edit_is_no_run_and_an_event_that_comes_twice_is_one_run() {
+fn failed_edit_creates_no_run_and_a_repeated_event_creates_one() {
     let session = Session::new("claude");
     let input = json!({ "file_path": session.root.join("a.txt"), "content": "x\n" });
     allowed(&session.before("c1", "Write", &input));
@@ -310,7 +310,7 @@ fn a_failed_edit_is_no_run_and_an_event_that_comes_twice_is_one_run() {
 /// Issue 27: the client rejects an edit that does not fit; if it makes a change all the same, that is judged and
 /// recorded.
 #[test]
-fn an_edit_that_cannot_be_computed_is_kept_and_judged_afterwards() {
+fn edit_that_cannot_be_predicted_is_judged_afterwards() {
     let session = Session::new("claude");
     let before = session.files();
     let edit = json!({ "file_path": session.root.join("a.txt"), "old_string": "no such text", "new_string": "y" });
@@ -337,7 +337,7 @@ fn an_edit_that_cannot_be_computed_is_kept_and_judged_afterwards() {
 
 /// Issue 27: outside of a workspace, and for other tools and events, there is no output.
 #[test]
-fn a_hook_says_nothing_where_there_is_nothing_to_say() {
+fn hook_prints_nothing_for_unrelated_events_and_paths() {
     let session = Session::new("claude");
     let bash = json!({ "command": "ls" });
     allowed(&session.before("c1", "Bash", &bash));
@@ -359,7 +359,7 @@ fn a_hook_says_nothing_where_there_is_nothing_to_say() {
 
 /// Issue 27: the table of failures. Each failure of a hook ends with code 2 and a message, so the tool does not run.
 #[test]
-fn each_way_to_fail_keeps_the_tool_from_running() {
+fn every_hook_failure_blocks_the_tool() {
     let session = Session::new("claude");
     let input = json!({ "file_path": session.root.join("a.txt"), "content": "x\n" });
     let event = session.event("PreToolUse", "c1", "Write", &input);
@@ -414,7 +414,7 @@ fn each_way_to_fail_keeps_the_tool_from_running() {
 
 /// Issue 27: several calls at once, of one client, are runs of their own.
 #[test]
-fn calls_at_once_are_runs_of_their_own() {
+fn concurrent_calls_become_separate_runs() {
     let session = Session::new("claude");
     let names: Vec<String> = (0..4).map(|number| format!("n{number}.txt")).collect();
     let event = |moment: &str, name: &String| {
@@ -468,7 +468,7 @@ fn an_approved_change_is_made_by_the_approval() {
 
 /// Issue 27: settings that turn the hook off are rejected while the client runs; others are accepted.
 #[test]
-fn settings_without_the_hook_are_refused() {
+fn settings_without_the_hook_are_rejected() {
     let session = Session::new("claude");
     let home = session.root.with_file_name("person");
     fs::create_dir_all(&home).unwrap();
@@ -515,7 +515,7 @@ fn settings_without_the_hook_are_refused() {
 
 /// Issue 27: a session that edits, creates and edits again is undone run by run to the tree before.
 #[test]
-fn a_session_of_edits_is_undone_to_the_tree_before() {
+fn session_of_edits_is_undone_to_the_original_tree() {
     let session = Session::new("claude");
     let before = session.files();
     for (number, (path, content)) in
@@ -567,7 +567,7 @@ fn a_session_is_undone_by_its_id() {
 
 /// Issue 27: a session with a run that cannot be undone reports its progress.
 #[test]
-fn a_session_with_a_later_edit_is_undone_up_to_it() {
+fn session_undo_stops_at_a_later_edit() {
     let session = Session::new("claude");
     for (number, path) in ["n1.txt", "n2.txt"].into_iter().enumerate() {
         allowed(&session.write(&format!("c{number}"), path, "x\n"));

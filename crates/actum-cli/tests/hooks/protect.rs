@@ -73,21 +73,21 @@ turn("Stop")
 "#;
 
 /// Workspace, home of a user, and a client in PATH.
-struct Person {
+struct UserFixture {
     directory: tempfile::TempDir,
     root: PathBuf,
 }
 
-impl Person {
+impl UserFixture {
     fn new() -> Self {
         let (directory, root) = workspace();
-        let person = Self { root: root.canonicalize().unwrap(), directory };
-        fs::create_dir_all(person.home()).unwrap();
-        fs::create_dir_all(person.programs()).unwrap();
-        let client = person.programs().join("claude");
+        let fixture = Self { root: root.canonicalize().unwrap(), directory };
+        fs::create_dir_all(fixture.home()).unwrap();
+        fs::create_dir_all(fixture.programs()).unwrap();
+        let client = fixture.programs().join("claude");
         fs::write(&client, CLIENT).unwrap();
         fs::set_permissions(&client, fs::Permissions::from_mode(0o755)).unwrap();
-        person
+        fixture
     }
 
     fn home(&self) -> PathBuf {
@@ -132,135 +132,135 @@ fn read(path: &Path) -> Value {
 /// Issue 27: the settings get the hook, the client proves it, and nothing of the trial remains.
 #[test]
 fn a_client_that_calls_the_hook_is_armed() {
-    let person = Person::new();
-    let done = person.protect(&["--yes"]);
+    let fixture = UserFixture::new();
+    let done = fixture.protect(&["--yes"]);
     assert_eq!(done.code, 0, "{done:?}");
     assert!(done.stdout.contains("\narmed"), "{done:?}");
     assert!(done.stderr.contains("+++"), "the change is shown first: {done:?}");
-    let hooks = &read(&person.settings())["hooks"];
+    let hooks = &read(&fixture.settings())["hooks"];
     assert_eq!(hooks["PreToolUse"][0]["hooks"][0]["args"], json!(["hook", "claude"]));
-    let probes = fs::read_dir(&person.root)
+    let probes = fs::read_dir(&fixture.root)
         .unwrap()
         .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().contains("probe"));
     assert_eq!(probes.count(), 0);
-    assert_eq!(person.runs(), 4, "two edits and their undos");
-    let again = person.protect(&["--check", "--json"]);
+    assert_eq!(fixture.runs(), 4, "two edits and their undos");
+    let again = fixture.protect(&["--check", "--json"]);
     let document: Value = serde_json::from_str(&again.stdout).unwrap();
     assert_eq!((&document["armed"], &document["changed"]), (&json!(true), &json!(false)));
 }
 
 /// Issue 27: a client that does not call the hook, is too old, or is missing, is never reported as armed.
 #[test]
-fn a_client_that_does_not_prove_itself_is_not_armed() {
-    let person = Person::new();
-    assert_eq!(person.protect(&["--yes", "--no-proof"]).code, 0);
-    let mut settings = read(&person.settings());
+fn client_that_does_not_prove_its_hook_is_not_armed() {
+    let fixture = UserFixture::new();
+    assert_eq!(fixture.protect(&["--yes", "--no-proof"]).code, 0);
+    let mut settings = read(&fixture.settings());
     settings["disableAllHooks"] = json!(true);
-    person.write_settings(&settings.to_string());
-    let disarmed = person.protect(&["--check"]);
+    fixture.write_settings(&settings.to_string());
+    let disarmed = fixture.protect(&["--check"]);
     assert_eq!(disarmed.code, 4, "{disarmed:?}");
     assert!(disarmed.stdout.contains("not armed"), "{disarmed:?}");
     assert!(disarmed.stdout.contains("`disableAllHooks`"), "{disarmed:?}");
     settings["disableAllHooks"] = json!(false);
-    person.write_settings(&settings.to_string());
+    fixture.write_settings(&settings.to_string());
     // It has the settings, and calls no hook.
-    let client = person.programs().join("claude");
+    let client = fixture.programs().join("claude");
     let def = "def hook(event, call):";
     fs::write(&client, CLIENT.replace(def, &format!("{def}\n    return None"))).unwrap();
-    let deaf = person.protect(&["--check"]);
+    let deaf = fixture.protect(&["--check"]);
     assert_eq!(deaf.code, 4, "{deaf:?}");
     assert!(
         deaf.stdout.contains("not armed") && deaf.stdout.contains("0 runs for 2 edits"),
         "{deaf:?}"
     );
     fs::write(&client, CLIENT).unwrap();
-    let left = fs::read_dir(&person.root)
+    let left = fs::read_dir(&fixture.root)
         .unwrap()
         .filter(|entry| entry.as_ref().unwrap().file_name().to_string_lossy().contains("probe"));
     assert_eq!(left.count(), 0, "the trial takes its files away");
-    let mut old = person.command(&["--check"]);
+    let mut old = fixture.command(&["--check"]);
     old.env("VERSION", "2.1.94 (Claude Code)");
     let old: Ended = old.output().unwrap().into();
     assert_eq!(old.code, 4);
     assert!(old.stdout.contains("2.1.94") && !old.stdout.contains("\narmed"), "{old:?}");
-    fs::remove_file(person.programs().join("claude")).unwrap();
-    let missing = person.protect(&["--check"]);
+    fs::remove_file(fixture.programs().join("claude")).unwrap();
+    let missing = fixture.protect(&["--check"]);
     assert_eq!(missing.code, 4, "{missing:?}");
     assert!(missing.stdout.contains("PATH") && !missing.stdout.contains("\narmed"), "{missing:?}");
-    assert_eq!(person.protect(&["--off", "--yes"]).code, 0);
-    let none = person.protect(&["--check"]);
+    assert_eq!(fixture.protect(&["--off", "--yes"]).code, 0);
+    let none = fixture.protect(&["--check"]);
     assert_eq!(none.code, 4);
     assert!(none.stdout.contains("no settings call the hook"), "{none:?}");
 }
 
 /// Issue 27: `--off` restores exactly the earlier settings, and leaves an alert.
 #[test]
-fn the_settings_come_back_and_the_removal_is_recorded() {
-    let person = Person::new();
+fn protect_off_restores_the_settings_and_records_the_removal() {
+    let fixture = UserFixture::new();
     let texts = [
         "{\n  \"model\": \"x\",\n  \"hooks\": {\n    \"Stop\": [{}]\n  }\n}\n",
         "{\"permissions\": {\"allow\": []}}",
     ];
     for before in texts {
-        person.write_settings(before);
-        assert_eq!(person.protect(&["--yes", "--no-proof"]).code, 0);
-        assert_ne!(fs::read_to_string(person.settings()).unwrap(), before);
-        assert_eq!(person.protect(&["--off", "--yes"]).code, 0);
-        let after = fs::read_to_string(person.settings()).unwrap();
+        fixture.write_settings(before);
+        assert_eq!(fixture.protect(&["--yes", "--no-proof"]).code, 0);
+        assert_ne!(fs::read_to_string(fixture.settings()).unwrap(), before);
+        assert_eq!(fixture.protect(&["--off", "--yes"]).code, 0);
+        let after = fs::read_to_string(fixture.settings()).unwrap();
         assert_eq!(
             serde_json::from_str::<Value>(&after).unwrap(),
             serde_json::from_str::<Value>(before).unwrap()
         );
     }
-    fs::remove_file(person.settings()).unwrap();
-    assert_eq!(person.protect(&["--yes", "--no-proof"]).code, 0);
-    assert_eq!(person.protect(&["--off", "--yes"]).code, 0);
-    assert!(!person.settings().exists());
-    let queue = actum(&person.root, &["queue", "--json"]);
+    fs::remove_file(fixture.settings()).unwrap();
+    assert_eq!(fixture.protect(&["--yes", "--no-proof"]).code, 0);
+    assert_eq!(fixture.protect(&["--off", "--yes"]).code, 0);
+    assert!(!fixture.settings().exists());
+    let queue = actum(&fixture.root, &["queue", "--json"]);
     assert!(queue.stdout.contains("CLIENT_HOOK_REMOVED"), "{queue:?}");
 }
 
 /// Issue 27: settings that cannot be changed safely are refused by name and stay unchanged; without a terminal there is
 /// no question.
 #[test]
-fn settings_that_cannot_be_changed_are_refused() {
-    let person = Person::new();
-    let unasked = person.protect(&[]);
+fn settings_that_cannot_be_changed_safely_are_rejected() {
+    let fixture = UserFixture::new();
+    let unasked = fixture.protect(&[]);
     assert_eq!(unasked.code, 1, "{unasked:?}");
-    assert!(unasked.stderr.contains("--yes") && !person.settings().exists(), "{unasked:?}");
+    assert!(unasked.stderr.contains("--yes") && !fixture.settings().exists(), "{unasked:?}");
     for broken in ["{", "// mine\n{}", "[]", "{\"hooks\": 7}", "{\"hooks\": {\"PreToolUse\": {}}}"]
     {
-        person.write_settings(broken);
-        let refused = person.protect(&["--yes"]);
+        fixture.write_settings(broken);
+        let refused = fixture.protect(&["--yes"]);
         assert_eq!(refused.code, 1, "{broken}: {refused:?}");
         assert!(refused.stderr.contains("--print"), "{refused:?}");
-        assert_eq!(fs::read_to_string(person.settings()).unwrap(), broken);
+        assert_eq!(fs::read_to_string(fixture.settings()).unwrap(), broken);
     }
-    fs::remove_file(person.settings()).unwrap();
-    let elsewhere = person.root.join("mine.json");
+    fs::remove_file(fixture.settings()).unwrap();
+    let elsewhere = fixture.root.join("mine.json");
     fs::write(&elsewhere, "{}").unwrap();
-    symlink(&elsewhere, person.settings()).unwrap();
-    let link = person.protect(&["--yes"]);
+    symlink(&elsewhere, fixture.settings()).unwrap();
+    let link = fixture.protect(&["--yes"]);
     assert_eq!((link.code, &*fs::read_to_string(&elsewhere).unwrap()), (1, "{}"), "{link:?}");
-    fs::remove_file(person.settings()).unwrap();
-    fs::hard_link(&elsewhere, person.settings()).unwrap();
-    assert_eq!(person.protect(&["--yes"]).code, 1);
-    let printed = person.protect(&["--print"]);
+    fs::remove_file(fixture.settings()).unwrap();
+    fs::hard_link(&elsewhere, fixture.settings()).unwrap();
+    assert_eq!(fixture.protect(&["--yes"]).code, 1);
+    let printed = fixture.protect(&["--print"]);
     assert_eq!(printed.code, 0, "what cannot be changed is done by hand: {printed:?}");
-    fs::remove_file(person.settings()).unwrap();
-    let printed = person.protect(&["--print"]);
+    fs::remove_file(fixture.settings()).unwrap();
+    let printed = fixture.protect(&["--print"]);
     assert_eq!(printed.code, 0, "{printed:?}");
     assert!(serde_json::from_str::<Value>(&printed.stdout).is_ok());
-    assert!(!person.settings().exists() && home_of(&person.root).exists());
+    assert!(!fixture.settings().exists() && home_of(&fixture.root).exists());
 }
 
 /// Issue 27: settings of the team name the program alone, and a client that was not tried is never armed.
 #[test]
-fn other_levels_and_clients_are_configured_and_not_said_to_be_armed() {
-    let person = Person::new();
-    let team = person.protect(&["--team", "--yes", "--no-proof"]);
+fn other_levels_and_clients_are_configured_but_not_reported_as_armed() {
+    let fixture = UserFixture::new();
+    let team = fixture.protect(&["--team", "--yes", "--no-proof"]);
     assert_eq!(team.code, 0, "{team:?}");
-    let settings = read(&person.root.join(".claude/settings.json"));
+    let settings = read(&fixture.root.join(".claude/settings.json"));
     assert_eq!(settings["hooks"]["PreToolUse"][0]["hooks"][0]["command"], "actum");
     assert!(team.stderr.contains("in PATH"), "{team:?}");
     for (client, file) in [
@@ -270,26 +270,26 @@ fn other_levels_and_clients_are_configured_and_not_said_to_be_armed() {
     ] {
         let protect = |arguments: &[&str]| -> Ended {
             let arguments = [&["protect", client, "--user"], arguments].concat();
-            let mut command = command(&person.root, &arguments);
-            command.env("HOME", person.home()).env("PATH", person.programs());
+            let mut command = command(&fixture.root, &arguments);
+            command.env("HOME", fixture.home()).env("PATH", fixture.programs());
             command.stdin(Stdio::null()).output().unwrap().into()
         };
         let missing = protect(&["--yes"]);
         assert!(missing.code == 1 && missing.stderr.contains("in PATH"), "{missing:?}");
-        assert!(!person.home().join(file).exists());
+        assert!(!fixture.home().join(file).exists());
         let untried = protect(&["--yes", "--no-proof"]);
         assert!(untried.code == 0 && untried.stdout.contains("not proven"), "{untried:?}");
-        assert!(person.home().join(file).exists());
+        assert!(fixture.home().join(file).exists());
         let missing = protect(&["--check"]);
         assert!(missing.code == 4 && missing.stdout.contains("not armed"), "{missing:?}");
     }
-    let plugin = person.root.join(".opencode/plugin/actum.js");
-    let opencode = actum(&person.root, &["protect", "opencode", "--yes", "--no-proof"]);
+    let plugin = fixture.root.join(".opencode/plugin/actum.js");
+    let opencode = actum(&fixture.root, &["protect", "opencode", "--yes", "--no-proof"]);
     assert!(opencode.code == 0 && opencode.stdout.contains("not proven"), "{opencode:?}");
     assert!(fs::read_to_string(&plugin).unwrap().contains("/actum\", [\"hook\", \"opencode\"]"));
-    assert_eq!(actum(&person.root, &["protect", "opencode", "--off", "--yes"]).code, 0);
+    assert_eq!(actum(&fixture.root, &["protect", "opencode", "--off", "--yes"]).code, 0);
     assert!(!plugin.exists());
     fs::write(&plugin, "export const Mine = 1").unwrap();
-    let other = actum(&person.root, &["protect", "opencode", "--yes"]);
+    let other = actum(&fixture.root, &["protect", "opencode", "--yes"]);
     assert!(other.code == 1 && other.stderr.contains("another plugin"), "{other:?}");
 }

@@ -11,7 +11,7 @@ use crate::{Session, allowed, refused};
 
 /// Issue 27: a repeated call is judged and recorded again, also if a client has no ids of calls.
 #[test]
-fn a_call_that_comes_again_is_judged_again() {
+fn repeated_call_is_judged_again() {
     let session = Session::new("gemini");
     let write = |content: &str| json!({ "file_path": "a.txt", "content": content });
     for content in ["A\n", "B\n", "A\n"] {
@@ -29,7 +29,7 @@ fn a_call_that_comes_again_is_judged_again() {
 
 /// Issue 27: calls of other sessions and clients have snapshots of their own, whatever their ids are.
 #[test]
-fn calls_of_other_sessions_do_not_meet() {
+fn calls_of_different_sessions_have_separate_snapshots() {
     let session = Session::new("claude");
     let event = |name: &str, client_session: &str, call: &str, path: &str| {
         let input = json!({ "file_path": session.root.join(path), "content": "x\n" });
@@ -43,9 +43,13 @@ fn calls_of_other_sessions_do_not_meet() {
         ("a", "c", "three.txt"),
         ("b", "c", "four.txt"),
     ];
-    calls.iter().for_each(|(of, call, path)| allowed(&event("PreToolUse", of, call, path)));
+    calls.iter().for_each(|(client_session, call, path)| {
+        allowed(&event("PreToolUse", client_session, call, path))
+    });
     calls.iter().for_each(|(_, _, path)| fs::write(session.root.join(path), "x\n").unwrap());
-    calls.iter().for_each(|(of, call, path)| allowed(&event("PostToolUse", of, call, path)));
+    calls.iter().for_each(|(client_session, call, path)| {
+        allowed(&event("PostToolUse", client_session, call, path))
+    });
     assert_eq!(session.runs().len(), calls.len());
     let taken = session.actum(&["apply", "--request-key", "hook:a/z#0", "../change.diff"]);
     assert_ne!(taken.code, 0, "keys of hooks are reserved: {taken:?}");
@@ -54,7 +58,7 @@ fn calls_of_other_sessions_do_not_meet() {
 /// Issue 27: protected files are refused in any directory of the client, through links to missing files, and in patches
 /// over several workspaces.
 #[test]
-fn a_protected_file_is_refused_however_it_is_named() {
+fn protected_file_is_rejected_however_its_path_is_spelled() {
     let session = Session::new("claude");
     let root = session.root.clone();
     symlink(".env", root.join("notes.txt")).unwrap();

@@ -229,7 +229,7 @@ fn codex_gemini_and_qwen_that_call_the_hook_are_armed() {
 
 /// Issue 27: a strict hook is proven by a command that is refused, and `protect` without `--strict` removes the rule.
 #[test]
-fn a_strict_hook_is_armed_where_a_command_is_refused() {
+fn strict_hook_is_armed_if_a_command_is_rejected() {
     for client in ["codex", "gemini", "qwen"] {
         let user = User::new(client);
         let strict = user.protect(&["--strict", "--yes"], &[]);
@@ -246,7 +246,7 @@ fn a_strict_hook_is_armed_where_a_command_is_refused() {
 
 /// Issue 27: if the client's program is missing, nothing is written.
 #[test]
-fn settings_stay_as_they_are_where_the_client_is_not_installed() {
+fn settings_are_unchanged_if_the_client_is_not_installed() {
     let user = User::new("codex");
     fs::remove_file(user.programs().join("codex")).unwrap();
     let done = user.protect(&["--yes"], &[]);
@@ -259,7 +259,7 @@ fn settings_stay_as_they_are_where_the_client_is_not_installed() {
 
 /// Issue 27: a client that calls no hook, or is of an old or unknown version, is not armed.
 #[test]
-fn codex_gemini_and_qwen_that_do_not_prove_the_hook_are_not_armed() {
+fn codex_gemini_and_qwen_without_a_proven_hook_are_not_armed() {
     for client in ["codex", "gemini", "qwen"] {
         let user = User::new(client);
         let deaf = user.protect(&["--yes"], &[("DEAF", "1")]);

@@ -52,7 +52,7 @@ pub(crate) fn git(root: &Path, arguments: &[&str]) {
 /// Issue 27: the changes of a command of any client are reported in one line, and become a run that can be undone byte
 /// for byte.
 #[test]
-fn what_a_command_changed_is_told_at_the_end_of_a_turn_and_can_be_adopted() {
+fn command_changes_are_reported_at_turn_end_and_can_be_adopted() {
     for client in ["claude", "codex", "opencode", "gemini", "qwen"] {
         let session = Session::new(client);
         fs::write(session.root.join("old"), "old\n").unwrap();
@@ -64,9 +64,9 @@ fn what_a_command_changed_is_told_at_the_end_of_a_turn_and_can_be_adopted() {
         fs::create_dir(session.root.join("new")).unwrap();
         fs::write(session.root.join("new/file"), "new\n").unwrap();
         fs::remove_file(session.root.join("old")).unwrap();
-        let told = end(&session);
+        let message = end(&session);
         assert_eq!(
-            told,
+            message,
             "actum: 3 files changed outside of runs, by a command or by you: `a.txt`, `new/file` (new), `old` (deleted). \
              `actum adopt` records this as a run, and `actum adopt --restore` reverts it"
         );
@@ -90,7 +90,7 @@ fn what_a_command_changed_is_told_at_the_end_of_a_turn_and_can_be_adopted() {
 
 /// Issue 27: git's objects hold the earlier content, and files that git ignores are not compared.
 #[test]
-fn files_of_a_repository_are_not_copied_and_what_it_ignores_is_not_told() {
+fn repository_files_are_not_copied_and_ignored_files_not_reported() {
     let session = Session::new("claude");
     fs::write(session.root.join(".gitignore"), "target/\n").unwrap();
     fs::write(session.root.join("large"), vec![b'x'; 3 << 20]).unwrap();
@@ -112,8 +112,8 @@ fn files_of_a_repository_are_not_copied_and_what_it_ignores_is_not_told() {
     fs::write(session.root.join(".git/info/exclude"), "private/\n").unwrap();
     fs::create_dir(session.root.join("private")).unwrap();
     fs::write(session.root.join("private/x"), "1\n").unwrap();
-    let told = end(&session);
-    assert!(told.contains("1 file changed") && told.contains("`large`."), "{told}");
+    let message = end(&session);
+    assert!(message.contains("1 file changed") && message.contains("`large`."), "{message}");
     assert_eq!(session.actum(&["adopt"]).code, 0);
     assert_eq!(session.actum(&["undo"]).code, 0);
     fs::remove_dir_all(session.root.join("target")).unwrap();
@@ -129,7 +129,7 @@ fn files_of_a_repository_are_not_copied_and_what_it_ignores_is_not_told() {
 
 /// Issue 27: the last turn is undone, and not the ones before; so are the runs since a time.
 #[test]
-fn a_turn_and_the_runs_since_a_time_are_undone_together() {
+fn undo_reverts_the_last_turn_or_the_runs_since_a_time() {
     let session = Session::new("claude");
     begin(&session);
     allowed(&session.write("c1", "first.txt", "1\n"));
@@ -139,10 +139,10 @@ fn a_turn_and_the_runs_since_a_time_are_undone_together() {
     allowed(&session.write("c2", "a.txt", "2\n"));
     allowed(&session.write("c3", "b.txt", "3\n"));
     fs::write(session.root.join("c.txt"), "by a command\n").unwrap();
-    let told = end(&session);
+    let message = end(&session);
     assert!(
-        told.starts_with("actum: 2 runs in this turn; `actum undo --turn` undoes them. 1 file"),
-        "{told}"
+        message.starts_with("actum: 2 runs in this turn; `actum undo --turn` undoes them. 1 file"),
+        "{message}"
     );
     let other = session.actum(&["undo", "--turn", "--session", "another"]);
     assert_eq!(other.code, 1, "{other:?}");
@@ -179,7 +179,7 @@ fn a_turn_and_the_runs_since_a_time_are_undone_together() {
 
 /// Issue 27: the gates judge adopted changes: protected paths stay out, and CI needs an approval.
 #[test]
-fn what_the_gates_refuse_is_not_adopted_and_named() {
+fn changes_rejected_by_the_gates_are_reported_and_not_adopted() {
     let session = Session::new("claude");
     begin(&session);
     fs::write(session.root.join(".env"), "KEY=1\n").unwrap();
@@ -201,7 +201,7 @@ fn what_the_gates_refuse_is_not_adopted_and_named() {
 
 /// Issue 27: an undeclared change is reverted on request.
 #[test]
-fn an_undeclared_change_is_taken_back_on_request() {
+fn undeclared_change_is_reverted_on_request() {
     let session = Session::new("claude");
     let before = session.files();
     begin(&session);
@@ -221,18 +221,18 @@ fn an_undeclared_change_is_taken_back_on_request() {
 
 /// Issue 27: names from outside cannot draw on the user's screen.
 #[test]
-fn the_line_at_the_end_of_a_turn_escapes_names() {
+fn turn_summary_escapes_file_names() {
     let session = Session::new("opencode");
     begin(&session);
     fs::write(session.root.join("a\u{1b}[2J`\n\u{202e}b"), "1\n").unwrap();
-    let told = end(&session);
-    assert!(!told.trim_end().chars().any(char::is_control), "{told:?}");
-    assert!(!told.contains('\u{202e}'), "{told:?}");
+    let message = end(&session);
+    assert!(!message.trim_end().chars().any(char::is_control), "{message:?}");
+    assert!(!message.contains('\u{202e}'), "{message:?}");
 }
 
 /// Issue 27: nothing is refused at the end of a turn: a client that is refused there continues to work.
 #[test]
-fn a_turn_is_never_held_up_by_a_failure() {
+fn turn_is_never_blocked_by_a_failure() {
     let session = Session::new("codex");
     begin(&session);
     let journal = session.root.join(".actum/journal");
@@ -254,7 +254,7 @@ fn a_turn_is_never_held_up_by_a_failure() {
 /// Issue 27: a certain change of a command is judged before it runs, for each client; an uncertain one is left to the
 /// user.
 #[test]
-fn a_command_that_would_change_what_the_gates_refuse_is_refused() {
+fn command_with_a_rejected_change_is_blocked_before_it_runs() {
     for client in ["claude", "codex", "opencode", "gemini", "qwen"] {
         let session = Session::new(client);
         let tool = match client {
@@ -294,7 +294,7 @@ fn a_command_that_would_change_what_the_gates_refuse_is_refused() {
 
 /// Issue 27: the operator's rules about commands hold in the client's shell too.
 #[test]
-fn a_command_that_a_rule_refuses_is_refused_in_the_shell_of_a_client() {
+fn command_rules_apply_in_the_shell_of_a_client() {
     let session = Session::new("claude");
     let rules = "[[command]]\nargv = [\"git\", \"push\"]\ndecision = \"deny\"\nreason = \"a person pushes\"\n";
     fs::write(session.root.join("actum.toml"), format!("version = 1\n{rules}")).unwrap();
@@ -305,7 +305,7 @@ fn a_command_that_a_rule_refuses_is_refused_in_the_shell_of_a_client() {
 
 /// Issue 27: `doctor` reports the hook of each client, and the setting that turns it off.
 #[test]
-fn doctor_reports_the_hook_and_what_turns_it_off() {
+fn doctor_reports_the_hook_and_the_setting_that_disables_it() {
     let session = Session::new("claude");
     let doctor = || session.actum(&["doctor"]).stdout;
     assert!(!doctor().contains("set up to call it"));

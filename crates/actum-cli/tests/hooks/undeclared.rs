@@ -11,7 +11,7 @@ use crate::{Session, allowed, ended, names, refused};
 /// Issue 27: work of the user between or after turns is adopted only by name, and a restore without its name leaves it
 /// unchanged.
 #[test]
-fn the_work_of_a_person_is_not_taken_back_with_that_of_a_turn() {
+fn restoring_a_turn_keeps_the_users_own_work() {
     let session = Session::new("claude");
     let path = |name: &str| session.root.join(name);
     fs::write(path("b"), "1\n").unwrap();
@@ -43,7 +43,7 @@ fn the_work_of_a_person_is_not_taken_back_with_that_of_a_turn() {
 
 /// Issue 27: a project that an agent makes in an empty workspace is reported, too.
 #[test]
-fn files_made_in_an_empty_workspace_are_told() {
+fn files_created_in_an_empty_workspace_are_reported() {
     let session = Session::new("claude");
     for entry in fs::read_dir(&session.root).unwrap() {
         let path = entry.unwrap().path();
@@ -60,7 +60,7 @@ fn files_made_in_an_empty_workspace_are_told() {
 
 /// Issue 27: neither a mark of a cache nor a directory that git ignores hides a change that was there before it.
 #[test]
-fn a_change_is_not_hidden_by_a_directory_that_is_left_out() {
+fn cache_directory_tag_does_not_hide_an_earlier_change() {
     let tag = "Signature: 8a477f597d28d172789f06886806bc55\n";
     let session = Session::new("claude");
     let path = |name: &str| session.root.join(name);
@@ -73,10 +73,10 @@ fn a_change_is_not_hidden_by_a_directory_that_is_left_out() {
     fs::remove_file(path("file")).unwrap();
     fs::create_dir(path("file")).unwrap();
     fs::write(path("file/CACHEDIR.TAG"), tag).unwrap();
-    let told = end(&session);
+    let message = end(&session);
     assert!(
-        told.contains("3 files") && told.contains("`src/k`") && told.contains("`file`"),
-        "{told}"
+        message.contains("3 files") && message.contains("`src/k`") && message.contains("`file`"),
+        "{message}"
     );
     begin(&session);
     assert_eq!(end(&session), "");
@@ -93,7 +93,7 @@ fn a_change_is_not_hidden_by_a_directory_that_is_left_out() {
 
 /// Issue 27: a change that cannot be reverted is listed, and the others are adopted without it.
 #[test]
-fn one_change_that_cannot_be_a_run_does_not_keep_the_others_from_it() {
+fn change_that_cannot_be_a_run_does_not_block_adopting_the_others() {
     let session = Session::new("claude");
     let path = |name: &str| session.root.join(name);
     fs::create_dir(path("d")).unwrap();
@@ -115,7 +115,7 @@ fn one_change_that_cannot_be_a_run_does_not_keep_the_others_from_it() {
 
 /// Issue 27: if git would convert a file, its blob is not taken as the earlier content.
 #[test]
-fn a_file_that_git_converts_is_copied_and_not_read_from_its_blob() {
+fn file_converted_by_git_is_copied_instead_of_read_from_its_blob() {
     let session = Session::new("claude");
     let path = |name: &str| session.root.join(name);
     git(&session.root, &["init", "-q"]);
@@ -143,7 +143,7 @@ fn a_file_that_git_converts_is_copied_and_not_read_from_its_blob() {
 
 /// Issue 27: restoring earlier content is a change like any other: CI needs an approval.
 #[test]
-fn a_restore_passes_the_gates() {
+fn restore_is_judged_by_the_gates() {
     let session = Session::new("claude");
     let workflow = session.root.join(".github/workflows/x.yml");
     fs::create_dir_all(workflow.parent().unwrap()).unwrap();
@@ -158,7 +158,7 @@ fn a_restore_passes_the_gates() {
 
 /// Issue 27: a write of a shell to devices or into the root is no change of a closed file.
 #[test]
-fn harmless_commands_are_not_refused() {
+fn harmless_shell_commands_are_allowed() {
     let session = Session::new("claude");
     let run = |command: &str| session.before("c1", "Bash", &json!({ "command": command }));
     for command in [
@@ -184,7 +184,7 @@ fn harmless_commands_are_not_refused() {
 
 /// Issue 27: certain changes are found after uncertain ones.
 #[test]
-fn certain_changes_behind_uncertain_words_are_refused() {
+fn certain_changes_are_rejected_even_after_uncertain_words() {
     let session = Session::new("claude");
     fs::create_dir(session.root.join(".claude")).unwrap();
     fs::write(session.root.join(".claude/settings.json"), "{}").unwrap();
@@ -218,7 +218,7 @@ fn certain_changes_behind_uncertain_words_are_refused() {
 
 /// Issue 27: the workspace is that of the project, wherever the shell of the client is.
 #[test]
-fn the_project_is_judged_from_another_directory() {
+fn hook_judges_the_project_from_any_directory() {
     let session = Session::new("claude");
     let outside = tempfile::tempdir().unwrap();
     begin(&session);
@@ -243,7 +243,7 @@ fn the_project_is_judged_from_another_directory() {
 
 /// Issue 27: a turn event that cannot be parsed blocks nothing.
 #[test]
-fn a_turn_event_without_its_fields_is_told_and_not_refused() {
+fn turn_event_with_missing_fields_is_reported_but_not_blocked() {
     let session = Session::new("claude");
     for event in ["UserPromptSubmit", "Stop"] {
         let ended = session.hook(&json!({ "hook_event_name": event, "cwd": "relative" }));
@@ -255,7 +255,7 @@ fn a_turn_event_without_its_fields_is_told_and_not_refused() {
 
 /// Issue 27: a strict hook lets only commands of actum run, alone and in plain words.
 #[test]
-fn a_strict_hook_refuses_commands_that_are_none_of_actum() {
+fn strict_hook_rejects_commands_other_than_actum() {
     for (client, tool) in [
         ("claude", "Bash"),
         ("codex", "Bash"),
@@ -316,7 +316,7 @@ fn a_strict_hook_refuses_commands_that_are_none_of_actum() {
 
 /// Issue 27: commands that are reserved for the operator are refused to each client's shell, strict or not.
 #[test]
-fn commands_of_actum_that_are_for_the_person_are_refused() {
+fn operator_commands_are_rejected_in_the_shell_of_a_client() {
     let session = Session::new("claude");
     let run = |text: &str| session.before("c1", "Bash", &json!({ "command": text }));
     for text in [
@@ -345,7 +345,7 @@ fn commands_of_actum_that_are_for_the_person_are_refused() {
 
 /// Issue 27: the command that a shell passes to `actum exec` is judged by the rules about commands, as without `exec`.
 #[test]
-fn a_text_of_a_shell_in_exec_is_judged_by_the_rules_about_commands() {
+fn shell_command_inside_exec_is_judged_by_the_command_rules() {
     let session = Session::new("claude");
     let rule =
         "version = 1\n\n[[command]]\nreason = \"no rm\"\nargv = [\"rm\"]\ndecision = \"deny\"\n";

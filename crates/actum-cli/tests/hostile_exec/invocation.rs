@@ -185,17 +185,17 @@ pub(crate) fn options(attack: &Attack, facts: &Facts) -> Result<Vec<String>, &'s
 #[derive(Default)]
 pub(crate) struct Ran {
     pub(crate) out: Vec<u8>,
-    pub(crate) told: RunReport,
+    pub(crate) report: RunReport,
     /// Field `outcome`, if the command ran.
     pub(crate) outcome: String,
     /// Complete output, for debugging.
-    pub(crate) said: String,
+    pub(crate) debug_output: String,
 }
 
 impl Ran {
     /// Reads the document that `exec --json` wrote.
     pub(crate) fn new(output: Output, root: &Path) -> Self {
-        let said = format!(
+        let debug_output = format!(
             "{:?} {:.3000} {:.1000}",
             output.status,
             String::from_utf8_lossy(&output.stdout),
@@ -205,7 +205,7 @@ impl Ran {
         let text = |name: &str| document[name].as_str().unwrap_or_default().to_owned();
         let changes = document["change"]["changes"].as_array();
         let paths = changes.into_iter().flatten().filter_map(|change| change["path"].as_str());
-        let told = RunReport {
+        let report = RunReport {
             made: paths.map(|path| root.join(path)).collect(),
             ended: serde_json::from_value(document["ended"].clone()).ok(),
             // It is part of the output.
@@ -213,7 +213,7 @@ impl Ran {
         };
         // A document about a command that did not run has no output.
         let out = [text("stdout"), text("stderr")].concat().into_bytes();
-        Self { out, told, outcome: text("outcome"), said }
+        Self { out, report, outcome: text("outcome"), debug_output }
     }
 }
 

@@ -38,7 +38,7 @@ pub(crate) fn control(name: &str) {
     let ran = course::run(&attack, &mut scene, None);
     let seen = attack.effect.seen(&mut scene, &before, &ran.out, None);
     let unsaid = invocation::options(&attack, &scene.facts).err().map(str::to_owned);
-    tell(&Verdict { seen, unsaid, ..Verdict::default() });
+    print_verdict(&Verdict { seen, unsaid, ..Verdict::default() });
 }
 
 /// Makes the attack through `actum exec`: `hostile look NAME WAY`.
@@ -49,7 +49,7 @@ pub(crate) fn look(name: &str, way: &str) {
     scene.patience = course::patience(&attack);
     let facts = scene.facts.clone();
     let ran = course::watched(&attack, &mut scene, || run(&attack, &facts, way));
-    let seen = attack.effect.seen(&mut scene, &host, &ran.out, Some(&ran.told));
+    let seen = attack.effect.seen(&mut scene, &host, &ran.out, Some(&ran.report));
     let began = match attack.course {
         Course::SetUpFails => ran.out.is_empty(),
         Course::Whole
@@ -61,16 +61,16 @@ pub(crate) fn look(name: &str, way: &str) {
     let seen = seen.or_else(|| left_alive(&facts, scene.patience));
     // The host ends beating processes with this file.
     drop(fs::remove_file(facts.workspace.join("stop")));
-    tell(&Verdict {
+    print_verdict(&Verdict {
         seen,
         workspace: wrong_workspace(way, &facts, &files, &ran, &scene.secret),
         began,
-        said: ran.said,
+        said: ran.debug_output,
         ..Verdict::default()
     });
 }
 
-fn tell(verdict: &Verdict) {
+fn print_verdict(verdict: &Verdict) {
     println!("{}", serde_json::to_string(verdict).unwrap());
 }
 
@@ -182,8 +182,8 @@ fn wrong_workspace(
         before.retain(|path, _| is_outside(path));
         after.retain(|path, _| is_outside(path));
     }
-    let what_is_told = || way == Invocation::Keep && ran.outcome == "changed";
-    match (difference(&before, &after), what_is_told()) {
+    let is_change_reported = || way == Invocation::Keep && ran.outcome == "changed";
+    match (difference(&before, &after), is_change_reported()) {
         (None, false) => None,
         (Some(differs), false) => Some(format!("changed, and that is not told: {differs}")),
         (None, true) => Some("said to be changed, and is as before".to_owned()),

@@ -65,7 +65,7 @@ fn name(attack: &Attack, user: &User) -> String {
 fn judge(attack: &Attack, user: &User, program: &Path, known: &Path) -> Result<(), Failed> {
     let mut command = user.command(program);
     command.args(["control", attack.name]);
-    let control = told(command, known)?;
+    let control = read_verdict(command, known)?;
     if control.seen.is_none() {
         let problem = "without actum it has no effect, so this shows nothing";
         return Err(format!("{problem}: {control:?}").into());
@@ -78,7 +78,7 @@ fn judge(attack: &Attack, user: &User, program: &Path, known: &Path) -> Result<(
         let mut command = Command::new(program);
         command.args(["look", attack.name, way.name()]);
         let home = Home::new(user, known);
-        let verdict = told(home.inhabit(user, command), known)?;
+        let verdict = read_verdict(home.inhabit(user, command), known)?;
         let failed = |problem: &str| {
             Err(Failed::from(format!("in the way `{}` {problem}: {verdict:#?}", way.name())))
         };
@@ -99,7 +99,7 @@ fn judge(attack: &Attack, user: &User, program: &Path, known: &Path) -> Result<(
 }
 
 /// Runs a command that prints a verdict.
-fn told(mut command: Command, known: &Path) -> Result<Verdict, Failed> {
+fn read_verdict(mut command: Command, known: &Path) -> Result<Verdict, Failed> {
     command.env(SECRET, new_secret()).env("XDG_CACHE_HOME", known);
     let output = command.output().unwrap();
     serde_json::from_slice(&output.stdout).map_err(|error| {
@@ -123,8 +123,8 @@ impl Home {
 
     /// Runs the command with this home as the one that the system knows.
     fn inhabit(&self, user: &User, mut command: Command) -> Command {
-        let of = user.become_id.map_or(known_home::User::Own, known_home::User::Other);
+        let owner = user.become_id.map_or(known_home::User::Own, known_home::User::Other);
         command.env(HOME, self.place.path()).current_dir("/");
-        known_home::command(&command, of, self.place.path())
+        known_home::command(&command, owner, self.place.path())
     }
 }

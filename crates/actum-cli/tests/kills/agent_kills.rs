@@ -91,7 +91,7 @@ impl Place {
 
 /// AEC-7, AEC-8: zero or one effect, never two; the chain is complete, or the step is open and resumed.
 #[test]
-fn a_dispatch_that_is_killed_at_any_call_has_one_effect_when_many_ask_again() {
+fn dispatch_killed_at_any_call_has_one_effect_after_concurrent_retries() {
     let template = Place::new();
     let (mut kills, mut started) = (0, 0);
     for call in (0..).step_by(effort("ACTUM_KILL_STRIDE", STRIDE)) {

@@ -134,7 +134,7 @@ const RUN: [&str; 7] =
 
 /// FE-1, FE-8, FE-11
 #[test]
-fn a_task_whose_host_is_killed_at_any_call_is_settled_when_it_is_requested_again() {
+fn task_with_a_killed_host_is_settled_by_the_next_request() {
     let place = Place::new();
     for (number, case) in CASES.into_iter().enumerate() {
         let mut kills = 0;
@@ -154,7 +154,7 @@ fn a_task_whose_host_is_killed_at_any_call_is_settled_when_it_is_requested_again
 
 /// FE-1, FE-16: a killed child leaves nothing.
 #[test]
-fn a_task_whose_child_is_killed_at_any_call_fails_or_is_done() {
+fn task_with_a_killed_child_fails_or_completes() {
     let place = Place::new();
     for (number, case) in CASES.into_iter().enumerate() {
         let (mut failed, mut kills) = (0, 0);
@@ -183,7 +183,7 @@ fn a_task_whose_child_is_killed_at_any_call_fails_or_is_done() {
 
 /// FE-1, FE-16: a debugger stops the child and writes into the staged file.
 #[test]
-fn bytes_a_debugger_writes_into_the_staged_file_are_not_published() {
+fn bytes_written_by_a_debugger_to_the_staged_file_are_not_published() {
     let place = Place::new();
     let others: [fn(&fs::File); 4] = [
         |staged| staged.write_all_at(b"theirs", 0).unwrap(),

@@ -50,7 +50,7 @@ new mode 100755
 
 /// FO-2
 #[test]
-fn an_apply_killed_at_any_call_leaves_before_or_after() {
+fn apply_killed_at_any_call_leaves_the_old_or_new_state() {
     let template = Template::new();
     let count = template.kill_at_each_call(&["apply", "../change.diff"]);
     assert!(count.between > 0, "no kill came between two changes: {count:?}");
@@ -58,16 +58,17 @@ fn an_apply_killed_at_any_call_leaves_before_or_after() {
 
 /// FO-2: Ctrl-C, a closed terminal or a shutdown never leaves a mixture, or anything to recover.
 #[test]
-fn a_signal_that_asks_to_end_leaves_before_or_after_at_any_call() {
+fn termination_signal_at_any_call_leaves_the_old_or_new_state() {
     let template = Template::new();
     let apply = ["apply", "../change.diff"];
     let (before, after) = (template.tree(), template.after(&apply));
     let (mut begun, mut done) = (0, 0);
     for call in 0.. {
         let copy = template.copy();
-        let said = copy.directory.path().join("said");
+        let output = copy.directory.path().join("said");
         let signal = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP][call % 3];
-        let End::Killed { system_call } = ask_before_call(&copy.root, &apply, call, &said, signal)
+        let End::Killed { system_call } =
+            ask_before_call(&copy.root, &apply, call, &output, signal)
         else {
             break;
         };
@@ -87,7 +88,7 @@ fn a_signal_that_asks_to_end_leaves_before_or_after_at_any_call() {
 
 /// AA-6: whenever `exec` is killed, all changes of its command are made, or none.
 #[test]
-fn an_exec_killed_at_any_call_leaves_before_or_after() {
+fn exec_killed_at_any_call_leaves_the_old_or_new_state() {
     let template = Template::new();
     let script =
         "echo new > edited.txt; rm -r gone; mkdir -p made; echo x > made/x; chmod 755 tool.sh";
@@ -97,7 +98,7 @@ fn an_exec_killed_at_any_call_leaves_before_or_after() {
 
 /// FO-2, AA-6
 #[test]
-fn an_action_that_is_killed_leaves_before_or_after() {
+fn killed_action_leaves_the_old_or_new_state() {
     let template = Template::new();
     let plan = serde_json::json!({
         "actionType": "apply_changeset",
@@ -114,7 +115,7 @@ fn an_action_that_is_killed_leaves_before_or_after() {
 
 /// FO-2, AA-6, AA-10: an action whose changes code of a package makes.
 #[test]
-fn an_action_of_a_package_that_is_killed_leaves_before_or_after() {
+fn killed_package_action_leaves_the_old_or_new_state() {
     let template = Template::new();
     let top = template.directory.path();
     let put = |path: &str, text: &str| {
@@ -173,7 +174,7 @@ const RESTORES: &str = "module.exports = async ({ context: { workspace, before }
 
 /// AA-13: whenever an action is killed, the next process records its real outcome, once.
 #[test]
-fn of_an_action_that_is_killed_the_end_is_recorded_once_and_is_true() {
+fn outcome_of_a_killed_action_is_recorded_once_and_correctly() {
     let template = Template::new();
     let plan = serde_json::json!({
         "actionType": "file_create",
@@ -193,11 +194,11 @@ fn of_an_action_that_is_killed_the_end_is_recorded_once_and_is_true() {
         let is_made = copy.root.join("made.txt").exists();
         let mut seen = "nothing";
         for _ in ["once", "and not again"] {
-            let told = actum(&copy.root, &["feedback", "--json"]).stdout;
-            let told: serde_json::Value = serde_json::from_str(&told).unwrap();
-            let ended = told["actions"].as_array().unwrap();
+            let feedback = actum(&copy.root, &["feedback", "--json"]).stdout;
+            let feedback: serde_json::Value = serde_json::from_str(&feedback).unwrap();
+            let ended = feedback["actions"].as_array().unwrap();
             let [status, ground] = ["status", "ground"].map(|name| {
-                assert!(ended.len() < 2, "{what}: {told}");
+                assert!(ended.len() < 2, "{what}: {feedback}");
                 ended.first().map(|ended| ended[name].clone())
             });
             let (status, ground) = (status.unwrap_or_default(), ground.unwrap_or_default());
@@ -208,8 +209,8 @@ fn of_an_action_that_is_killed_the_end_is_recorded_once_and_is_true() {
                 (Some("succeeded"), None) => ("succeeded", true),
                 other => panic!("{what}: {other:?}"),
             };
-            assert_eq!(is_made, seen_as.1, "{what}: {told}");
-            assert!(!acknowledged || is_made, "{what}: {told}");
+            assert_eq!(is_made, seen_as.1, "{what}: {feedback}");
+            assert!(!acknowledged || is_made, "{what}: {feedback}");
             seen = seen_as.0;
             copy.recovers(&what);
         }
@@ -221,7 +222,7 @@ fn of_an_action_that_is_killed_the_end_is_recorded_once_and_is_true() {
 
 /// FO-2, FO-5
 #[test]
-fn an_undo_killed_at_any_call_leaves_before_or_after() {
+fn undo_killed_at_any_call_leaves_the_old_or_new_state() {
     let template = Template::new();
     template.done(&["apply", "../change.diff"]);
     let count = template.kill_at_each_call(&["undo"]);
@@ -243,7 +244,7 @@ fn a_gc_killed_at_any_call_changes_no_file() {
 
 /// FO-2
 #[test]
-fn a_recovery_killed_at_any_call_leaves_before_or_after() {
+fn recovery_killed_at_any_call_leaves_the_old_or_new_state() {
     let template = Template::new();
     let apply = ["apply", "../change.diff"];
     let (before, after) = (template.tree(), template.after(&apply));
@@ -261,7 +262,7 @@ fn a_recovery_killed_at_any_call_leaves_before_or_after() {
 
 /// FO-2, issue 22 (claims): read-only commands leave a mixture unchanged, and `status` reports it.
 #[test]
-fn commands_that_only_look_do_not_recover() {
+fn read_only_commands_do_not_recover() {
     let template = Template::new();
     let apply = ["apply", "../change.diff"];
     let (before, after) = (template.tree(), template.after(&apply));
@@ -370,9 +371,9 @@ impl Template {
 
     /// Runs a command and kills it; also returns true if it had reported success.
     fn kill(&self, arguments: &[&str], call: usize) -> (End, bool) {
-        let said = self.directory.path().join("said");
-        let end = kill_before_call(&self.root, arguments, call, &said);
-        (end, fs::metadata(&said).unwrap().len() > 0)
+        let output = self.directory.path().join("said");
+        let end = kill_before_call(&self.root, arguments, call, &output);
+        (end, fs::metadata(&output).unwrap().len() > 0)
     }
 
     /// Kills a command at each of its calls, on a copy each, and checks the result of the next commands.

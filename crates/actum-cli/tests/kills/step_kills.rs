@@ -412,7 +412,7 @@ fn replace(id: &str, target: &str, pattern: &str) -> Value {
 /// EX-9, EX-11, FO-2: a task with an SQL step is killed at any call. Afterwards all of the change is made or nothing,
 /// no worker continues, and no copy of the database remains.
 #[test]
-fn a_task_that_is_killed_around_its_sql_step_leaves_before_or_after() {
+fn task_killed_around_its_sql_step_leaves_the_old_or_new_state() {
     let (library, sha256) = installed();
     let policy = format!("[sql]\nlibrary = {library:?}\nsha256 = \"{sha256}\"\n");
     let make = "CREATE TABLE customer (id INTEGER PRIMARY KEY, name VARCHAR);
@@ -442,7 +442,7 @@ fn a_task_that_is_killed_around_its_sql_step_leaves_before_or_after() {
 /// EX-9, FO-2: a task with a pipeline of two steps is killed at any call. Afterwards all of the change is made or
 /// nothing, no step continues, and no view of the workspace remains among the temporary files.
 #[test]
-fn a_task_that_is_killed_around_its_pipeline_leaves_before_or_after() {
+fn task_killed_around_its_pipeline_leaves_the_old_or_new_state() {
     let policy = r#"
         [[pipeline]]
         name = "build"

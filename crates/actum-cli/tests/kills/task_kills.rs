@@ -116,14 +116,14 @@ impl Place {
 
     /// Returns the output of git.
     fn git(&self, arguments: &[&str]) -> String {
-        let said = Command::new("git").args(arguments).current_dir(&self.root).output().unwrap();
-        assert!(said.status.success(), "{said:?}");
-        String::from_utf8(said.stdout).unwrap()
+        let output = Command::new("git").args(arguments).current_dir(&self.root).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
     }
 
     /// Asserts that the commit that a report names is HEAD, and that git's index has its files. If HEAD is the commit
     /// of the task, the report must name it.
-    fn commit_is_told(&self, what: &str) {
+    fn assert_commit_is_reported(&self, what: &str) {
         let head = self.git(&["log", "-1", "--format=%H %s"]);
         let report = fs::read_dir(self.root.join(REPORTS)).unwrap().next().unwrap().unwrap().path();
         let report = fs::read(report.join("execution_report.json")).unwrap();
@@ -139,7 +139,7 @@ impl Place {
     }
 
     /// Returns the statuses of the manifest and of the report of the one task.
-    fn stands(&self) -> (String, String) {
+    fn manifest_and_report_status(&self) -> (String, String) {
         let report = fs::read_dir(self.root.join(REPORTS)).unwrap().next().unwrap().unwrap();
         let read = |name: &str| fs::read(report.path().join(name)).unwrap();
         let manifest = RollbackManifest::read(&read("rollback_manifest.json")).unwrap();
@@ -149,14 +149,14 @@ impl Place {
 
     /// Returns the statuses in the reports of all tasks, whose documents must be valid. `none` for a directory without
     /// a report.
-    fn told(&self, what: &str) -> Vec<String> {
+    fn report_statuses(&self, what: &str) -> Vec<String> {
         let Ok(reports) = fs::read_dir(self.root.join(REPORTS)) else { return Vec::new() };
-        let mut told = Vec::new();
+        let mut statuses = Vec::new();
         for report in reports {
             let report = report.unwrap().path();
             let read = |name: &str| fs::read(report.join(name)).ok();
             let Some(bytes) = read("execution_report.json") else {
-                told.push("none".to_owned());
+                statuses.push("none".to_owned());
                 continue;
             };
             let execution =
@@ -173,9 +173,9 @@ impl Place {
                 let expected = if status == "SUCCESS" { "Active" } else { "Executed" };
                 assert_eq!(format!("{:?}", manifest.status()), expected, "{what}: {status}");
             }
-            told.push(status.to_owned());
+            statuses.push(status.to_owned());
         }
-        told
+        statuses
     }
 }
 
@@ -186,8 +186,8 @@ fn kill_at(config: &str) {
     let mut seen = BTreeMap::<&str, usize>::new();
     for call in 0.. {
         let copy = template.copy();
-        let said = copy.directory.path().join("said");
-        let End::Killed { system_call } = kill_before_call(&copy.root, &run, call, &said) else {
+        let output = copy.directory.path().join("said");
+        let End::Killed { system_call } = kill_before_call(&copy.root, &run, call, &output) else {
             break;
         };
         let what = format!("killed before call {call} (number {system_call})");
@@ -195,16 +195,16 @@ fn kill_at(config: &str) {
         assert_eq!(recovered.code, 0, "{what}: {recovered:?}");
         let found = copy.tree();
         assert!(found == before || found == after, "{what}: neither before nor after");
-        let told = copy.told(&what);
-        let kind = match (found == after, &*told) {
+        let statuses = copy.report_statuses(&what);
+        let kind = match (found == after, &*statuses) {
             (false, []) => "nothing",
             (false, [status]) if status == "ROLLED_BACK" => "rolled back",
             (true, [status]) if status == "SUCCESS" => "done",
-            (is_after, told) => panic!("{what}: after is {is_after}, and told is {told:?}"),
+            (is_after, statuses) => panic!("{what}: after is {is_after}, and told is {statuses:?}"),
         };
         *seen.entry(kind).or_default() += 1;
         match kind {
-            "done" => copy.commit_is_told(&what),
+            "done" => copy.assert_commit_is_reported(&what),
             "rolled back" => {
                 let alerts = actum(&copy.root, &["queue", "--json"]).stdout;
                 let alerts: Value = serde_json::from_str(&alerts).unwrap();
@@ -216,8 +216,8 @@ fn kill_at(config: &str) {
         }
         // In either case the task can then be carried out, or rolled back.
         if found == after {
-            let taken_back = actum(&copy.root, &["rollback", "task-7"]);
-            assert_eq!(taken_back.code, 0, "{what}: {taken_back:?}");
+            let rolled_back = actum(&copy.root, &["rollback", "task-7"]);
+            assert_eq!(rolled_back.code, 0, "{what}: {rolled_back:?}");
             assert_eq!(copy.tree(), before, "{what}");
         } else {
             let again = actum(&copy.root, &run);
@@ -234,34 +234,34 @@ fn kill_at(config: &str) {
 
 /// EX-7, EX-13, EX-18, FO-2
 #[test]
-fn a_task_that_is_killed_leaves_before_or_after_and_the_reports_say_which() {
+fn killed_task_leaves_the_old_or_new_state_and_accurate_reports() {
     kill_at("");
 }
 
 /// EX-13, EX-17, FO-2: a committed task behaves in this way, too.
 #[test]
-fn a_task_that_is_committed_and_killed_leaves_before_or_after_and_the_reports_say_which() {
+fn killed_committing_task_leaves_old_or_new_state_and_accurate_reports() {
     kill_at("git: { commit: true }\n");
 }
 
 /// EX-4, EX-13: a refused task has a report with the refusal, or no directory.
 #[test]
-fn a_task_that_is_refused_and_killed_has_a_report_or_no_directory() {
+fn killed_rejected_task_has_a_report_or_no_directory() {
     let template = Place::new("protected_files: [gone.txt]\n");
     let before = template.tree();
     let mut seen = BTreeMap::<String, usize>::new();
     for call in 0.. {
         let copy = template.copy();
-        let said = copy.directory.path().join("said");
+        let output = copy.directory.path().join("said");
         let run = ["run", "../task.json"];
-        let End::Killed { system_call } = kill_before_call(&copy.root, &run, call, &said) else {
+        let End::Killed { system_call } = kill_before_call(&copy.root, &run, call, &output) else {
             break;
         };
         let what = format!("killed before call {call} (number {system_call})");
         assert_eq!(actum(&copy.root, &["recover"]).code, 0, "{what}");
         assert!(copy.tree() == before, "{what}");
         let reports = fs::read_dir(copy.root.join(REPORTS)).into_iter().flatten();
-        let told: Vec<_> = reports
+        let statuses: Vec<_> = reports
             .map(|report| fs::read(report.unwrap().path().join("error_report.json")))
             .map(|bytes| ErrorReport::read(&bytes.expect(&what)).expect(&what).status)
             .collect();
@@ -269,8 +269,8 @@ fn a_task_that_is_refused_and_killed_has_a_report_or_no_directory() {
         let queue = actum(&copy.root, &["queue", "--json"]).stdout;
         let alerts: Value = serde_json::from_str(&queue).unwrap();
         let alerts = alerts["alerts"].as_array().map_or(0, Vec::len);
-        assert!(alerts == told.len(), "{what}: {alerts} alerts");
-        *seen.entry(format!("{told:?}")).or_default() += 1;
+        assert!(alerts == statuses.len(), "{what}: {alerts} alerts");
+        *seen.entry(format!("{statuses:?}")).or_default() += 1;
     }
     eprintln!("{seen:?}");
     assert_eq!(seen.keys().collect::<Vec<_>>(), ["[Rejected]", "[]"]);
@@ -278,30 +278,32 @@ fn a_task_that_is_refused_and_killed_has_a_report_or_no_directory() {
 
 /// EX-22: a request to end a task results in `CANCELLED` with the earlier state, or in a task that is done.
 #[test]
-fn a_task_that_is_asked_to_end_is_cancelled_or_done() {
+fn terminated_task_is_cancelled_or_completes() {
     let template = Place::new("");
     let run = ["run", "../task.json"];
     let (before, after) = (template.tree(), template.after(&run));
     let mut seen = BTreeMap::<String, usize>::new();
     for call in 0.. {
         let copy = template.copy();
-        let said = copy.directory.path().join("said");
+        let output = copy.directory.path().join("said");
         let signal = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP][call % 3];
-        let End::Killed { system_call } = ask_before_call(&copy.root, &run, call, &said, signal)
+        let End::Killed { system_call } = ask_before_call(&copy.root, &run, call, &output, signal)
         else {
             break;
         };
         let what = format!("{signal} before call {call} (number {system_call})");
         let found = copy.tree();
-        let told = copy.told(&what);
-        let word = match (found == before, found == after, &*told) {
+        let statuses = copy.report_statuses(&what);
+        let word = match (found == before, found == after, &*statuses) {
             (true, false, []) => "nothing".to_owned(),
             // It ended before its first action, or while it wrote the reports, which the next run does.
             (true, false, [status]) if status == "none" => "not begun".to_owned(),
             (false, true, [status]) if status == "none" => "unreported".to_owned(),
             (true, false, [status]) if status == "CANCELLED" => status.clone(),
             (false, true, [status]) if status == "SUCCESS" => status.clone(),
-            (is_before, is_after, told) => panic!("{what}: {is_before}, {is_after}, {told:?}"),
+            (is_before, is_after, statuses) => {
+                panic!("{what}: {is_before}, {is_after}, {statuses:?}")
+            }
         };
         *seen.entry(word).or_default() += 1;
     }
@@ -311,11 +313,11 @@ fn a_task_that_is_asked_to_end_is_cancelled_or_done() {
 
 /// EX-12, EX-18: an edit between the run and its verification is reported, and raises an alert.
 #[test]
-fn a_file_that_is_changed_before_the_run_is_verified_raises_an_alert() {
+fn file_changed_before_verification_raises_an_alert() {
     let place = Place::new("");
     let (file, mut is_edited) = (place.root.join("a.txt"), false);
-    let said = place.directory.path().join("said");
-    let end = kill_when(&place.root, &["run", "../task.json"], &said, || {
+    let output = place.directory.path().join("said");
+    let end = kill_when(&place.root, &["run", "../task.json"], &output, || {
         if !is_edited && fs::read(&file).is_ok_and(|now| now != b"1\n") {
             fs::write(&file, "edited meanwhile\n").unwrap();
             is_edited = true;
@@ -332,14 +334,14 @@ fn a_file_that_is_changed_before_the_run_is_verified_raises_an_alert() {
 
 /// EX-13, EX-16: the next process writes the reports that an interrupted rollback could not.
 #[test]
-fn a_rollback_that_is_killed_is_told_as_what_it_came_to() {
+fn killed_rollback_is_reported_with_its_outcome() {
     kill_rollback_at("");
 }
 
 /// EX-13, EX-16, EX-17: a committed task behaves in this way, too; the commit that reverts it is reported, if there is
 /// one.
 #[test]
-fn a_rollback_of_a_commit_that_is_killed_is_told_as_what_it_came_to() {
+fn killed_rollback_of_a_commit_is_reported_with_its_outcome() {
     kill_rollback_at("git: { commit: true }\n");
 }
 
@@ -349,42 +351,45 @@ fn kill_in_git(place: &Place, arguments: &[&str], is_later: bool) {
     let before = fs::read(&branch).unwrap();
     let lock = place.root.join(".git/index.lock");
     let is_so = || fs::read(&branch).is_ok_and(|now| now != before) && !(is_later && lock.exists());
-    let said = place.directory.path().join("said");
-    let end = kill_when(&place.root, arguments, &said, is_so);
+    let output = place.directory.path().join("said");
+    let end = kill_when(&place.root, arguments, &output, is_so);
     assert!(matches!(end, End::Killed { .. }), "{end:?}");
     assert_eq!(lock.exists(), !is_later);
 }
 
 /// EX-13, EX-17: a kill between branch and index leaves a repository that the next process repairs, and rolls back.
 #[test]
-fn a_task_that_is_killed_between_branch_and_index_is_put_in_order() {
+fn task_killed_between_branch_and_index_is_repaired() {
     let place = Place::new("git: { commit: true }\n");
     let before = place.tree();
     kill_in_git(&place, &["run", "../task.json"], false);
     assert_eq!(actum(&place.root, &["recover"]).code, 0);
-    assert_eq!(place.told("killed"), ["SUCCESS"]);
-    place.commit_is_told("killed");
+    assert_eq!(place.report_statuses("killed"), ["SUCCESS"]);
+    place.assert_commit_is_reported("killed");
     kill_in_git(&place, &["rollback", "task-7"], false);
     assert_eq!(actum(&place.root, &["recover"]).code, 0);
-    assert_eq!(place.stands(), ("Executed".to_owned(), "ROLLED_BACK".to_owned()));
+    assert_eq!(
+        place.manifest_and_report_status(),
+        ("Executed".to_owned(), "ROLLED_BACK".to_owned())
+    );
     assert_eq!(place.git(&["status", "--porcelain"]), "");
     assert_eq!(place.tree(), before);
 }
 
 /// EX-17: changes that are staged while the index is complete stay staged.
 #[test]
-fn what_is_staged_after_a_kill_stays_staged() {
+fn changes_staged_after_a_kill_stay_staged() {
     let place = Place::new("git: { commit: true }\n");
     kill_in_git(&place, &["run", "../task.json"], true);
     place.git(&["restore", "--staged", "--source=HEAD~", "a.txt"]);
     assert_eq!(actum(&place.root, &["recover"]).code, 0);
-    assert_eq!(place.told("killed"), ["SUCCESS"]);
+    assert_eq!(place.report_statuses("killed"), ["SUCCESS"]);
     assert_eq!(place.git(&["status", "--porcelain"]), "MM a.txt\n");
 }
 
 /// EX-16, EX-17: a rollback that keeps the changes of later commits is reported, too.
 #[test]
-fn a_rollback_beside_later_commits_that_is_killed_is_told() {
+fn killed_rollback_beside_later_commits_is_reported() {
     let place = Place::new("git: { commit: true }\n");
     assert_eq!(actum(&place.root, &["run", "../task.json"]).code, 0);
     let deploy = place.root.join("deploy.yaml");
@@ -397,7 +402,10 @@ fn a_rollback_beside_later_commits_that_is_killed_is_told() {
     assert_eq!(actum(&place.root, &["recover"]).code, 0);
     assert_eq!(place.git(&["status", "--porcelain"]), "");
     assert!(fs::read_to_string(deploy).unwrap().ends_with("later: true\n"));
-    assert_eq!(place.stands(), ("Executed".to_owned(), "ROLLED_BACK".to_owned()));
+    assert_eq!(
+        place.manifest_and_report_status(),
+        ("Executed".to_owned(), "ROLLED_BACK".to_owned())
+    );
 }
 
 fn kill_rollback_at(config: &str) {
@@ -408,9 +416,9 @@ fn kill_rollback_at(config: &str) {
     let mut seen = BTreeMap::<&str, usize>::new();
     for call in 0.. {
         let copy = template.copy();
-        let said = copy.directory.path().join("said");
+        let output = copy.directory.path().join("said");
         let rollback = ["rollback", "task-7"];
-        let End::Killed { system_call } = kill_before_call(&copy.root, &rollback, call, &said)
+        let End::Killed { system_call } = kill_before_call(&copy.root, &rollback, call, &output)
         else {
             break;
         };
@@ -424,7 +432,11 @@ fn kill_rollback_at(config: &str) {
             true => ("taken back", ("Executed", "ROLLED_BACK")),
             false => ("as it was", ("Active", "SUCCESS")),
         };
-        assert_eq!(copy.stands(), (expected.0.to_owned(), expected.1.to_owned()), "{what}");
+        assert_eq!(
+            copy.manifest_and_report_status(),
+            (expected.0.to_owned(), expected.1.to_owned()),
+            "{what}"
+        );
         let head = copy.git(&["log", "-1", "--format=%H %s"]);
         let reverts = head.strip_suffix(" Revert \"Task task-7: 10 actions\"\n");
         if let Some(head) = reverts {

@@ -91,7 +91,7 @@ fn both_lifecycles_list_the_same_tools() {
 
 /// Issue 27: a change is a run of the client, with its receipt, and `undo` reverts it byte for byte.
 #[test]
-fn a_change_is_a_run_that_is_undone() {
+fn change_is_recorded_as_a_run_and_can_be_undone() {
     let place = Place::new();
     let mut client = Client::new(&place.root);
     let diff = "--- a/sub/b.txt\n+++ b/sub/b.txt\n@@ -1 +1 @@\n-2\n+two\n";
@@ -142,7 +142,7 @@ fn a_dry_run_changes_nothing() {
 /// Issue 27: a refusal has its reason and its hint in both forms, and a pending plan is reported with the command for
 /// the user.
 #[test]
-fn what_the_gates_refuse_or_queue_says_what_to_do() {
+fn rejections_and_queued_plans_include_a_hint() {
     let place = Place::new();
     let mut client = Client::new(&place.root);
     let create = |path: &str| json!({"change": {"path": path, "content": "x\n"}});
@@ -167,7 +167,7 @@ fn what_the_gates_refuse_or_queue_says_what_to_do() {
 /// Issue 27: an edit of a file that changed since the client read it is a conflict with the current lines, in every
 /// format. Repeated for those lines, it is made.
 #[test]
-fn a_stale_edit_is_a_conflict_with_the_current_lines() {
+fn stale_edit_is_rejected_with_the_current_lines() {
     let diff = "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-1\n+one\n";
     let whole = json!({"change": {"path": "a.txt", "content": "one\n"}, "overwrite": true});
     // The first matches the current content. Without its digest it would overwrite nothing that the client has not
@@ -197,7 +197,7 @@ fn a_stale_edit_is_a_conflict_with_the_current_lines() {
 /// Issue 27: `read` returns lines and the digest of the whole file, and nothing outside of the workspace or of
 /// credentials.
 #[test]
-fn a_file_is_read_within_the_workspace_alone() {
+fn read_returns_only_files_inside_the_workspace() {
     let place = Place::new();
     place.write("long.txt", "a\nb\nc\n");
     place.write(".env", "KEY=1\n");
@@ -220,7 +220,7 @@ fn a_file_is_read_within_the_workspace_alone() {
 
 /// Issue 27: a command is a run or nothing, and a call that is repeated under its id runs it once.
 #[test]
-fn a_command_is_kept_as_a_run_or_not_at_all() {
+fn command_is_recorded_as_one_run_or_not_at_all() {
     let place = Place::new();
     let mut client = Client::new(&place.root);
     let append = json!({"command": "echo out; echo line >> a.txt"});
@@ -284,10 +284,10 @@ fn wrong_arguments_are_named() {
         ("apply", json!({"change": "x", "force": true}), "unknown field `force`"),
         ("exec", json!({"command": {}}), "did not match"),
         ("undo", json!({"run": true}), "expected a string"),
-        ("undo", json!({"run": "!"}), "names no run"),
+        ("undo", json!({"run": "!"}), "is not a run id"),
         ("log", json!({"limit": -1}), "invalid value"),
         ("read", json!({}), "missing field `path`"),
-        ("status", json!({"plan": ""}), "names no run"),
+        ("status", json!({"plan": ""}), "is not a run id"),
     ] {
         let answer = client.call(tool, &arguments);
         refused(&answer, "USAGE");
@@ -304,7 +304,7 @@ fn wrong_arguments_are_named() {
 
 /// Issue 27: a frame that is no message is answered with an error, before and in a session, and the next one is served.
 #[test]
-fn garbage_is_answered_and_the_session_goes_on() {
+fn malformed_frame_gets_an_error_and_the_session_continues() {
     let place = Place::new();
     let mut client = Client::start(&place.root);
     for _ in 0..2 {
@@ -410,7 +410,7 @@ fn is_running(words: &str) -> bool {
 /// Issue 27: a server that is killed anywhere in an `apply` leaves the files as before or as after, and repeating the
 /// call to the next server has one effect.
 #[test]
-fn a_kill_in_an_apply_and_the_repeated_call_have_one_effect() {
+fn killed_apply_and_its_repeated_call_have_one_effect() {
     let files = 200;
     let change: Vec<Value> = (0..files)
         .map(

@@ -4,7 +4,7 @@ use super::*;
 
 /// AA-5, AEC-8: pending requests are shown by verbs that read, verbs that fail, and with `--json`.
 #[test]
-fn every_verb_shows_the_requests_that_wait() {
+fn every_verb_reports_pending_requests() {
     let (directory, root) = workspace();
     assert_eq!(actum(&root, &APPLY).code, 0);
     fs::write(root.join("actum.toml"), "version = 1\n[protected]\nprofile = \"critical\"\n")
@@ -12,7 +12,7 @@ fn every_verb_shows_the_requests_that_wait() {
     assert_eq!(actum(&root, &["trust"]).code, 0);
     assert_eq!(with_home(&root, &directory.path().join("other-home"), &["bind"]).code, 6);
     approval_key(&root);
-    let told = [
+    let expected = [
         "`actum key deny approval` rejects it",
         "`actum trust --remove` there rejects it",
         "`actum bind --cancel` rejects it",
@@ -56,8 +56,8 @@ fn every_verb_shows_the_requests_that_wait() {
                 panic!("{verb:?} is no command: {ended:?}");
             }
             assert!(succeeds || ended.code != 0, "{verb:?}: {ended:?}");
-            for told in told {
-                assert!(ended.stderr.contains(told), "{options:?} {verb:?}: {ended:?}");
+            for expected in expected {
+                assert!(ended.stderr.contains(expected), "{options:?} {verb:?}: {ended:?}");
             }
         }
     }
@@ -65,7 +65,7 @@ fn every_verb_shows_the_requests_that_wait() {
 
 /// AA-5: trust applies to the whole installation, and so does its alert.
 #[test]
-fn the_alert_about_a_trust_goes_to_the_ledger_of_every_tenant() {
+fn trust_alert_is_recorded_in_the_ledger_of_every_tenant() {
     let (directory, root) = workspace();
     assert_eq!(actum(&root, &APPLY).code, 0);
     let elsewhere = directory.path().join("elsewhere");
@@ -81,7 +81,7 @@ fn the_alert_about_a_trust_goes_to_the_ledger_of_every_tenant() {
 
 /// AA-5, EX-18: wrong passphrases raise one alert until it is marked as seen.
 #[test]
-fn a_wrong_passphrase_that_no_terminal_gave_raises_one_alert() {
+fn wrong_passphrase_without_a_terminal_raises_one_alert() {
     let (directory, root) = workspace();
     let key = approval_key(&root);
     fs::write(root.join("actum.toml"), "version = 1\n").unwrap();
@@ -116,7 +116,7 @@ fn a_wrong_passphrase_that_no_terminal_gave_raises_one_alert() {
 
 /// AEC-10, D-5: each key that lets programs do more is ignored in a configuration that only the environment names.
 #[test]
-fn no_key_of_a_configuration_of_the_environment_lets_programs_do_more() {
+fn no_key_of_an_environment_configuration_loosens_the_rules() {
     let (directory, root) = workspace();
     let place = directory.path().canonicalize().unwrap();
     let (evil, secret, hidden) =
@@ -163,7 +163,7 @@ fn no_key_of_a_configuration_of_the_environment_lets_programs_do_more() {
 
 /// AEC-10: the policy of the machine counts only where it is root's.
 #[test]
-fn a_policy_of_the_machine_that_is_not_roots_lets_nothing_pass() {
+fn machine_policy_not_controlled_by_root_rejects_every_change() {
     let (directory, root) = workspace();
     assert!(is_root(), "this test must run as root, as all of `cargo xtask test` that needs it");
     fs::write(directory.path().join("system.toml"), "version = 1\n").unwrap();
@@ -192,7 +192,7 @@ fn is_root() -> bool {
 
 /// AEC-8, D-5: a directory is judged by its path without links.
 #[test]
-fn no_workspace_is_made_above_the_home_or_by_a_link_to_a_hidden_directory() {
+fn workspace_is_not_created_above_home_or_via_a_link_to_a_hidden_dir() {
     let (directory, root) = workspace();
     let above = directory.path().canonicalize().unwrap().join("above");
     let person = above.join("person");

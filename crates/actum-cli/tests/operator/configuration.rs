@@ -57,7 +57,7 @@ fn write(configuration: &Path, name: &str, text: &str) {
 
 /// AEC-10: in a project that no ledger knows, and with a new installation, as well.
 #[test]
-fn a_policy_where_the_system_knows_it_counts_wherever_the_environment_leads() {
+fn operator_policy_applies_whatever_the_environment_names() {
     for (name, policy) in
         [("actum.toml", DENY_A), ("access/a.cedar", "forbid(principal, action, resource);")]
     {
@@ -95,7 +95,7 @@ fn a_policy_where_the_system_knows_it_counts_wherever_the_environment_leads() {
 
 /// AEC-10: the first user of an installation does not lock the operator out of it.
 #[test]
-fn a_place_that_an_installation_remembers_does_not_lock_the_operators_policy_out() {
+fn remembered_location_does_not_lock_out_the_operators_policy() {
     let directory = tempfile::tempdir().unwrap();
     let place = directory.path().canonicalize().unwrap();
     let (root, person) = (project(&place, "project"), Person::in_place(&place));
@@ -114,7 +114,7 @@ fn a_place_that_an_installation_remembers_does_not_lock_the_operators_policy_out
 
 /// AEC-10, D-5: a policy to which only the environment leads tightens, and loosens nothing.
 #[test]
-fn a_policy_to_which_only_the_environment_leads_loosens_nothing() {
+fn policy_named_only_by_the_environment_cannot_loosen_rules() {
     let directory = tempfile::tempdir().unwrap();
     let place = directory.path().canonicalize().unwrap();
     let (root, person) = (project(&place, "project"), Person::in_place(&place));

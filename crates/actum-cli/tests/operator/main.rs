@@ -62,7 +62,7 @@ fn a_workspace_is_rejected_by_every_ledger_but_its_own() {
 
 /// AEC-8, AA-5
 #[test]
-fn a_request_for_a_workspace_waits_is_shown_by_every_command_and_can_be_cancelled() {
+fn pending_bind_request_is_shown_by_every_command_and_can_be_cancelled() {
     let (directory, root) = workspace();
     assert_eq!(actum(&root, &APPLY).code, 0);
     let other = directory.path().join("other-home");
@@ -99,7 +99,7 @@ fn approval_passphrase(directory: &Path) -> std::path::PathBuf {
 
 /// AEC-8: a ledger that was lost is replaced by a new one in the same home, with the same approval key.
 #[test]
-fn the_approval_key_that_a_workspace_knows_moves_it_at_once() {
+fn known_approval_key_rebinds_the_workspace_immediately() {
     let (_directory, root) = workspace();
     let key = approval_key(&root);
     assert_eq!(actum(&root, &APPLY).code, 0);
@@ -115,7 +115,7 @@ fn the_approval_key_that_a_workspace_knows_moves_it_at_once() {
 
 /// AEC-8: changes of another installation are not ignored silently.
 #[test]
-fn runs_of_another_installation_are_an_alert_and_status_says_so() {
+fn runs_of_another_installation_raise_an_alert_and_appear_in_status() {
     let (directory, root) = workspace();
     assert_eq!(actum(&root, &APPLY).code, 0);
     // A program of the same user that hides the note by which the workspace knows its ledger.
@@ -139,7 +139,7 @@ fn runs_of_another_installation_are_an_alert_and_status_says_so() {
 
 /// AEC-10: the environment cannot leave the operator's policy out.
 #[test]
-fn the_operators_policy_is_where_it_was_at_first() {
+fn operator_policy_is_pinned_to_its_first_location() {
     let (directory, root) = workspace();
     let place = program::operator_of(&root).join("actum");
     fs::create_dir_all(&place).unwrap();
@@ -168,7 +168,7 @@ fn the_operators_policy_is_where_it_was_at_first() {
 
 /// AEC-10: the machine's policy always tightens. In a mount namespace, since no variable selects another one.
 #[test]
-fn the_policy_of_the_machine_cannot_be_left_out() {
+fn machine_policy_cannot_be_bypassed() {
     let (directory, root) = workspace();
     let policy = "version = 1\n[scope]\ndeny = [\"a.txt\"]\n[[command]]\nargv = [\"true\"]\ndecision = \"allow\"\n\
                   match = [\"true\"]\n";
@@ -187,8 +187,8 @@ fn the_policy_of_the_machine_cannot_be_left_out() {
     };
     let refused = within(&APPLY);
     assert_eq!(refused.code, 1, "{refused:?}");
-    let told = "the path `a.txt` is denied by the rule `a.txt`; see the policy of this machine";
-    assert!(refused.stderr.contains(told), "{refused:?}");
+    let expected = "the path `a.txt` is denied by the rule `a.txt`; see the policy of this machine";
+    assert!(refused.stderr.contains(expected), "{refused:?}");
     let command = within(&["policy", "explain", "--command", "true"]);
     assert!(command.stdout.contains(": denied"), "{command:?}");
     assert_eq!(text(&root, "a.txt"), "1\n");
@@ -196,7 +196,7 @@ fn the_policy_of_the_machine_cannot_be_left_out() {
 
 /// AA-5: the approval key of an installation that was used before waits, and approves nothing meanwhile.
 #[test]
-fn an_approval_key_that_an_agent_makes_waits_and_can_be_denied() {
+fn approval_key_created_by_an_agent_is_pending_and_can_be_denied() {
     let (directory, root) = workspace();
     let workflow =
         json!({ "files": [{ "path": ".github/workflows/a.yml", "content": "on: push\n" }] });
@@ -221,7 +221,7 @@ fn an_approval_key_that_an_agent_makes_waits_and_can_be_denied() {
 
 /// AA-5: keys belong to the whole installation, and so does the alert, whatever tenant the caller names.
 #[test]
-fn the_alert_about_a_key_goes_to_the_ledger_of_every_tenant() {
+fn key_alert_is_recorded_in_the_ledger_of_every_tenant() {
     let (directory, root) = workspace();
     let key = approval_key(&root);
     let elsewhere = root.with_file_name("elsewhere");
@@ -246,7 +246,7 @@ fn the_alert_about_a_key_goes_to_the_ledger_of_every_tenant() {
 
 /// AA-5, FE-14: without the old passphrase the approval key cannot be replaced at once.
 #[test]
-fn an_approval_key_that_replaces_one_without_its_passphrase_waits() {
+fn approval_key_rotated_without_the_old_passphrase_is_pending() {
     let (directory, root) = workspace();
     let key = approval_key(&root);
     assert_eq!(actum(&root, &APPLY).code, 0);
@@ -269,7 +269,7 @@ fn an_approval_key_that_replaces_one_without_its_passphrase_waits() {
 
 /// AA-5, D-5: a terminal proves nothing, and so does a command without any.
 #[test]
-fn trust_takes_the_passphrase_or_waits_for_a_day() {
+fn trust_requires_the_passphrase_or_is_delayed_by_a_day() {
     let (_directory, root) = workspace();
     fs::write(root.join("actum.toml"), "version = 1\n[protected]\nprofile = \"critical\"\n")
         .unwrap();
@@ -299,7 +299,7 @@ fn trust_takes_the_passphrase_or_waits_for_a_day() {
 /// AEC-10, D-5: a rule that lets programs do more is valid only in the configuration that the system knows, which no
 /// variable names.
 #[test]
-fn an_environment_lets_no_program_do_more() {
+fn environment_cannot_grant_programs_more_permissions() {
     let (directory, root) = workspace();
     let (evil, secret) = (directory.path().join("evil"), directory.path().join("secret"));
     fs::create_dir_all(evil.join("actum")).unwrap();
@@ -340,7 +340,7 @@ fn an_environment_lets_no_program_do_more() {
 
 /// AEC-10: a link that changes between two accesses does not lead past the operator's policy.
 #[test]
-fn a_link_that_changes_meanwhile_leaves_no_policy_out() {
+fn concurrently_swapped_symlink_does_not_bypass_the_policy() {
     let (directory, root) = workspace();
     let (known, evil) = (program::operator_of(&root), directory.path().join("evil"));
     for place in [known.join("actum"), evil.join("actum")] {
@@ -379,7 +379,7 @@ fn a_link_that_changes_meanwhile_leaves_no_policy_out() {
 
 /// D-5: the environment makes no directory of caches a workspace, and none among protected files.
 #[test]
-fn no_cache_is_made_among_states_and_protected_files() {
+fn no_cache_is_created_in_state_directories_or_protected_paths() {
     let (directory, root) = workspace();
     for place in [directory.path().join("other/.actum"), root.join(".git/hooks")] {
         let mut command = command(&root, &["sandbox", "run", "-q", "--", "true"]);
@@ -411,7 +411,7 @@ fn assert_bound_elsewhere(ended: &Ended) {
 
 /// AEC-8, FO-9: the state that another operator keeps is not removed, resolved or set aside.
 #[test]
-fn no_verb_changes_the_state_of_a_workspace_of_another_ledger() {
+fn no_command_changes_a_workspace_bound_to_another_ledger() {
     let (directory, root) = workspace();
     assert_eq!(actum(&root, &APPLY).code, 0);
     let other = directory.path().join("other-home");
@@ -445,7 +445,7 @@ fn no_verb_changes_the_state_of_a_workspace_of_another_ledger() {
 
 /// AEC-8: a history that another program removed is noticed, and one that `gc` removed is not.
 #[test]
-fn status_reports_recorded_runs_that_the_history_has_lost() {
+fn status_reports_recorded_runs_missing_from_the_history() {
     let (_directory, root) = workspace();
     for name in ["b", "c", "d"] {
         let change = files(&root, "change.json", &[(name, "x\n")]);

@@ -4,7 +4,7 @@ use super::*;
 
 /// AEC-8, AA-5: the choice of a root does not make its user the operator.
 #[test]
-fn a_workspace_inside_a_recorded_one_belongs_to_its_ledger() {
+fn nested_workspace_belongs_to_the_ledger_of_the_outer_one() {
     let (directory, root) = workspace();
     assert_eq!(actum(&root, &APPLY).code, 0);
     let other = directory.path().join("other-home");
@@ -33,7 +33,7 @@ fn a_workspace_inside_a_recorded_one_belongs_to_its_ledger() {
 
 /// AEC-8, AA-5
 #[test]
-fn a_workspace_around_a_recorded_one_does_not_change_its_files() {
+fn enclosing_workspace_cannot_change_files_of_a_recorded_one() {
     let (directory, root) = workspace();
     assert_eq!(actum(&root, &APPLY).code, 0);
     let around = directory.path();
@@ -71,7 +71,7 @@ fn a_workspace_belongs_to_the_ledger_that_made_it() {
 
 /// AEC-8: `init` makes nothing if it cannot bind.
 #[test]
-fn init_without_a_ledger_makes_no_workspace() {
+fn init_creates_no_workspace_without_a_usable_ledger() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().join("workspace");
     fs::create_dir_all(&root).unwrap();
@@ -89,7 +89,7 @@ fn init_without_a_ledger_makes_no_workspace() {
 
 /// AEC-8, D-5: a user who may run actum does not write files that the next login or the next command by name runs.
 #[test]
-fn no_workspace_is_made_where_programs_act_on_files_unless_the_operator_lists_it() {
+fn directories_used_by_programs_are_refused_as_roots_unless_listed() {
     let (directory, root) = workspace();
     let person = directory.path().canonicalize().unwrap().join("person");
     let files = json!({ "files": [{ "path": "git", "content": "evil\n" }] }).to_string();
@@ -169,7 +169,7 @@ fn no_workspace_is_made_where_programs_act_on_files_unless_the_operator_lists_it
 /// AA-5, D-5: ledgers and keys of any installation are no workspace, and neither is a directory of credentials; their
 /// content is neither changed nor shown.
 #[test]
-fn ledgers_keys_and_credentials_are_no_workspace() {
+fn ledger_key_and_credential_directories_cannot_be_workspaces() {
     let (directory, root) = workspace();
     assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
     let keys = home_of(&root).join("keys");
@@ -217,7 +217,7 @@ fn change_of(directory: &Path, name: &str, path: &str, content: &str) -> String 
 
 /// AA-5, D-5: a root around ledgers and keys, or around credentials, gives no access to them, whichever home is in use.
 #[test]
-fn no_change_leads_into_ledgers_keys_or_credentials_below_the_root() {
+fn changes_cannot_reach_ledgers_keys_or_credentials_below_the_root() {
     let (directory, root) = workspace();
     assert_eq!(actum(&root, &APPLY).code, 0);
     let around = directory.path().join("around");
@@ -287,7 +287,7 @@ fn no_change_leads_into_ledgers_keys_or_credentials_below_the_root() {
 
 /// D-5, FO-9: files that a change or another user creates in or above a workspace do not lock it.
 #[test]
-fn a_directory_that_looks_like_a_home_locks_no_recorded_workspace() {
+fn lookalike_key_home_does_not_lock_a_recorded_workspace() {
     let (directory, root) = workspace();
     assert_eq!(actum(&root, &APPLY).code, 0);
     let keyring = "{\"format\":\"actum.keyring/1\",\"keys\":[]}\n";
@@ -320,7 +320,7 @@ fn a_directory_that_looks_like_a_home_locks_no_recorded_workspace() {
 
 /// AA-5: a directory with the name of a state directory is no workspace that was checked when it was made.
 #[test]
-fn the_name_of_the_state_directory_makes_no_workspace() {
+fn state_directory_name_alone_does_not_make_a_workspace() {
     let (directory, root) = workspace();
     let person = directory.path().canonicalize().unwrap().join("person");
     let place = person.join(".gh");
@@ -342,7 +342,7 @@ fn the_name_of_the_state_directory_makes_no_workspace() {
 
 /// AEC-8: a checkpoint that moves a run to the history, or many such runs, hide nothing.
 #[test]
-fn runs_of_another_installation_in_the_history_are_an_alert() {
+fn runs_of_another_installation_in_the_history_raise_an_alert() {
     let (directory, root) = workspace();
     assert_eq!(actum(&root, &APPLY).code, 0);
     let (recorded, hidden) = (root.join(".actum/recorded"), directory.path().join("hidden"));
@@ -363,7 +363,7 @@ fn runs_of_another_installation_in_the_history_are_an_alert() {
 
 /// AEC-8: a new home writes past all gates and closes its directory to commands, so an agent cannot make one anywhere.
 #[test]
-fn a_home_of_keys_is_made_only_in_a_directory_of_its_own() {
+fn key_home_is_created_only_in_a_dedicated_directory() {
     let (directory, root) = workspace();
     assert_eq!(actum(&root, &APPLY).code, 0);
     let person = tempfile::tempdir().unwrap();
@@ -433,7 +433,7 @@ fn a_home_of_keys_is_made_only_in_a_directory_of_its_own() {
 
 /// AEC-8, issue 22: the lock of a home that was begun excuses no other file, and a file of that name is no lock.
 #[test]
-fn a_file_named_lock_makes_no_directory_a_home_of_keys() {
+fn file_named_lock_does_not_mark_a_directory_as_a_key_home() {
     let (directory, root) = workspace();
     assert_eq!(actum(&root, &APPLY).code, 0);
     let elsewhere = tempfile::tempdir().unwrap();
@@ -484,7 +484,7 @@ fn mark(place: &Path) {
 /// AA-10, issue 22: commands run in and below a directory that only looks like a home of keys, and see none of its
 /// keys.
 #[test]
-fn a_directory_that_looks_like_a_home_keeps_no_command_from_running() {
+fn lookalike_key_home_does_not_prevent_commands_from_running() {
     let (directory, root) = workspace();
     assert_eq!(actum(&root, &APPLY).code, 0);
     fs::create_dir_all(root.join("src/nest/.git")).unwrap();
@@ -516,7 +516,7 @@ fn a_directory_that_looks_like_a_home_keeps_no_command_from_running() {
 
 /// AA-10, issue 22: files that a command creates in a cache pass no gate, and close the workspace to no later command.
 #[test]
-fn marks_of_a_home_in_a_cache_keep_no_command_from_running() {
+fn key_home_markers_in_a_cache_do_not_prevent_commands_from_running() {
     let (_directory, root) = workspace();
     let configuration = program::operator_of(&root).join("actum");
     fs::create_dir_all(&configuration).unwrap();
@@ -537,7 +537,7 @@ fn marks_of_a_home_in_a_cache_keep_no_command_from_running() {
 
 /// AEC-8, issue 22: the installation that `key make` makes remembers the configuration of its operator at once.
 #[test]
-fn the_first_key_settles_where_the_configuration_is() {
+fn first_key_pins_the_configuration_location() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().join("project");
     fs::create_dir(&root).unwrap();
@@ -553,7 +553,7 @@ fn the_first_key_settles_where_the_configuration_is() {
 
 /// D-5: neither a directory that others may write nor a repository inside the workspace is a way around its rules.
 #[test]
-fn a_result_file_obeys_the_rules_beyond_an_open_directory_and_those_of_a_repository_inside() {
+fn output_files_obey_the_rules_of_the_workspace_and_nested_repositories() {
     let (_directory, root) = workspace();
     assert_eq!(actum(&root, &APPLY).code, 0);
     fs::write(root.join("actum.toml"), "version = 1\n[scope]\ndeny = ['src/']\n").unwrap();

@@ -21,7 +21,7 @@ const LINES: [(&str, bool); 7] = [
 
 /// D-4: bash quotes the names of files that it completes.
 #[test]
-fn a_hostile_file_name_is_completed_quoted() {
+fn hostile_file_names_are_quoted_in_completions() {
     let (_directory, root) = workspace();
     let script = actum(&root, &["completions", "bash"]);
     assert_eq!(script.code, 0, "{script:?}");

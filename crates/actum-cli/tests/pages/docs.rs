@@ -53,55 +53,55 @@ const SHORT: usize = 12;
 const JSON_WIDTH_MAX: usize = 96;
 
 #[test]
-fn the_tutorial_shows_what_the_program_says() {
+fn tutorial_matches_the_program_output() {
     play("tutorial.md");
 }
 
 #[test]
-fn the_page_on_the_ledger_shows_what_the_program_says() {
+fn ledger_page_matches_the_program_output() {
     play("ledger.md");
 }
 
 #[test]
-fn the_page_on_policies_shows_what_the_program_says() {
+fn policy_page_matches_the_program_output() {
     play("policy.md");
 }
 
 #[test]
-fn the_page_on_approvals_shows_what_the_program_says() {
+fn approvals_page_matches_the_program_output() {
     play("approvals.md");
 }
 
 /// FE-17, D-7
 #[test]
-fn the_page_on_leases_shows_what_the_program_says() {
+fn leases_page_matches_the_program_output() {
     play("leases.md");
 }
 
 #[test]
-fn the_page_on_task_plans_shows_what_the_program_says() {
+fn task_plans_page_matches_the_program_output() {
     play("task-plans.md");
 }
 
 /// EX-9, EX-11
 #[test]
-fn the_page_on_sql_shows_what_the_program_says() {
+fn sql_page_matches_the_program_output() {
     play("sql.md");
 }
 
 /// EX-8, EX-9
 #[test]
-fn the_page_on_pipelines_shows_what_the_program_says() {
+fn pipelines_page_matches_the_program_output() {
     play("pipelines.md");
 }
 
 #[test]
-fn the_page_on_commands_shows_what_the_program_says() {
+fn exec_page_matches_the_program_output() {
     play("exec.md");
 }
 
 #[test]
-fn the_page_on_actions_shows_what_the_program_says() {
+fn actions_page_matches_the_program_output() {
     let page = fs::read_to_string(Path::new(DOCS).join("actions.md")).unwrap();
     for name in CORE_ACTIONS {
         assert!(page.contains(&format!("`{name}`")), "docs/actions.md has no row for {name}");
@@ -110,12 +110,12 @@ fn the_page_on_actions_shows_what_the_program_says() {
 }
 
 #[test]
-fn the_page_on_json_shows_what_the_program_says() {
+fn json_page_matches_the_program_output() {
     play("json.md");
 }
 
 #[test]
-fn the_pages_on_formats_show_what_the_program_says() {
+fn format_pages_match_the_program_output() {
     let pages = fs::read_dir(Path::new(DOCS).join("formats")).unwrap();
     let mut names: Vec<_> =
         pages.map(|page| page.unwrap().file_name().into_string().unwrap()).collect();
@@ -149,7 +149,7 @@ pub(crate) fn documents_in(text: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn every_link_leads_to_a_file() {
+fn every_relative_link_points_to_an_existing_file() {
     let root = Path::new(DOCS).join("..");
     let above = ["README.md", "CONTRIBUTING.md", "SECURITY.md", "ARCHITECTURE.md"];
     let mut pages: Vec<_> = above.iter().map(|name| root.join(name)).collect();
@@ -174,7 +174,7 @@ fn files_below(directory: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn a_document_in_json_is_shown_with_line_breaks() {
+fn long_json_documents_are_wrapped_across_lines() {
     let short = r#"{"a":[1,"x,[\":"],"b":{}}"#;
     assert_eq!(spread(short, 0), r#"{ "a": [1, "x,[\":"], "b": {} }"#);
     let long = format!(r#"{{"a":["{0}","{0}"],"b":null}}"#, "x".repeat(60));

@@ -32,7 +32,7 @@ fn examples() -> Vec<String> {
 
 /// D-4: a client can read the documents that the page shows.
 #[test]
-fn every_example_of_the_page_is_as_its_type_and_schema_say() {
+fn every_documented_example_matches_its_type_and_schema() {
     let examples = examples();
     let is_checked = |text: &&String| check_document(text);
     let checked = examples.iter().filter(is_checked).count();
@@ -48,7 +48,7 @@ fn every_example_of_the_page_is_as_its_type_and_schema_say() {
 
 /// D-4
 #[test]
-fn every_document_of_the_pages_has_a_type_and_every_type_is_on_the_pages() {
+fn documented_formats_and_document_types_match() {
     let known = actum_api::document_types().map(|document| document.format.to_owned());
     let known: Vec<String> = known.collect();
     let distinct: BTreeSet<String> = known.iter().cloned().collect();
@@ -63,7 +63,7 @@ fn every_document_of_the_pages_has_a_type_and_every_type_is_on_the_pages() {
 
 /// AA-12, D-4
 #[test]
-fn the_published_schemas_are_those_of_the_types() {
+fn published_schemas_match_the_types() {
     let schemas = Path::new(DOCS).join("../schemas");
     let mut published: BTreeSet<String> = fs::read_dir(schemas.join("api"))
         .unwrap()

@@ -371,7 +371,7 @@ fn sent_to_terminal(mut command: Command) -> Vec<u8> {
 
 /// D-5, AA-10
 #[test]
-fn no_environment_variable_names_a_program_that_shows_text() {
+fn environment_variables_cannot_start_a_pager_or_editor() {
     let (directory, root) = workspace();
     let marker = directory.path().join("started");
     let start = format!("touch {}", marker.display());
@@ -432,7 +432,7 @@ fn verbs(directory: &Path) -> BTreeSet<String> {
 
 /// AA-5
 #[test]
-fn no_verb_lets_a_terminal_obey_or_a_reader_believe_a_hostile_text() {
+fn every_command_escapes_hostile_text() {
     let mut stage = Stage::new();
     let known: BTreeSet<_> = CASES.iter().map(|(verb, _, _)| (*verb).to_owned()).collect();
     assert_eq!(verbs(stage.directory.path()), known, "each verb has its cases");
@@ -461,8 +461,8 @@ fn no_verb_lets_a_terminal_obey_or_a_reader_believe_a_hostile_text() {
                 }
             }
         }
-        let is_as_said = seen == (*shows != Nothing);
-        if !is_as_said {
+        let is_as_expected = seen == (*shows != Nothing);
+        if !is_as_expected {
             wrong.push(format!("{verb}: shows hostile text: {seen}"));
         }
     }
@@ -481,7 +481,7 @@ fn both(stage: &Stage, arguments: &[&str]) -> String {
 
 /// AA-5
 #[test]
-fn names_of_tenants_are_escaped_at_every_verb() {
+fn every_command_escapes_tenant_names() {
     let stage = Stage::new();
     for (verb, _, _) in CASES {
         let mut arguments: Vec<&str> = verb.split(' ').collect();
@@ -566,7 +566,7 @@ fn output_of_plugins_is_escaped() {
 
 /// D-5: a confusable name cannot be created; an existing file with one can be changed, deleted, and restored.
 #[test]
-fn a_new_name_that_is_not_shown_is_denied_and_an_old_one_can_go_and_come_back() {
+fn new_deceptive_names_are_denied_and_existing_ones_can_be_deleted() {
     let stage = Stage::new();
     let denied = stage.actum(&["apply", "../new.json"]);
     assert_eq!(denied.code, 1, "{denied:?}");

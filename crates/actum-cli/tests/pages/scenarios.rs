@@ -94,8 +94,8 @@ fn a_path_that_leaves_the_workspace_is_refused() {
 
 /// D-5
 #[test]
-fn the_state_of_git_is_out_of_reach() {
-    play("the_state_of_git_is_out_of_reach");
+fn git_state_cannot_be_changed() {
+    play("git_state_cannot_be_changed");
 }
 
 /// D-4
@@ -118,8 +118,8 @@ fn a_change_over_the_budget_is_refused_with_the_numbers() {
 
 /// FO-3
 #[test]
-fn a_path_outside_the_allowed_places_is_refused() {
-    play("a_path_outside_the_allowed_places_is_refused");
+fn path_outside_the_allowed_scope_is_refused() {
+    play("path_outside_the_allowed_scope_is_refused");
 }
 
 /// FO-9
@@ -136,8 +136,8 @@ fn undo_after_a_later_edit_names_the_conflict() {
 
 /// FO-9
 #[test]
-fn undo_goes_further_back_each_time_and_ends() {
-    play("undo_goes_further_back_each_time_and_ends");
+fn repeated_undo_steps_back_until_no_run_is_left() {
+    play("repeated_undo_steps_back_until_no_run_is_left");
 }
 
 /// FO-2
@@ -148,14 +148,14 @@ fn a_dry_run_changes_nothing() {
 
 /// FO-10
 #[test]
-fn what_exists_is_not_created_or_renamed_over() {
-    play("what_exists_is_not_created_or_renamed_over");
+fn existing_files_are_not_overwritten_by_create_or_rename() {
+    play("existing_files_are_not_overwritten_by_create_or_rename");
 }
 
 /// FO-10
 #[test]
-fn what_is_missing_is_not_deleted_or_patched() {
-    play("what_is_missing_is_not_deleted_or_patched");
+fn missing_files_cannot_be_deleted_or_patched() {
+    play("missing_files_cannot_be_deleted_or_patched");
 }
 
 /// FO-5, FO-10
@@ -166,20 +166,20 @@ fn a_file_becomes_a_directory_and_a_file_again() {
 
 /// FO-7
 #[test]
-fn links_are_not_followed() {
-    play("links_are_not_followed");
+fn symlinks_are_not_followed() {
+    play("symlinks_are_not_followed");
 }
 
 /// D-1
 #[test]
-fn show_and_status_tell_the_facts() {
-    play("show_and_status_tell_the_facts");
+fn show_and_status_report_the_recorded_details() {
+    play("show_and_status_report_the_recorded_details");
 }
 
 /// D-1, D-4
 #[test]
-fn every_command_speaks_json() {
-    play("every_command_speaks_json");
+fn every_command_prints_json() {
+    play("every_command_prints_json");
 }
 
 /// FO-3
@@ -190,14 +190,14 @@ fn lines_appended_by_a_diff_are_not_appended_twice() {
 
 /// FO-10
 #[test]
-fn edits_in_json_replace_texts() {
-    play("edits_in_json_replace_texts");
+fn json_edits_replace_text() {
+    play("json_edits_replace_text");
 }
 
 /// FO-6, FO-10: an existing file is only overwritten if its digest is given.
 #[test]
-fn whole_files_in_json_are_made_written_and_deleted() {
-    play("whole_files_in_json_are_made_written_and_deleted");
+fn whole_files_in_json_are_created_written_and_deleted() {
+    play("whole_files_in_json_are_created_written_and_deleted");
 }
 
 /// FO-10
@@ -208,14 +208,14 @@ fn a_json_patch_keeps_the_layout_of_the_file() {
 
 /// FO-5
 #[test]
-fn an_undo_can_keep_what_was_edited_since() {
-    play("an_undo_can_keep_what_was_edited_since");
+fn undo_can_keep_later_edits() {
+    play("undo_can_keep_later_edits");
 }
 
 /// FO-1
 #[test]
-fn all_that_is_refused_is_told_at_once() {
-    play("all_that_is_refused_is_told_at_once");
+fn all_failed_edits_are_reported_together() {
+    play("all_failed_edits_are_reported_together");
 }
 
 /// FO-10: content for an empty file is not inserted before the current content of another one.
@@ -226,20 +226,20 @@ fn a_diff_without_context_inserts_at_the_top_of_a_file() {
 
 /// FO-9
 #[test]
-fn a_redo_that_meets_a_later_edit_says_what_is_not_redone() {
-    play("a_redo_that_meets_a_later_edit_says_what_is_not_redone");
+fn redo_after_a_later_edit_reports_the_conflict() {
+    play("redo_after_a_later_edit_reports_the_conflict");
 }
 
 /// FO-4, FO-10: once as a file, by the lines that differ, at once and later, there and back.
 #[test]
-fn a_renamed_and_edited_file_is_told_as_renamed() {
-    play("a_renamed_and_edited_file_is_told_as_renamed");
+fn renamed_and_edited_file_is_reported_as_renamed() {
+    play("renamed_and_edited_file_is_reported_as_renamed");
 }
 
 /// FO-4, FO-10: binary files have no lines, and cost none of the budget.
 #[test]
-fn binary_files_are_told_by_their_sizes() {
-    play("binary_files_are_told_by_their_sizes");
+fn binary_files_are_reported_by_size() {
+    play("binary_files_are_reported_by_size");
 }
 
 /// FE-14: the receipt and the public keys are enough.
@@ -250,12 +250,12 @@ fn a_receipt_is_verified_by_public_keys() {
 
 /// FE-14, AEC-11
 #[test]
-fn a_key_is_changed_and_the_ledger_records_it() {
-    play("a_key_is_changed_and_the_ledger_records_it");
+fn key_rotation_is_recorded_in_the_ledger() {
+    play("key_rotation_is_recorded_in_the_ledger");
 }
 
 /// AEC-11
 #[test]
-fn the_ledger_tells_proves_and_replays_what_was_done() {
-    play("the_ledger_tells_proves_and_replays_what_was_done");
+fn ledger_shows_proves_and_replays_a_run() {
+    play("ledger_shows_proves_and_replays_a_run");
 }

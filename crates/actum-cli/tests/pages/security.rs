@@ -33,7 +33,7 @@ fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
 
 /// D-5, AA-7
 #[test]
-fn the_programs_that_actum_starts_are_those_that_the_security_page_lists() {
+fn security_page_lists_every_file_that_starts_programs() {
     let root = fs::canonicalize(ROOT).unwrap();
     let mut files = Vec::new();
     for entry in fs::read_dir(root.join("crates")).unwrap() {
@@ -59,7 +59,7 @@ fn the_programs_that_actum_starts_are_those_that_the_security_page_lists() {
 
 /// D-5, issue 29: the tests that the threat model names exist.
 #[test]
-fn every_test_of_the_threat_model_exists() {
+fn every_test_named_in_the_threat_model_exists() {
     let root = fs::canonicalize(ROOT).unwrap();
     let mut files = Vec::new();
     for entry in fs::read_dir(root.join("crates")).unwrap() {
@@ -100,7 +100,7 @@ fn the_policy_page_lists_every_entry_point() {
 
 /// AA-10, issue 22 (claims): the time limit of a command at a terminal is the largest one that can be set.
 #[test]
-fn the_time_limit_at_a_terminal_is_the_one_in_the_pages() {
+fn documented_terminal_time_limit_matches_the_code() {
     let (_, most) = actum_sandbox::Resource::Wall.sensible();
     assert_eq!(most, 7 * 24 * 60 * 60 * 1000);
     for page in ["SECURITY.md", "docs/exec.md"] {
@@ -147,7 +147,7 @@ fn no_source_opens_a_network_connection() {
 
 /// D-5
 #[test]
-fn the_protected_paths_are_those_that_the_security_page_lists() {
+fn security_page_lists_the_protected_paths() {
     let mut list = String::new();
     for group in Policy::default().protected_groups() {
         let names: Vec<_> = group.paths.patterns().map(|name| format!("`{name}`")).collect();

@@ -29,8 +29,8 @@ const HOSTILE: [&[u8]; 12] = [
 /// Returns the commands between backticks that begin with these words.
 fn suggested(text: &str, beginning: &str) -> Vec<String> {
     let commands = text.split('`').skip(1).step_by(2);
-    let is_meant = |it: &&str| it.starts_with(beginning) && !it.contains(" DIR ");
-    commands.filter(is_meant).map(str::to_owned).collect()
+    let is_match = |it: &&str| it.starts_with(beginning) && !it.contains(" DIR ");
+    commands.filter(is_match).map(str::to_owned).collect()
 }
 
 /// Returns the words of a command as shells parse them, without running it.
@@ -59,9 +59,9 @@ fn words(line: &str) -> Vec<OsString> {
 
 /// Asserts that the last word except `…` is exactly this path, and no other word comes from it.
 fn assert_names(ended: &Ended, beginning: &str, path: &Path) -> Vec<OsString> {
-    let told = format!("{}{}", ended.stdout, ended.stderr);
-    let found = suggested(&told, beginning);
-    assert!(!found.is_empty(), "`{beginning}` is not suggested for {path:?}: {told}");
+    let output = format!("{}{}", ended.stdout, ended.stderr);
+    let found = suggested(&output, beginning);
+    assert!(!found.is_empty(), "`{beginning}` is not suggested for {path:?}: {output}");
     let mut last = Vec::new();
     for line in found {
         let mut read = words(&line);
@@ -93,7 +93,7 @@ fn with_mode(path: &Path, text: &str, mode: u32) {
 
 /// D-4
 #[test]
-fn the_command_that_resolves_a_blocked_path_is_one_that_a_shell_reads_as_meant() {
+fn suggested_resolve_command_is_quoted_for_the_shell() {
     for name in names() {
         let (_directory, root) = workspace();
         assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
@@ -115,7 +115,7 @@ fn the_command_that_resolves_a_blocked_path_is_one_that_a_shell_reads_as_meant()
 
 /// D-4
 #[test]
-fn the_command_for_another_root_names_exactly_that_directory() {
+fn suggested_command_for_another_root_names_that_directory() {
     for name in names() {
         let (directory, root) = workspace();
         let inner = root.join(name);
@@ -138,7 +138,7 @@ fn the_command_for_another_root_names_exactly_that_directory() {
 
 /// D-4
 #[test]
-fn a_suggested_chmod_changes_the_file_that_is_meant_alone() {
+fn suggested_chmod_changes_only_the_intended_file() {
     for name in names() {
         let (directory, root) = workspace();
         let place = directory.path().join("configurations").join(name);
@@ -179,7 +179,7 @@ fn a_suggested_chmod_changes_the_file_that_is_meant_alone() {
 
 /// D-4
 #[test]
-fn the_next_step_with_a_task_plan_names_the_file_that_was_written() {
+fn suggested_plan_command_names_the_written_file() {
     for name in names() {
         let (directory, root) = workspace();
         // In a workspace its gates refuse some of these names.
@@ -198,15 +198,15 @@ fn the_next_step_with_a_task_plan_names_the_file_that_was_written() {
 
 /// D-4
 #[test]
-fn the_directory_of_a_kept_demonstration_is_one_word() {
+fn kept_demo_directory_is_printed_as_one_shell_word() {
     let (directory, root) = workspace();
     let name = OsStr::from_bytes(b"a'$(touch PWN)\n b");
     let place = directory.path().join(name);
     fs::create_dir(&place).unwrap();
     let mut demo = command(&root, &["demo", "--keep"]);
     let ended = demo.env("TMPDIR", &place).stdin(Stdio::null()).output().unwrap();
-    let told = String::from_utf8(ended.stdout).unwrap();
-    let line = told.lines().find(|line| line.contains("  ACTUM_HOME=")).unwrap().trim();
+    let output = String::from_utf8(ended.stdout).unwrap();
+    let line = output.lines().find(|line| line.contains("  ACTUM_HOME=")).unwrap().trim();
     let read = words(line);
     assert_eq!(read.len(), 5, "{line}");
     assert!(Path::new(&read[3]).starts_with(&place), "{line}");

@@ -39,7 +39,7 @@ fn a_keyring_in_a_root_called_keys_is_denied() {
 
 /// EX-20: no message quotes a file that may hold credentials, and no ledger holds content of any file.
 #[test]
-fn no_message_quotes_credentials_and_no_ledger_content() {
+fn messages_hide_credentials_and_ledgers_store_no_file_content() {
     let (_directory, root) = workspace();
     let key = ["AKIA", "Q3EGRZV7M5PLXW2T"].concat();
     fs::write(root.join(".env"), "A=1\nPW=hunter2\n").unwrap();
@@ -76,7 +76,7 @@ fn no_message_quotes_credentials_and_no_ledger_content() {
 
 /// D-5: the gates compare with the earlier content of the path, and not with a file that moves there.
 #[test]
-fn a_package_that_moves_over_another_needs_approval_for_its_scripts() {
+fn package_moved_over_another_needs_approval_for_its_scripts() {
     let (_directory, root) = workspace();
     let scripts = "{\n  \"name\": \"e\",\n  \"scripts\": { \"postinstall\": \"node x.js\" }\n}\n";
     fs::create_dir(root.join("m")).unwrap();
@@ -97,7 +97,7 @@ fn a_package_that_moves_over_another_needs_approval_for_its_scripts() {
 
 /// D-5: parsers differ in which of two values of one name they use.
 #[test]
-fn a_name_that_occurs_twice_hides_no_lifecycle_script() {
+fn duplicate_json_names_do_not_hide_lifecycle_scripts() {
     let (_directory, root) = workspace();
     for content in [
         r#"{"name":"x","scripts":{"postinstall":"echo"},"scripts":{}}"#,
@@ -131,7 +131,7 @@ fn a_name_that_occurs_twice_hides_no_lifecycle_script() {
 
 /// EX-20: a name that marks a content as a credential is checked also if the file only moves there.
 #[test]
-fn a_file_that_moves_to_the_name_of_a_key_is_scanned() {
+fn file_renamed_to_a_key_name_is_scanned_for_credentials() {
     let (_directory, root) = workspace();
     fs::write(root.join("n"), "a key\n").unwrap();
     let moved =
@@ -143,7 +143,7 @@ fn a_file_that_moves_to_the_name_of_a_key_is_scanned() {
 
 /// D-5: rules about files do not see the names above a root, so no root is made where they hold.
 #[test]
-fn no_workspace_is_made_where_the_one_around_it_would_ask() {
+fn init_is_refused_where_the_enclosing_workspace_needs_approval() {
     let (_directory, root) = workspace();
     assert_eq!(create(&root, "new.txt", "1\n").code, 0);
     for place in
@@ -160,7 +160,7 @@ fn no_workspace_is_made_where_the_one_around_it_would_ask() {
 
 /// D-5
 #[test]
-fn no_workspace_is_made_in_the_state_of_another_or_of_a_repository() {
+fn init_is_refused_in_workspace_or_repository_state() {
     let (_directory, root) = workspace();
     assert_eq!(create(&root, "new.txt", "1\n").code, 0);
     fs::create_dir_all(root.join(".git/hooks")).unwrap();
@@ -176,7 +176,7 @@ fn no_workspace_is_made_in_the_state_of_another_or_of_a_repository() {
 
 /// D-5, EX-16: the directory of the reports is that of each workspace around.
 #[test]
-fn a_file_in_the_place_of_reports_needs_approval_from_a_root_below_too() {
+fn file_blocking_the_report_directory_needs_approval_in_nested_roots() {
     let (_directory, root) = workspace();
     assert_eq!(create(&root, "agent/x.txt", "x\n").code, 0);
     assert_eq!(actum(&root, &["init", "agent"]).code, 0);
@@ -186,7 +186,7 @@ fn a_file_in_the_place_of_reports_needs_approval_from_a_root_below_too() {
 
 /// FO-1: a descriptor is named by its number, and no path beyond it is accepted.
 #[test]
-fn a_fifo_behind_a_descriptor_is_not_opened() {
+fn fifo_reached_through_a_descriptor_path_is_not_opened() {
     let (directory, root) = workspace();
     let fifo = directory.path().canonicalize().unwrap().join("fifo");
     nix::unistd::mkfifo(&fifo, nix::sys::stat::Mode::S_IRUSR | nix::sys::stat::Mode::S_IWUSR)
@@ -199,7 +199,7 @@ fn a_fifo_behind_a_descriptor_is_not_opened() {
 
 /// AEC-10: two contents that are too large to be shown are distinguished by digest and mode.
 #[test]
-fn a_file_that_is_too_large_to_be_shown_is_shown_with_its_digest_and_mode() {
+fn oversized_file_is_shown_by_digest_and_mode() {
     let (directory, root) = workspace();
     let large = "# a comment\n".repeat(1_500_000);
     let change = directory.path().join("change.json");

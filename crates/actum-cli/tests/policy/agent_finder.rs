@@ -55,7 +55,7 @@ fn find_learned(root: &Path) -> Ended {
 
 /// AEC-20
 #[test]
-fn a_learning_table_is_counted_signed_and_decides_a_tie() {
+fn signed_learning_table_breaks_a_tie() {
     let directory = TestDir::new();
     let (root, passphrase) = workspace(&directory);
     assert_eq!(value(&actum(&root, &["agent", "learn", "--json"]))["simulations"], json!([]));
@@ -87,7 +87,7 @@ fn a_learning_table_is_counted_signed_and_decides_a_tie() {
 
 /// AEC-20
 #[test]
-fn a_learning_table_that_proves_nothing_is_refused() {
+fn invalid_learning_table_is_refused() {
     let directory = TestDir::new();
     let (root, passphrase) = workspace(&directory);
     succeed(&root, &passphrase);
@@ -151,7 +151,7 @@ fn a_learning_table_that_proves_nothing_is_refused() {
 
 /// AEC-1
 #[test]
-fn the_evidence_of_a_search_goes_to_a_new_file() {
+fn search_evidence_is_written_to_a_new_file() {
     let directory = TestDir::new();
     let (root, _) = workspace(&directory);
     let find = ["agent", "find", "delete a.txt", "--evidence", "../evidence.json"];
@@ -173,7 +173,7 @@ fn the_evidence_of_a_search_goes_to_a_new_file() {
 
 /// AEC-2: the phrases that the operator registered are used, and not the files of the package.
 #[test]
-fn the_phrases_of_a_package_are_those_that_the_operator_registered() {
+fn package_phrases_are_those_registered_by_the_operator() {
     let directory = TestDir::new();
     let (root, passphrase) = workspace(&directory);
     let package = directory.join("tidy_lines");

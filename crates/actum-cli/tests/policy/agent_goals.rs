@@ -18,7 +18,7 @@ const DISPATCH: [&str; 3] = ["agent", "dispatch", "../goal.json"];
 
 /// AEC-6, AEC-8: an approval lets the next dispatch start the step. It starts nothing outside of the chain.
 #[test]
-fn an_approval_leaves_the_step_of_an_agent_to_its_dispatch() {
+fn approved_agent_step_starts_only_on_the_next_dispatch() {
     let directory = TestDir::new();
     let root = directory.join("workspace");
     fs::create_dir(&root).unwrap();
@@ -88,7 +88,7 @@ fn wait_for(root: &Path, event: &str) {
 
 /// AEC-11, AEC-13: a policy that changes while a command runs is not in force for its effect.
 #[test]
-fn a_policy_that_changes_while_a_command_runs_stops_its_change() {
+fn policy_change_during_a_command_blocks_its_change() {
     let directory = TestDir::new();
     let root = directory.join("workspace");
     fs::create_dir(&root).unwrap();
@@ -166,7 +166,7 @@ fn a_goal_in_german_is_found_confirmed_dispatched_and_replayed() {
 
 /// AEC-5, AEC-6: a goal of another user needs the host key.
 #[test]
-fn a_goal_of_another_user_is_dispatched_under_the_host_key_alone() {
+fn goal_of_another_user_is_dispatched_only_under_the_host_key() {
     let directory = TestDir::new();
     let root = workspace(&directory);
     let passphrase = approval_key(&root);
@@ -193,7 +193,7 @@ fn a_goal_of_another_user_is_dispatched_under_the_host_key_alone() {
 
 /// AEC-12: goals without a simulation are listed, shown and resolved.
 #[test]
-fn a_wish_is_shown_and_resolved() {
+fn goal_without_a_simulation_is_listed_shown_and_resolved() {
     let directory = TestDir::new();
     let root = workspace(&directory);
     let found =
@@ -219,7 +219,7 @@ fn a_wish_is_shown_and_resolved() {
 
 /// AEC-5: with an approval key, a host key needs its passphrase, or waits for a day, also before anything is recorded.
 #[test]
-fn nobody_makes_a_host_key_without_the_approval_key() {
+fn host_key_created_without_the_approval_key_is_pending() {
     let directory = TestDir::new();
     let root = workspace(&directory);
     let passphrase = approval_key(&root);
@@ -237,7 +237,7 @@ fn nobody_makes_a_host_key_without_the_approval_key() {
 
 /// AEC-5, AEC-11: a "no" and a policy that arrive while a check runs stop the change.
 #[test]
-fn a_no_or_a_policy_that_comes_while_a_check_runs_stops_the_change() {
+fn rejection_or_policy_change_during_a_check_blocks_the_change() {
     for comes_no in [true, false] {
         let directory = TestDir::new();
         let root = directory.join("workspace");
@@ -276,7 +276,7 @@ fn a_no_or_a_policy_that_comes_while_a_check_runs_stops_the_change() {
 
 /// AEC-7, AEC-20: a step whose check fails is started three times at most, and never loops.
 #[test]
-fn an_effect_is_started_three_times_at_most() {
+fn failing_step_is_started_at_most_three_times() {
     let directory = TestDir::new();
     let root = directory.join("workspace");
     fs::create_dir(&root).unwrap();
@@ -305,7 +305,7 @@ fn an_effect_is_started_three_times_at_most() {
 
 /// AEC-17: a waiver that could not be recorded asks for no passphrase.
 #[test]
-fn a_waiver_without_an_end_is_refused_before_the_passphrase() {
+fn invalid_waiver_is_refused_before_asking_for_the_passphrase() {
     let directory = TestDir::new();
     let root = workspace(&directory);
     let waive = |time: &str, reason: &str| {
@@ -321,7 +321,7 @@ fn a_waiver_without_an_end_is_refused_before_the_passphrase() {
 
 /// AEC-3: a user without the source has the schemas.
 #[test]
-fn the_schemas_of_goal_packets_and_outcome_are_printed() {
+fn agent_schema_prints_goal_packet_and_outcome_schemas() {
     let directory = TestDir::new();
     let root = workspace(&directory);
     for document in ["goal", "match", "clarify", "refuse", "missing", "outcome"] {

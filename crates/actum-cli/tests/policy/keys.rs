@@ -45,34 +45,34 @@ fn current(root: &Path) -> Vec<(String, String)> {
 
 /// FE-14: the entries are recorded, and the user gets a note that no checkpoint vouches for them as a whole.
 #[test]
-fn a_checkpoint_that_could_not_be_signed_is_told_by_the_run_after_which_it_was_due() {
+fn run_reports_a_due_checkpoint_that_cannot_be_signed() {
     let (_directory, root) = recorded();
     fs::remove_dir_all(home_of(&root).join("keys/checkpoint")).unwrap();
-    let mut told = 0;
+    let mut shown = 0;
     for run in 0..40 {
         let ended = actum(&root, if run % 2 == 0 { &["undo"] } else { &["redo"] });
         assert_eq!(ended.code, 0, "{ended:?}");
         let note = "note: the outcome is recorded, but the checkpoint key `";
-        told += usize::from(ended.stderr.contains(note));
+        shown += usize::from(ended.stderr.contains(note));
     }
-    assert!((1..20).contains(&told), "{told}");
+    assert!((1..20).contains(&shown), "{shown}");
 }
 
 /// FE-14: a rotation that is killed before any of its system calls leaves one key that signs and loses no private key.
 /// Signatures made then are verified.
 #[test]
-fn a_rotation_that_is_killed_at_any_call_leaves_one_key_that_signs() {
+fn rotation_killed_at_any_syscall_leaves_one_signing_key() {
     let (template, root) = recorded();
     let before = current(&root);
     let (mut old, mut new) = (0, 0);
     for call in 0.. {
         let directory = tempfile::tempdir().unwrap();
-        let (copied, said) = (directory.path().join("copy"), directory.path().join("said"));
+        let (copied, output) = (directory.path().join("copy"), directory.path().join("said"));
         copy(template.path(), &copied);
         let root = copied.join("workspace");
         fs::rename(copied.join("actum-home"), home_of(&root)).unwrap();
         crate::program::forget_configuration(&root);
-        let end = kill_before_call(&root, &["key", "rotate", "result"], call, &said);
+        let end = kill_before_call(&root, &["key", "rotate", "result"], call, &output);
         match current(&root) == before {
             true => old += 1,
             false => new += 1,
@@ -94,7 +94,7 @@ fn a_rotation_that_is_killed_at_any_call_leaves_one_key_that_signs() {
 
 /// FE-14
 #[test]
-fn a_first_use_that_is_killed_at_any_call_leaves_nothing_half_made() {
+fn first_use_killed_at_any_syscall_leaves_no_partial_state() {
     let template = tempfile::tempdir().unwrap();
     let root = template.path().join("workspace");
     fs::create_dir(&root).unwrap();
@@ -102,10 +102,10 @@ fn a_first_use_that_is_killed_at_any_call_leaves_nothing_half_made() {
     crate::program::without_ledger(&root);
     let killed = |call: usize| {
         let directory = tempfile::tempdir().unwrap();
-        let (copied, said) = (directory.path().join("copy"), directory.path().join("said"));
+        let (copied, output) = (directory.path().join("copy"), directory.path().join("said"));
         copy(template.path(), &copied);
         let root = copied.join("workspace");
-        drop(kill_before_call(&root, &["recover"], call, &said));
+        drop(kill_before_call(&root, &["recover"], call, &output));
         (directory, root)
     };
     // Calls from the first that creates something in the home to the first that creates a ledger.
@@ -141,7 +141,7 @@ fn a_first_use_that_is_killed_at_any_call_leaves_nothing_half_made() {
 
 /// FE-14: a command that is killed before any of its system calls leaves no key, or one that its passphrase unlocks.
 #[test]
-fn a_first_key_that_is_killed_at_any_call_is_there_and_works_or_is_not_there() {
+fn key_creation_killed_at_any_syscall_leaves_a_working_key_or_none() {
     let (template, _) = recorded();
     let file = template.path().join("passphrase");
     fs::write(&file, "open sesame\n").unwrap();
@@ -149,12 +149,12 @@ fn a_first_key_that_is_killed_at_any_call_is_there_and_works_or_is_not_there() {
     let make = ["key", "make", "approval", "--passphrase-file", "../passphrase"];
     let killed = |call: usize| {
         let directory = tempfile::tempdir().unwrap();
-        let (copied, said) = (directory.path().join("copy"), directory.path().join("said"));
+        let (copied, output) = (directory.path().join("copy"), directory.path().join("said"));
         copy(template.path(), &copied);
         let root = copied.join("workspace");
         fs::rename(copied.join("actum-home"), home_of(&root)).unwrap();
         crate::program::forget_configuration(&root);
-        let end = kill_before_call(&root, &make, call, &said);
+        let end = kill_before_call(&root, &make, call, &output);
         (directory, root, end)
     };
     let is_settled = |root: &Path| fs::metadata(home_of(root).join("lock")).unwrap().len() == 1;
@@ -219,7 +219,7 @@ fn state(directory: &Path) -> Vec<(String, u64)> {
 
 /// FE-14
 #[test]
-fn the_keys_are_listed_with_their_times_and_never_their_private_halves() {
+fn key_list_shows_times_but_never_private_keys() {
     let (_directory, root) = workspace();
     crate::program::without_ledger(&root);
     let home = home_of(&root);
@@ -257,8 +257,8 @@ fn the_keys_are_listed_with_their_times_and_never_their_private_halves() {
         [&["key", "list"][..], &["key", "export"], &["key", "export", "--pem", "result"]]
     {
         for form in ["--json", "--no-pager"] {
-            let told = actum(&root, &[&[form], arguments].concat());
-            assert!(!told.stdout.contains(secret.split_at(secret.len() - 40).1), "{told:?}");
+            let shown = actum(&root, &[&[form], arguments].concat());
+            assert!(!shown.stdout.contains(secret.split_at(secret.len() - 40).1), "{shown:?}");
         }
     }
 }
@@ -272,7 +272,7 @@ fn private_key(home: &Path) -> PathBuf {
 
 /// FE-14
 #[test]
-fn the_keyring_is_the_same_document_however_it_is_asked_for() {
+fn keyring_export_is_identical_in_every_output_form() {
     let (directory, root) = recorded();
     let text = actum(&root, &["key", "export"]).stdout;
     assert_eq!(actum(&root, &["key", "export", "--json"]).stdout, text);
@@ -289,7 +289,7 @@ fn the_keyring_is_the_same_document_however_it_is_asked_for() {
 
 /// FE-14: OpenSSL reads the key, and the form is the published one.
 #[test]
-fn a_public_key_is_exported_for_other_programs() {
+fn public_key_is_exported_as_pem_and_verifier_key() {
     let (_directory, root) = recorded();
     let key = &document(&root, &["key", "list"])["keys"][0];
     let pem = document(&root, &["key", "export", "--pem", "result"]);
@@ -310,7 +310,7 @@ fn a_public_key_is_exported_for_other_programs() {
 
 /// AEC-11: one line each, and no file of the workspace is touched.
 #[test]
-fn a_home_that_cannot_be_trusted_is_told_and_nothing_is_run() {
+fn untrusted_ledger_home_is_reported_and_blocks_commands() {
     let (directory, root) = recorded();
     let home = home_of(&root);
     let refused = |reason: &str, what: &str| {
@@ -343,7 +343,7 @@ fn a_home_that_cannot_be_trusted_is_told_and_nothing_is_run() {
 
 /// AEC-11
 #[test]
-fn a_key_that_others_may_read_is_told_with_what_to_run() {
+fn key_readable_by_others_is_reported_with_a_chmod_command() {
     let (_directory, root) = recorded();
     let key = private_key(&home_of(&root));
     fs::set_permissions(&key, Permissions::from_mode(0o644)).unwrap();
@@ -381,7 +381,7 @@ fn a_key_that_others_may_read_is_told_with_what_to_run() {
 
 /// AEC-11
 #[test]
-fn without_a_place_for_keys_nothing_is_run() {
+fn commands_fail_without_a_usable_ledger_home() {
     let (_directory, root) = recorded();
     let run = |variables: &[(&str, &str)], arguments: &[&str]| {
         let mut command = command(&root, &[&["--json"], arguments].concat());

@@ -27,10 +27,10 @@ fn write(path: &Path, text: &str, mode: u32) {
 }
 
 fn document(root: &Path, arguments: &[&str]) -> Value {
-    of(&actum(root, &[&["--json"], arguments].concat()))
+    parse_document(&actum(root, &[&["--json"], arguments].concat()))
 }
 
-fn of(ended: &Ended) -> Value {
+fn parse_document(ended: &Ended) -> Value {
     serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("{ended:?}"))
 }
 
@@ -52,7 +52,7 @@ fn approval_keys(root: &Path) -> Vec<Value> {
 
 /// FE-14, AA-5
 #[test]
-fn an_approval_key_is_made_under_a_passphrase_and_listed_as_such() {
+fn approval_key_is_protected_by_a_passphrase_and_listed_as_such() {
     let (_directory, root) = fresh();
     let made = document(&root, &["key", "make", "approval", "--passphrase-file", "../open"]);
     let expected =
@@ -86,7 +86,7 @@ fn an_approval_key_is_made_under_a_passphrase_and_listed_as_such() {
 
 /// FE-14: no run is needed first, and the later run uses the existing keys.
 #[test]
-fn an_approval_key_can_be_the_first_thing_that_is_made() {
+fn approval_key_can_be_created_before_any_run() {
     let (directory, root) = workspace();
     crate::program::without_ledger(&root);
     assert!(!home_of(&root).exists());
@@ -103,7 +103,7 @@ fn an_approval_key_can_be_the_first_thing_that_is_made() {
 
 /// FE-14: a passphrase that others may have read protects nothing.
 #[test]
-fn a_passphrase_file_that_others_may_reach_is_refused_with_what_to_run() {
+fn passphrase_file_accessible_to_others_is_refused_with_a_hint() {
     let (directory, root) = fresh();
     let make = ["key", "make", "approval", "--passphrase-file", "../open"];
     for mode in [0o640, 0o604, 0o644, 0o620, 0o601, 0o660, 0o777] {
@@ -131,23 +131,30 @@ fn a_passphrase_file_that_others_may_reach_is_refused_with_what_to_run() {
 
 /// FE-14
 #[test]
-fn without_a_terminal_nobody_is_asked_for_a_passphrase() {
+fn passphrase_prompt_fails_without_a_terminal() {
     let (_directory, root) = fresh();
     for json in [false, true] {
         let mut arguments = vec!["key", "make", "approval"];
         arguments.extend(json.then_some("--json"));
         let refused = fed(&root, &arguments, "open sesame\nopen sesame\n");
         assert_eq!(refused.code, 1, "{refused:?}");
-        let told = if json { of(&refused)["message"].to_string() } else { refused.stderr };
-        assert!(told.contains("there is no terminal to ask for it; nothing was changed"), "{told}");
-        assert!(json || told.contains("hint: run the command in a terminal, or pipe"), "{told}");
+        let message =
+            if json { parse_document(&refused)["message"].to_string() } else { refused.stderr };
+        assert!(
+            message.contains("there is no terminal to ask for it; nothing was changed"),
+            "{message}"
+        );
+        assert!(
+            json || message.contains("hint: run the command in a terminal, or pipe"),
+            "{message}"
+        );
     }
     assert_eq!(approval_keys(&root), [Value::Null; 0]);
 }
 
 /// FE-14
 #[test]
-fn a_passphrase_that_is_none_is_refused() {
+fn invalid_passphrases_are_refused() {
     let (directory, root) = fresh();
     let given = directory.path().join("given");
     for (text, reason, message) in [
@@ -181,7 +188,7 @@ fn a_passphrase_that_is_none_is_refused() {
 /// FE-14: a change of keys is recorded only if the old key was unlocked, and continuing without it needs an explicit
 /// option.
 #[test]
-fn a_key_under_a_passphrase_is_changed_with_it_or_knowingly_without() {
+fn key_rotation_needs_the_old_passphrase_or_an_explicit_option() {
     let (_directory, root) = fresh();
     let make = ["key", "make", "approval", "--passphrase-file", "../open"];
     assert_eq!(actum(&root, &make).code, 0);
@@ -189,7 +196,7 @@ fn a_key_under_a_passphrase_is_changed_with_it_or_knowingly_without() {
     let rotate = |options: &[&str]| {
         let rotate = ["--json", "key", "rotate", "approval"];
         let ended = fed(&root, &[&rotate[..], options].concat(), "");
-        (ended.code, of(&ended))
+        (ended.code, parse_document(&ended))
     };
     let new = ["--passphrase-file", "../another"];
     let (code, refused) = rotate(&new);
@@ -270,7 +277,7 @@ fn at_a_terminal(root: &Path, arguments: &[&str], answers: &[&str]) -> String {
 
 /// FE-14: the input is not echoed, and is requested twice.
 #[test]
-fn a_terminal_asks_for_a_new_passphrase_twice_and_shows_nothing_of_it() {
+fn new_passphrase_is_prompted_twice_without_echo() {
     let (_directory, root) = fresh();
     let make = ["key", "make", "approval"];
     let seen = at_a_terminal(&root, &make, &["open sesame\n", "open sesamE\n"]);

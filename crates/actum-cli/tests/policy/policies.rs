@@ -37,17 +37,17 @@ fn secret() -> String {
 
 /// D-5, EX-4
 #[test]
-fn a_protected_path_is_refused_and_the_same_is_said_before() {
+fn protected_path_is_refused_by_apply_and_dry_run_alike() {
     let (directory, root) = workspace();
     for name in
         [".env", "sub/.ENV.local", "Credentials.json", "actum.toml", ".mcp.json", ".aider.conf.yml"]
     {
         let refused = apply(directory.path(), &root, name, "text\n");
         assert_eq!(refused.code, 1, "{name}");
-        let told = format!(
+        let message = format!(
             "error: the change is refused by the gate `protected`: the path `{name}` is protected"
         );
-        assert!(refused.stderr.starts_with(&told), "{}", refused.stderr);
+        assert!(refused.stderr.starts_with(&message), "{}", refused.stderr);
         assert!(refused.stderr.contains("; nothing was changed\n"), "{}", refused.stderr);
         assert_eq!(actum(&root, &["apply", "--dry-run", "../files.json"]), refused, "{name}");
         assert!(!root.join(name).exists());
@@ -58,13 +58,13 @@ fn a_protected_path_is_refused_and_the_same_is_said_before() {
 
 /// EX-20: only new content is checked, and no byte of it is reported.
 #[test]
-fn a_credential_in_new_content_is_refused_and_told_by_its_digest() {
+fn credential_in_new_content_is_refused_and_reported_by_digest() {
     let (directory, root) = workspace();
     let refused = apply(directory.path(), &root, "conf.py", &secret());
     assert_eq!(refused.code, 1);
-    let told = "refused by the gate `credentials`: `conf.py` contains a suspected credential \
+    let message = "refused by the gate `credentials`: `conf.py` contains a suspected credential \
                 in line 1 (aws-access-key-id, ";
-    assert!(refused.stderr.contains(told), "{}", refused.stderr);
+    assert!(refused.stderr.contains(message), "{}", refused.stderr);
     assert!(!refused.stderr.contains("Z7QK3"), "{}", refused.stderr);
     // An existing one is not new.
     fs::write(root.join("old.py"), secret()).unwrap();
@@ -87,7 +87,7 @@ fn a_credential_in_new_content_is_refused_and_told_by_its_digest() {
 
 /// EX-20: an allowed credential hides no other.
 #[test]
-fn so_many_known_credentials_that_others_could_hide_behind_them_are_refused() {
+fn changes_with_too_many_credentials_to_scan_are_refused() {
     let (directory, root) = workspace();
     let key = |number: usize| {
         let digits =
@@ -97,8 +97,8 @@ fn so_many_known_credentials_that_others_could_hide_behind_them_are_refused() {
     let many: String = (0..120).map(key).collect();
     let refused = apply(directory.path(), &root, "keys.py", &many);
     assert_eq!(refused.code, 1);
-    let told = "`keys.py` could not be scanned completely for credentials";
-    let alone = refused.stderr.contains("suspected credential") || refused.stderr.contains(told);
+    let message = "`keys.py` could not be scanned completely for credentials";
+    let alone = refused.stderr.contains("suspected credential") || refused.stderr.contains(message);
     assert!(alone, "{}", refused.stderr);
     // One that the operator knows, in more files than are listed.
     let one = apply(directory.path(), &root, "one.py", &secret());
@@ -120,7 +120,7 @@ fn so_many_known_credentials_that_others_could_hide_behind_them_are_refused() {
 
 /// EX-20: a credential that an edit of a large file creates, of which only parts are read.
 #[test]
-fn a_credential_put_together_in_a_large_file_is_refused() {
+fn credential_assembled_by_an_edit_of_a_large_file_is_refused() {
     let (directory, root) = workspace();
     let secret = secret();
     let parted = secret.replace("AKIA", "AKIA-");
@@ -142,7 +142,7 @@ fn a_credential_put_together_in_a_large_file_is_refused() {
 
 /// D-5: a file has one set of permissions, whatever its names are.
 #[test]
-fn the_mode_of_a_protected_file_is_not_changed_by_another_name() {
+fn protected_file_mode_cannot_change_through_a_hard_link() {
     let (directory, root) = workspace();
     fs::write(root.join(".env"), "A=1\n").unwrap();
     fs::set_permissions(root.join(".env"), Permissions::from_mode(0o600)).unwrap();
@@ -157,7 +157,7 @@ fn the_mode_of_a_protected_file_is_not_changed_by_another_name() {
 
 /// D-5: a directory below a policy does not become a workspace because a command starts in it.
 #[test]
-fn a_new_workspace_is_made_where_the_policy_is() {
+fn new_workspace_root_is_the_directory_with_the_policy() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().join("unpacked");
     fs::create_dir_all(root.join("infra")).unwrap();
@@ -170,7 +170,7 @@ fn a_new_workspace_is_made_where_the_policy_is() {
 
 /// D-5: a change that waited for its turn is judged by the policy of that moment.
 #[test]
-fn the_policy_is_read_when_the_workspace_is_locked() {
+fn policy_is_reread_after_waiting_for_the_workspace_lock() {
     let (directory, root) = workspace();
     assert_eq!(apply(directory.path(), &root, "first", "text\n").code, 0);
     create(directory.path(), "second", "text\n");
@@ -194,7 +194,7 @@ fn the_policy_is_read_when_the_workspace_is_locked() {
 
 /// D-5: no change touches the rules that judge it, wherever an operator keeps them.
 #[test]
-fn what_an_operator_wrote_is_protected_where_a_workspace_holds_it() {
+fn operator_configuration_inside_a_workspace_is_protected() {
     let (directory, root) = workspace();
     // The layout of users who link their configuration.
     let own = root.join("dotfiles/actum");
@@ -215,8 +215,8 @@ fn what_an_operator_wrote_is_protected_where_a_workspace_holds_it() {
     for name in ["actum/operator.toml", "actum/access/all.cedar", "actum/new"] {
         let refused = apply(&root, &format!("dotfiles/{name}"));
         assert_eq!(refused.code, 1, "{name}: {refused:?}");
-        let told = format!("cannot use `dotfiles/{name}`: `dotfiles/actum` contains keys");
-        assert!(refused.stderr.contains(&told), "{refused:?}");
+        let message = format!("cannot use `dotfiles/{name}`: `dotfiles/actum` contains keys");
+        assert!(refused.stderr.contains(&message), "{refused:?}");
     }
     assert_eq!(apply(&root, "secret/x").code, 1);
     assert_eq!(apply(&root, "dotfiles/other").code, 0);
@@ -231,7 +231,7 @@ fn what_an_operator_wrote_is_protected_where_a_workspace_holds_it() {
 
 /// D-4: a file that other users can write to, or own, is not accepted as a policy.
 #[test]
-fn a_policy_that_others_could_replace_is_refused() {
+fn policy_replaceable_by_other_users_is_refused() {
     let (directory, root) = workspace();
     assert_eq!(under("version = 1\n", directory.path(), &root, &["policy", "check"]).code, 0);
     let own = directory.path().join("config/actum");
@@ -251,7 +251,7 @@ fn a_policy_that_others_could_replace_is_refused() {
 
 /// D-4: an operator whose policy is missing at its path gets a message.
 #[test]
-fn a_link_to_an_operators_policy_that_leads_nowhere_is_told() {
+fn dangling_symlink_to_the_operator_policy_is_reported() {
     let (directory, root) = workspace();
     let place = directory.path().join("config/actum");
     fs::create_dir_all(&place).unwrap();
@@ -264,7 +264,7 @@ fn a_link_to_an_operators_policy_that_leads_nowhere_is_told() {
 
 /// FO-9: a restoration of earlier content is not blocked, also after a redo.
 #[test]
-fn the_undo_of_a_redo_brings_back_what_was_there() {
+fn undo_of_a_redo_restores_the_original_content() {
     let (directory, root) = workspace();
     fs::write(root.join("old.py"), secret()).unwrap();
     let gone = json!({ "files": [{ "path": "old.py", "content": null }] });
@@ -281,14 +281,15 @@ fn the_undo_of_a_redo_brings_back_what_was_there() {
 
 /// D-5: no file of a repository loosens the rules for it.
 #[test]
-fn a_workspace_narrows_by_itself_and_widens_when_it_is_trusted() {
+fn workspace_policy_can_tighten_and_loosens_only_when_trusted() {
     let (directory, root) = workspace();
     let key = crate::program::approval_key(&root);
     let write = |text: &str| fs::write(root.join("actum.toml"), text).unwrap();
     write("version = 1\n[scope]\ndeny = [\"vendor/\"]\n[protected]\nprofile = \"critical\"\n");
     let refused = apply(directory.path(), &root, "vendor/a", "text\n");
-    let told = "the path `vendor/a` is denied by the rule `vendor/`; see this workspace's policy";
-    assert!(refused.code == 1 && refused.stderr.contains(told), "{}", refused.stderr);
+    let message =
+        "the path `vendor/a` is denied by the rule `vendor/`; see this workspace's policy";
+    assert!(refused.code == 1 && refused.stderr.contains(message), "{}", refused.stderr);
     assert_eq!(apply(directory.path(), &root, ".mcp.json", "{}\n").code, 1);
     let checked = actum(&root, &["policy", "check"]).stdout;
     assert!(checked.contains("ignored    the profile `critical`"), "{checked}");
@@ -306,7 +307,7 @@ fn a_workspace_narrows_by_itself_and_widens_when_it_is_trusted() {
 
 /// D-5: the files are not trusted in another directory.
 #[test]
-fn trust_does_not_go_along_with_a_copy() {
+fn trust_does_not_apply_to_a_copied_policy() {
     let (directory, root) = workspace();
     let key = crate::program::approval_key(&root);
     fs::write(root.join("actum.toml"), "version = 1\n[protected]\nprofile = \"critical\"\n")
@@ -322,7 +323,7 @@ fn trust_does_not_go_along_with_a_copy() {
 
 /// D-4: an error in a policy lets nothing pass, and the path of the file is shown.
 #[test]
-fn under_a_policy_that_cannot_be_read_nothing_is_done() {
+fn unusable_policy_blocks_all_changes() {
     let (directory, root) = workspace();
     let files =
         ["version = 1\n[scpoe]\n", "version = 2\n", "", "version = 1\n[scope]\nallow = 3\n"];
@@ -367,7 +368,7 @@ fn under_a_policy_that_cannot_be_read_nothing_is_done() {
 
 /// FO-3, FO-4: the strictest limits of the requester, the operator and the workspace apply.
 #[test]
-fn each_policy_and_who_asks_can_only_narrow() {
+fn policies_and_options_can_only_tighten_the_limits() {
     let (directory, root) = workspace();
     let operator = "version = 1\n[scope]\nallow = [\"*.txt\", \"sub/\"]\n[budget]\nmax_files = 2\n";
     let run = |arguments: &[&str]| under(operator, directory.path(), &root, arguments);
@@ -387,18 +388,18 @@ fn each_policy_and_who_asks_can_only_narrow() {
 
 /// AA-1: the tier is in the record, with its cause.
 #[test]
-fn what_runs_by_itself_later_waits_for_a_person() {
+fn files_that_run_automatically_need_approval() {
     let (directory, root) = workspace();
     let done = apply(directory.path(), &root, ".github/workflows/ci.yml", "on: push\n");
     assert_eq!(done.code, 6, "{done:?}");
-    let told = "R3: `.github/workflows/ci.yml`: continuous integration runs this file";
-    assert!(done.stderr.contains(told), "{done:?}");
+    let message = "R3: `.github/workflows/ci.yml`: continuous integration runs this file";
+    assert!(done.stderr.contains(message), "{done:?}");
     assert!(!root.join(".github").exists());
 }
 
 /// D-4: rules that are certainly mistakes are reported.
 #[test]
-fn a_rule_that_nobody_can_have_meant_is_told_by_the_check() {
+fn policy_check_warns_about_obviously_mistaken_rules() {
     let (_directory, root) = workspace();
     let text = "version = 1\n[scope]\nallow = []\ndeny = [\"**\"]\n[protected]\npaths = [\"*\"]\n\
                 [budget]\nmax_files = 0\n[[tier]]\ntier = \"R3\"\npaths = [\"**/*\"]\nwhy = \"w\"\n";
@@ -410,7 +411,7 @@ fn a_rule_that_nobody_can_have_meant_is_told_by_the_check() {
 
 /// AEC-10: all problems are reported at once.
 #[test]
-fn all_gates_that_refuse_a_change_are_told() {
+fn all_gates_that_refuse_a_change_are_reported() {
     let (directory, root) = workspace();
     let own = "version = 1\n[scope]\nallow = [\"src/\"]\n[budget]\nmax_loc = 1\n";
     fs::write(root.join("actum.toml"), own).unwrap();
@@ -425,7 +426,7 @@ fn all_gates_that_refuse_a_change_are_told() {
 
 /// D-5: `policy explain` shows the operator how to except a path, and the exception works for that path alone.
 #[test]
-fn the_operator_excepts_a_protected_path_as_the_explanation_says() {
+fn operator_can_except_a_protected_path_as_explained() {
     let (directory, root) = workspace();
     let home = directory.path();
     let refused = apply(home, &root, ".env.example", "KEY=\n");
@@ -456,7 +457,7 @@ fn the_operator_excepts_a_protected_path_as_the_explanation_says() {
 
 /// FO-9: a policy that was tightened since does not block the undo.
 #[test]
-fn an_undo_is_not_held_back_by_a_scope_or_a_budget_of_later() {
+fn undo_is_not_blocked_by_a_later_scope_or_budget() {
     let (_directory, root) = workspace();
     assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
     let own = "version = 1\n[scope]\nallow = [\"src/\"]\n[budget]\nmax_files = 1\n";
@@ -467,7 +468,7 @@ fn an_undo_is_not_held_back_by_a_scope_or_a_budget_of_later() {
 
 /// D-5: a command below the root sees the rules that apply there.
 #[test]
-fn the_policy_is_explained_from_below_before_a_workspace_is_made() {
+fn policy_explain_works_in_a_subdirectory_before_init() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().join("unpacked");
     fs::create_dir_all(root.join("sub")).unwrap();
@@ -479,7 +480,7 @@ fn the_policy_is_explained_from_below_before_a_workspace_is_made() {
 
 /// AEC-10, AA-5: the output of the program leads from a refusal to a narrow rule.
 #[test]
-fn what_was_refused_leads_to_the_narrowest_rules_that_allow_it() {
+fn policy_suggest_prints_the_narrowest_rules_for_refused_changes() {
     let (directory, root) = workspace();
     assert_eq!(
         actum(&root, &["policy", "suggest"]).stdout,
@@ -514,7 +515,7 @@ fn what_was_refused_leads_to_the_narrowest_rules_that_allow_it() {
 
 /// FO-4, D-5: budgets and contents.
 #[test]
-fn limits_are_suggested_as_exactly_as_they_were_needed_and_contents_never() {
+fn policy_suggest_proposes_exact_limits_but_never_allows_credentials() {
     let (directory, root) = workspace();
     let own = "version = 1\n[budget]\nmax_loc = 2\n";
     fs::write(root.join("actum.toml"), own).unwrap();
@@ -524,15 +525,15 @@ fn limits_are_suggested_as_exactly_as_they_were_needed_and_contents_never() {
     assert!(suggested.contains("[budget]\nmax_loc = 3\n"), "{suggested}");
     // It is unknown here whether a content is a secret.
     assert!(!suggested.contains("[credentials]"), "{suggested}");
-    let told =
+    let message =
         "# 1 of 2 refused changes would pass with these rules\n# still refused by credentials: ";
-    assert!(suggested.contains(told), "{suggested}");
+    assert!(suggested.contains(message), "{suggested}");
 }
 
 /// D-5: files that git or an installation starts by itself are known by name and content, also if a file gets that
 /// name.
 #[test]
-fn files_that_other_programs_act_on_are_denied_or_wait() {
+fn files_that_start_programs_are_denied_or_need_approval() {
     let (directory, root) = workspace();
     let apply = |files: serde_json::Value| {
         let input = serde_json::json!({ "files": files });
@@ -542,16 +543,16 @@ fn files_that_other_programs_act_on_are_denied_or_wait() {
     let head = "ref: refs/heads/main\n";
     let denied = apply(serde_json::json!([{ "path": "fixture/HEAD", "content": head }]));
     assert_eq!(denied.code, 1, "{denied:?}");
-    let told = "`fixture/HEAD` turns its directory into a git repository, whose configuration can start programs";
-    assert!(denied.stderr.contains(told), "{denied:?}");
+    let message = "`fixture/HEAD` turns its directory into a git repository, whose configuration can start programs";
+    assert!(denied.stderr.contains(message), "{denied:?}");
     let plain = serde_json::json!([{ "path": "fixture/header", "content": head }]);
     assert_eq!(apply(plain).code, 0);
     let renamed = "diff --git a/fixture/header b/fixture/HEAD\nsimilarity index 100%\n\
                    rename from fixture/header\nrename to fixture/HEAD\n";
     fs::write(directory.path().join("rename.diff"), renamed).unwrap();
     let denied = actum(&root, &["apply", "../rename.diff"]);
-    assert!(denied.code == 1 && denied.stderr.contains(told), "{denied:?}");
-    for (path, content, told) in [
+    assert!(denied.code == 1 && denied.stderr.contains(message), "{denied:?}");
+    for (path, content, message) in [
         ("tools/hooks/pre-commit", "#!/bin/sh\n", "is a hook that git starts"),
         ("fixture/config", "[core]\n\tfsmonitor = x\n", "configures git"),
         ("package.json", r#"{"scripts":{"postinstall":"x"}}"#, "may change lifecycle scripts"),
@@ -563,7 +564,7 @@ fn files_that_other_programs_act_on_are_denied_or_wait() {
     ] {
         let queued = apply(serde_json::json!([{ "path": path, "content": content }]));
         assert_eq!(queued.code, 6, "{queued:?}");
-        assert!(queued.stderr.contains(told), "{queued:?}");
+        assert!(queued.stderr.contains(message), "{queued:?}");
         assert!(!root.join(path).exists());
     }
     let ordinary = serde_json::json!([
@@ -575,11 +576,14 @@ fn files_that_other_programs_act_on_are_denied_or_wait() {
 
 /// D-5: a hook that is switched off is switched on by its mode, and one that checks is switched off by its removal.
 #[test]
-fn every_effect_on_a_hook_waits_for_approval() {
+fn every_effect_on_a_hook_needs_approval() {
     let (_directory, root) = workspace();
     for effect in ["created", "modified", "mode", "deleted"] {
         let explain = ["policy", "explain", "tools/hooks/pre-commit", "--effect", effect];
-        let told = actum(&root, &explain).stdout;
-        assert!(told.contains("R3") && told.contains("is a hook that git starts"), "{told}");
+        let message = actum(&root, &explain).stdout;
+        assert!(
+            message.contains("R3") && message.contains("is a hook that git starts"),
+            "{message}"
+        );
     }
 }

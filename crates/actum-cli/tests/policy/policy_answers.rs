@@ -45,7 +45,7 @@ const MIGRATIONS: &str =
 
 /// D-5, AA-5: all cases are tried, and each failing one is reported with the decision and its reason.
 #[test]
-fn a_test_of_a_policy_tells_each_case_that_does_not_hold() {
+fn policy_test_reports_each_failing_case() {
     let (_directory, root) = ruled(MIGRATIONS);
     let cases = "[[case]]\nname = 'migrations ask'\nchange = ['created db/7.sql', 'modified a.txt']\n\
                  expect = 'ask'\ntier = 'R3'\ngate = 'tier'\n\
@@ -71,7 +71,7 @@ fn a_test_of_a_policy_tells_each_case_that_does_not_hold() {
 
 /// D-4
 #[test]
-fn a_test_of_a_policy_is_a_document_too() {
+fn policy_test_prints_a_json_document() {
     let (_directory, root) = ruled(MIGRATIONS);
     let case = "[[case]]\nname = 'n'\nchange = ['deleted db/1']\nexpect = 'deny'\ntier = 'R4'\n";
     fs::write(root.join("../my.toml"), case).unwrap();
@@ -108,7 +108,7 @@ fn a_test_of_a_policy_is_a_document_too() {
 
 /// D-4: a file without a case is refused, and the operator gets an example of one.
 #[test]
-fn a_test_without_a_case_is_refused_with_an_example() {
+fn policy_test_without_cases_fails_with_an_example() {
     let (_directory, root) = workspace();
     let test = |arguments: &[&str]| actum(&root, &[&["policy", "test"], arguments].concat());
     let missing = test(&[]);
@@ -141,7 +141,7 @@ fn a_test_without_a_case_is_refused_with_an_example() {
 
 /// AEC-11: the recorded decision, by the policy of that time.
 #[test]
-fn the_decision_about_a_run_is_explained_with_the_policy_that_was_in_force() {
+fn run_decision_is_explained_with_the_policy_in_force_then() {
     let (_directory, root) = workspace();
     let run = created(&root, "db/1.sql");
     let shown = actum(&root, &["replay", "--json"]);
@@ -177,18 +177,18 @@ fn the_decision_about_a_run_is_explained_with_the_policy_that_was_in_force() {
 
 /// AEC-11, AA-5: a different decision about the change under the current policy is reported.
 #[test]
-fn what_the_policy_of_today_would_say_of_a_run_is_told() {
+fn run_explanation_shows_the_decision_under_the_current_policy() {
     let (_directory, root) = workspace();
     let run = created(&root, "db/1.sql");
     rule(&root, &format!("{MIGRATIONS}[scope]\ndeny = ['db/']\n"));
     let explained = explain(&root, &[&run[..6]]).stdout;
     let now = explained.split_once("\nnow     ").unwrap().1;
-    let told = ": denied, R3\n\
+    let shown = ": denied, R3\n\
                 gate    scope: deny, the path `db/1.sql` is denied by the rule `db/`; see this \
                 workspace's policy\n\
                 gate    tier: needs approval, R3: `db/1.sql`: a migration cannot be run back (this \
                 workspace's policy)\n";
-    assert_eq!(&now[64..], told);
+    assert_eq!(&now[64..], shown);
     let document = json_of(&explain(&root, &["--json", &run]));
     assert_eq!(document["format"], "actum.run-explanation/1");
     let verdicts = [&document["verdict"], &document["now"]["verdict"], &document["now"]["tier"]];
@@ -208,7 +208,7 @@ fn what_the_policy_of_today_would_say_of_a_run_is_told() {
 
 /// AEC-11: a decision whose documents are incomplete is not explained.
 #[test]
-fn a_decision_of_which_a_document_is_gone_is_not_explained() {
+fn decision_with_missing_documents_is_not_explained() {
     let (_directory, root) = workspace();
     let run = created(&root, "a");
     let ledger = crate::program::home_of(&root).join("tenants/default/ledger.db");
@@ -225,7 +225,7 @@ fn a_decision_of_which_a_document_is_gone_is_not_explained() {
 
 /// D-5: a path that looks like a run can be named, and so can a word that is no run.
 #[test]
-fn a_path_that_looks_like_a_run_is_named_as_a_path() {
+fn path_resembling_a_run_id_can_be_explained_as_a_path() {
     let (_directory, root) = workspace();
     let run = created(&root, "a");
     let name = &run[..4];
@@ -233,8 +233,8 @@ fn a_path_that_looks_like_a_run_is_named_as_a_path() {
         [&[&*format!("./{name}")][..], &["--path", name], &["--effect", "modified", name]]
     {
         let explained = explain(&root, arguments);
-        let told = format!("{name} modified: allowed, R2\n");
-        assert!(explained.stdout.starts_with(&told), "{explained:?}");
+        let shown = format!("{name} modified: allowed, R2\n");
+        assert!(explained.stdout.starts_with(&shown), "{explained:?}");
         assert_eq!(explained.stderr, "");
     }
     // A word that is neither a run nor a file may be mistyped.
@@ -282,7 +282,7 @@ fn an_explanation_fits_on_a_screen() {
 
 /// D-5: a user who trusted a policy gets a message when it has changed.
 #[test]
-fn a_policy_that_changed_since_it_was_trusted_is_told_as_such() {
+fn policy_changed_since_it_was_trusted_is_reported() {
     let (_directory, root) = ruled("[protected]\nprofile = \"critical\"\n");
     let check = || actum(&root, &["policy", "check"]).stdout;
     let of_files = || json_of(&actum(&root, &["policy", "check", "--json"]))["files"][0].clone();
@@ -296,8 +296,8 @@ fn a_policy_that_changed_since_it_was_trusted_is_told_as_such() {
     let trusted = of_files();
     assert_eq!(trusted["trusted_before"], json!(null));
     rule(&root, "[protected]\nprofile = \"critical\"\n# more\n");
-    let told = "(this workspace's policy, which can only tighten the rules, because it changed since it was trusted)";
-    assert!(first(check()).ends_with(told), "{}", check());
+    let shown = "(this workspace's policy, which can only tighten the rules, because it changed since it was trusted)";
+    assert!(first(check()).ends_with(shown), "{}", check());
     assert_eq!(of_files()["trusted_before"], trusted["digest"]);
     assert_eq!(actum(&root, &["trust", "--remove"]).code, 0);
     assert!(
@@ -307,16 +307,16 @@ fn a_policy_that_changed_since_it_was_trusted_is_told_as_such() {
 
 /// D-4: a fault of a policy is reported in one line, in the terms of the page on policies.
 #[test]
-fn a_mistake_in_a_policy_is_told_plainly() {
+fn policy_errors_name_the_line_and_key_but_not_the_value() {
     let (_directory, root) = ruled("[budget]\nmax_files = \"ten\"\n");
     let refused = actum(&root, &["policy", "check"]);
     let place = root.join("actum.toml").canonicalize().unwrap();
-    let told = format!(
+    let shown = format!(
         "error: cannot use this workspace's policy `{}`: line 3: `budget.max_files` must be a whole number, \
          but is a string; nothing was changed\n",
         place.display()
     );
-    assert!(refused.stderr.starts_with(&told), "{refused:?}");
+    assert!(refused.stderr.starts_with(&shown), "{refused:?}");
     rule(&root, "[credentials]\nallow = ['hunter2-is-no-digest']\n");
     for arguments in [&["policy", "check"][..], &["policy", "check", "--json"], &["trust"]] {
         let refused = actum(&root, arguments);
@@ -328,7 +328,7 @@ fn a_mistake_in_a_policy_is_told_plainly() {
 /// AEC-6, AEC-11: an operator's access policies are listed, explained for each agent, evaluated, and used again in a
 /// replay.
 #[test]
-fn access_policies_are_told_and_asked_and_their_decisions_are_made_again() {
+fn access_policies_are_listed_evaluated_and_replayed() {
     let (directory, root) = workspace();
     let access = directory.path().join("config/actum/access");
     fs::create_dir_all(&access).unwrap();
@@ -347,8 +347,8 @@ fn access_policies_are_told_and_asked_and_their_decisions_are_made_again() {
     );
     let checked = run(&["policy", "check"]);
     let file = access.canonicalize().unwrap().join("team.cedar");
-    let told = format!("access     2 policies of {}\n", file.display());
-    assert!(checked.code == 0 && checked.stdout.contains(&told), "{checked:?}");
+    let shown = format!("access     2 policies of {}\n", file.display());
+    assert!(checked.code == 0 && checked.stdout.contains(&shown), "{checked:?}");
     let access_of = |arguments: &[&str]| {
         let explained = run(&[&["--json", "policy", "explain", "a.txt"], arguments].concat());
         let gates = json_of(&explained)["gates"].clone();
@@ -359,14 +359,14 @@ fn access_policies_are_told_and_asked_and_their_decisions_are_made_again() {
     let denied = (json!("deny"), json!("forbidden by `no-robots` in `team.cedar`"));
     assert_eq!(access_of(&["--agent", "robot"]), denied);
     // Values of `door` that docs/policy.md lists, as each entry point sends them.
-    for (door, verb) in [
+    for (entry_point, verb) in [
         ("command line", &["apply", "../change.diff"][..]),
         ("exec", &["exec", "--", "touch", "new"]),
         ("action", &["action", "run", "../action.json"]),
     ] {
         write(&format!(
             "permit (principal, action, resource);\n@id(\"closed\") forbid (principal, action, resource) \
-             when {{ context.door == \"{door}\" }};\n"
+             when {{ context.door == \"{entry_point}\" }};\n"
         ));
         let action = json!({
             "actionId": "action:door",
@@ -381,8 +381,11 @@ fn access_policies_are_told_and_asked_and_their_decisions_are_made_again() {
         });
         fs::write(directory.path().join("action.json"), action.to_string()).unwrap();
         let refused = run(verb);
-        let told = format!("{}{}", refused.stdout, refused.stderr);
-        assert!(refused.code != 0 && told.contains("forbidden by `closed`"), "{door}: {refused:?}");
+        let shown = format!("{}{}", refused.stdout, refused.stderr);
+        assert!(
+            refused.code != 0 && shown.contains("forbidden by `closed`"),
+            "{entry_point}: {refused:?}"
+        );
     }
     write(
         "permit (principal, action, resource);\n@id(\"no-robots\") forbid (principal, action, resource) \
@@ -419,11 +422,11 @@ fn access_policies_are_told_and_asked_and_their_decisions_are_made_again() {
 
 /// D-5, issue 22: a name that starts a program is reported with its tier, and one whose content decides with a note.
 #[test]
-fn an_explanation_knows_the_names_that_programs_act_on() {
+fn policy_explain_reports_names_that_start_programs() {
     let (_directory, root) = ruled("");
     let hook = explain(&root, &["hooks/pre-commit", "--effect", "created"]);
     assert!(hook.stdout.starts_with("hooks/pre-commit created: needs approval, R3"), "{hook:?}");
-    for (path, says) in [
+    for (path, expected) in [
         (
             "package.json",
             "lifecycle scripts or hooks, which run on installation or commit, the change needs approval (R3)",
@@ -438,9 +441,9 @@ fn an_explanation_knows_the_names_that_programs_act_on() {
             "into a home of ledgers and keys that no run may change, the change is denied",
         ),
     ] {
-        let told = explain(&root, &[path]);
-        assert!(told.stdout.contains(": allowed, R2"), "{told:?}");
-        assert!(told.stderr.contains(says), "{told:?}");
+        let shown = explain(&root, &[path]);
+        assert!(shown.stdout.contains(": allowed, R2"), "{shown:?}");
+        assert!(shown.stderr.contains(expected), "{shown:?}");
         assert!(explain(&root, &[path, "--effect", "deleted"]).stderr.is_empty());
     }
     let cases = "[[case]]\nname = 'hooks ask'\nchange = ['created hooks/pre-push']\nexpect = 'ask'\ntier = 'R3'\n";

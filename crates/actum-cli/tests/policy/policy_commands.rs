@@ -30,7 +30,7 @@ fn explain(root: &Path, text: &str) -> Ended {
 
 /// AA-5, AEC-10: the verdict is reported with the rule that decided, or with the lack of one.
 #[test]
-fn a_command_is_explained_by_the_rule_that_decides() {
+fn command_explanation_names_the_deciding_rule() {
     let (_directory, root) = trusted(&format!("{CARGO}{RELEASE}"));
     assert_eq!(
         explain(&root, "cargo test 'a b'").stdout,
@@ -46,10 +46,10 @@ fn a_command_is_explained_by_the_rule_that_decides() {
     );
     let denied = explain(&root, "cargo build");
     assert_eq!(denied.code, 0, "{denied:?}");
-    let told = "[\"cargo\", \"build\"]: denied\ngate  commands: deny, no rule allows the command \
+    let expected = "[\"cargo\", \"build\"]: denied\ngate  commands: deny, no rule allows the command \
                 `[\"cargo\", \"build\"]`: the nearest rule, `[\"cargo\", \"test\", …]`, has \"test\" where \
                 the command has \"build\"; ";
-    assert!(denied.stdout.starts_with(told), "{}", denied.stdout);
+    assert!(denied.stdout.starts_with(expected), "{}", denied.stdout);
     let json = actum(&root, &["policy", "explain", "--json", "--command", "cargo test --release"]);
     let mut json: Value = serde_json::from_str(&json.stdout).unwrap();
     assert_eq!(json["ground"].take()["kind"], "command_rule");
@@ -74,7 +74,7 @@ fn a_command_is_explained_by_the_rule_that_decides() {
 
 /// AEC-10: a text that would need a shell is no command, and is not run.
 #[test]
-fn a_text_that_needs_a_shell_is_refused_and_not_run() {
+fn command_that_needs_a_shell_is_refused_and_not_run() {
     let (_directory, root) = trusted(CARGO);
     for text in ["touch made; cargo test", "cargo test $(touch made)", "cargo test > made"] {
         let refused = explain(&root, text);
@@ -95,7 +95,7 @@ fn a_text_that_needs_a_shell_is_refused_and_not_run() {
 
 /// D-5: rules of a cloned repository are reported as not in force.
 #[test]
-fn the_rules_in_force_are_listed_and_those_that_do_not_count_told() {
+fn policy_check_lists_active_and_ignored_command_rules() {
     let (_directory, root) = workspace();
     rule(&root, &format!("{CARGO}{RELEASE}"));
     let untrusted = actum(&root, &["policy", "check"]);
@@ -114,40 +114,41 @@ fn the_rules_in_force_are_listed_and_those_that_do_not_count_told() {
 
 /// D-4: a rule that another one makes useless is a mistake.
 #[test]
-fn a_rule_that_allows_none_of_its_examples_is_warned_about() {
+fn policy_check_warns_when_a_rule_allows_none_of_its_examples() {
     let (_directory, root) =
         trusted(&format!("{CARGO}[[command]]\nargv = ['/usr/bin/cargo']\ndecision = 'deny'\n"));
     let warned = actum(&root, &["policy", "check"]);
     assert_eq!(warned.code, 4, "{warned:?}");
-    let told = "warning    this workspace's policy: `[\"cargo\", \"test\", …]` under `[[command]]` allows \
+    let expected = "warning    this workspace's policy: `[\"cargo\", \"test\", …]` under `[[command]]` allows \
                 none of its examples: the rule `[\"/usr/bin/cargo\", …]` denies the command `[\"cargo\", \"test\"]`\n";
-    assert!(warned.stdout.ends_with(told), "{}", warned.stdout);
+    assert!(warned.stdout.ends_with(expected), "{}", warned.stdout);
 }
 
 /// AEC-10, D-4: under a policy with such a rule every change is refused, and the line is reported.
 #[test]
-fn a_shell_that_is_allowed_by_its_beginning_makes_the_policy_unusable() {
+fn rule_that_allows_a_shell_by_prefix_invalidates_the_policy() {
     let (_directory, root) = workspace();
     rule(&root, "[[command]]\nargv = ['bash', '-c']\ndecision = 'allow'\nmatch = ['bash -c ls']\n");
     for arguments in [&["policy", "check"][..], &["policy", "explain", "--command", "ls"]] {
         let refused = actum(&root, arguments);
         assert_ne!(refused.code, 0, "{refused:?}");
-        let told = "line 3: `command.argv` cannot be used: `bash` can run code from its arguments";
-        assert!(refused.stderr.contains(told), "{}", refused.stderr);
+        let expected =
+            "line 3: `command.argv` cannot be used: `bash` can run code from its arguments";
+        assert!(refused.stderr.contains(expected), "{}", refused.stderr);
     }
 }
 
 /// AA-5: a command is expected to be allowed, queued or denied.
 #[test]
-fn a_test_of_a_policy_tries_commands_as_well() {
+fn policy_test_evaluates_command_cases() {
     let (_directory, root) = trusted(CARGO);
     let cases = "[[case]]\nname = 'tests run'\ncommand = 'cargo test --all'\nexpect = 'allow'\n\
                  [[case]]\nname = 'releases ask'\ncommand = 'cargo publish'\nexpect = 'ask'\n";
     fs::write(root.join("actum.test.toml"), cases).unwrap();
     let tested = actum(&root, &["policy", "test"]);
     assert_eq!(tested.code, 4, "{tested:?}");
-    let told = "line 5, `releases ask`: expected ask, found deny by `commands`, R0: no rule allows the \
+    let expected = "line 5, `releases ask`: expected ask, found deny by `commands`, R0: no rule allows the \
                 command `[\"cargo\", \"publish\"]`: ";
-    assert!(tested.stdout.starts_with(told), "{}", tested.stdout);
+    assert!(tested.stdout.starts_with(expected), "{}", tested.stdout);
     assert!(tested.stdout.ends_with("\n1 of 2 cases passed\n"), "{}", tested.stdout);
 }

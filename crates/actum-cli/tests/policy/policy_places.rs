@@ -17,7 +17,7 @@ fn apply(directory: &Path, root: &Path, name: &str, content: &str) -> Ended {
 
 /// D-5, D-4: an empty `.git` makes a directory the root of another workspace and leaves no rule behind.
 #[test]
-fn a_root_that_is_chosen_deeper_leaves_no_rule_behind() {
+fn nested_root_obeys_the_rules_of_enclosing_policies() {
     let (directory, root) = workspace();
     let place = directory.path();
     fs::create_dir(root.join(".git")).unwrap();
@@ -43,7 +43,7 @@ fn a_root_that_is_chosen_deeper_leaves_no_rule_behind() {
     let refused = actum(&root.join(".husky"), &["init"]);
     assert_eq!(refused.code, 1, "{refused:?}");
     assert!(refused.stderr.contains("the enclosing workspace or repository"), "{refused:?}");
-    for (at, name, code, told) in [
+    for (at, name, code, expected) in [
         (".github", "workflows/ci.yml", 6, ".github/workflows/ci.yml`: continuous integration"),
         (".claude", "settings.json", 1, ".claude/settings.json` is protected by"),
         (
@@ -80,7 +80,7 @@ fn a_root_that_is_chosen_deeper_leaves_no_rule_behind() {
     ] {
         let refused = deeper(at, name);
         assert_eq!(refused.code, code, "{at}: {refused:?}");
-        assert!(refused.stderr.contains(told), "{at}: {refused:?}");
+        assert!(refused.stderr.contains(expected), "{at}: {refused:?}");
         assert!(!root.join(at).join(name).exists(), "{at}");
     }
     for (at, name) in [("lib", "a.c"), ("hooks/use-state", "index.ts"), (".config/foo", "main.rs")]
@@ -105,7 +105,7 @@ fn a_root_that_is_chosen_deeper_leaves_no_rule_behind() {
 
 /// D-5, D-4: a root that is chosen further up leaves no rule of a repository behind.
 #[test]
-fn a_root_that_is_chosen_above_a_repository_leaves_no_rule_behind() {
+fn root_above_a_repository_does_not_bypass_its_rules() {
     let (directory, root) = workspace();
     let repository = root.join("project");
     fs::create_dir_all(repository.join(".git")).unwrap();
@@ -139,7 +139,7 @@ fn a_root_that_is_chosen_above_a_repository_leaves_no_rule_behind() {
 
 /// EX-16, EX-4, D-5: no change rewrites the files that roll a task back, or an active plan.
 #[test]
-fn reports_of_tasks_and_active_plans_are_protected_from_every_change() {
+fn task_reports_and_active_plans_are_protected_from_changes() {
     let (directory, root) = workspace();
     let outputs = root.join("agent/agent_outputs");
     for (at, name) in [
@@ -165,13 +165,13 @@ fn reports_of_tasks_and_active_plans_are_protected_from_every_change() {
 
 /// EX-4: a new file in place of a directory of reports would make every task fail, so it needs approval.
 #[test]
-fn a_new_file_where_reports_need_a_directory_needs_approval() {
+fn file_in_place_of_a_report_directory_needs_approval() {
     let (directory, root) = workspace();
-    let told = "is a file, but task plans need a directory there for their reports";
+    let expected = "is a file, but task plans need a directory there for their reports";
     for name in ["agent", "Agent", "agent/agent_outputs", "agent/agent_outputs/plans"] {
         let queued = apply(directory.path(), &root, name, "x\n");
         assert_eq!(queued.code, 6, "{name}: {queued:?}");
-        assert!(queued.stderr.contains(told), "{queued:?}");
+        assert!(queued.stderr.contains(expected), "{queued:?}");
     }
     for name in ["src/agent", "agent.py", "agent/agent_outputs/notes.md"] {
         assert_eq!(apply(directory.path(), &root, name, "x\n").code, 0, "{name}");
@@ -180,7 +180,7 @@ fn a_new_file_where_reports_need_a_directory_needs_approval() {
 
 /// D-5: an edit of a file over 16 MiB is judged in parts, and git reads only the beginning.
 #[test]
-fn a_large_file_does_not_become_the_head_of_a_repository_by_an_edit() {
+fn edit_of_a_large_file_cannot_create_a_git_head() {
     let (directory, root) = workspace();
     let line = format!("{}\n", "y".repeat(79));
     let rest = line.repeat(220_000);

@@ -47,7 +47,7 @@ fn answered(root: &Path, arguments: &[&str]) -> Ended {
 
 /// AA-5, D-1
 #[test]
-fn what_asks_for_a_person_is_queued_shown_approved_and_proven() {
+fn risky_change_is_queued_shown_approved_and_recorded_in_a_receipt() {
     let (_directory, root) = asking();
     let ended = actum(&root, &["apply", "../ci.json", "--json", "--agent", "builder"]);
     let error = value(&ended);
@@ -87,7 +87,7 @@ fn what_asks_for_a_person_is_queued_shown_approved_and_proven() {
 
 /// AA-5: an approval under another umask carries out the change that was shown.
 #[test]
-fn a_plan_keeps_the_umask_that_it_was_queued_under() {
+fn plan_keeps_the_umask_of_its_request() {
     let (_directory, root) = asking();
     let plan = asked(&root);
     let shown = under_umask("077", &root, &["queue", &plan]);
@@ -101,7 +101,7 @@ fn a_plan_keeps_the_umask_that_it_was_queued_under() {
 
 /// AA-5: two requests that differ only in the modes of new files are distinguished.
 #[test]
-fn a_change_that_differs_by_a_mode_is_told_with_both_modes() {
+fn change_that_differs_only_in_mode_shows_both_modes() {
     let (_directory, root) = asking();
     asked(&root);
     let again = under_umask("077", &root, &["apply", "../ci.json", "--json", "--agent", "builder"]);
@@ -112,7 +112,7 @@ fn a_change_that_differs_by_a_mode_is_told_with_both_modes() {
 
 /// FO-5, AA-5, EX-20: only the actor of a run undoes it without the gates, and only if the run needed no approval.
 #[test]
-fn an_undo_of_approved_work_or_of_another_agent_is_judged_as_a_new_change() {
+fn undo_of_approved_or_foreign_work_is_evaluated_as_a_new_change() {
     let (directory, root) = asking();
     let key = format!("key = '{}{}'\n", "AKIA", "Z7QK3MPLD2WX5VNB");
     fs::create_dir_all(root.join(".github/workflows")).unwrap();
@@ -163,7 +163,7 @@ fn an_undo_of_approved_work_or_of_another_agent_is_judged_as_a_new_change() {
 
 /// FO-5: an undo without a run undoes the actor's own newest change, wherever the changes of others are.
 #[test]
-fn an_undo_without_a_run_takes_back_the_actors_own_newest_change() {
+fn undo_without_a_run_reverts_the_actors_newest_change() {
     let (directory, root) = workspace();
     let make = |agent: &str| {
         let files = json!({ "files": [{ "path": agent, "content": "made\n" }] }).to_string();
@@ -205,7 +205,7 @@ fn an_undo_without_a_run_takes_back_the_actors_own_newest_change() {
 
 /// FO-5: a redo without a run repeats the actor's own newest undo, wherever the undos of others are.
 #[test]
-fn a_redo_without_a_run_brings_back_the_actors_own_newest_undo() {
+fn redo_without_a_run_reverts_the_actors_newest_undo() {
     let (directory, root) = workspace();
     let make = |agent: &str| {
         let files = json!({ "files": [{ "path": agent, "content": "made\n" }] }).to_string();
@@ -253,7 +253,7 @@ fn a_redo_without_a_run_brings_back_the_actors_own_newest_undo() {
 
 /// AA-5
 #[test]
-fn who_asks_again_for_what_was_approved_later_gets_it_done_once() {
+fn request_approved_for_later_runs_once_when_repeated() {
     let (_directory, root) = asking();
     let plan = asked(&root);
     let approved = answered(&root, &["approve", &plan, "--later", "--reason", "fine"]);
@@ -270,7 +270,7 @@ fn who_asks_again_for_what_was_approved_later_gets_it_done_once() {
 
 /// AA-5
 #[test]
-fn a_plan_that_is_denied_says_why_to_who_asks_again() {
+fn repeated_request_reports_why_the_plan_was_denied() {
     let (directory, root) = asking();
     let plan = asked(&root);
     let short = plan.chars().take(5).collect::<String>();
@@ -280,8 +280,11 @@ fn a_plan_that_is_denied_says_why_to_who_asks_again() {
     assert_eq!(answered(&root, &["approve", &plan]).code, 1);
     assert_eq!(answered(&root, &["revoke", &plan]).code, 1);
     change(directory.path(), "on: [push]\n");
-    let told = actum(&root, &["apply", "../ci.json", "--json", "--agent", "builder"]);
-    assert_eq!(value(&told)["denied_before"], json!({ "plan": plan, "reason": "not on a Friday" }));
+    let output = actum(&root, &["apply", "../ci.json", "--json", "--agent", "builder"]);
+    assert_eq!(
+        value(&output)["denied_before"],
+        json!({ "plan": plan, "reason": "not on a Friday" })
+    );
     let second = asked(&root);
     assert_ne!(second, plan);
     let shown = actum(&root, &["queue", &second]).stdout;
@@ -297,7 +300,7 @@ fn a_plan_that_is_denied_says_why_to_who_asks_again() {
 
 /// AA-5: an approval after the files of the workspace changed.
 #[test]
-fn a_plan_whose_files_moved_cannot_be_approved_and_the_message_says_which() {
+fn stale_plan_cannot_be_approved_and_names_the_changed_files() {
     let (_directory, root) = asking();
     let plan = asked(&root);
     fs::create_dir_all(root.join(".github/workflows")).unwrap();
@@ -316,7 +319,7 @@ fn a_plan_whose_files_moved_cannot_be_approved_and_the_message_says_which() {
 
 /// AA-5: no entry point of an agent can approve.
 #[test]
-fn nobody_approves_without_a_terminal_or_the_passphrase() {
+fn approve_and_deny_require_the_passphrase() {
     let (directory, root) = asking();
     let plan = asked(&root);
     for arguments in [vec!["approve", &plan], vec!["deny", &plan, "--reason", "x"]] {
@@ -340,7 +343,7 @@ fn nobody_approves_without_a_terminal_or_the_passphrase() {
 
 /// AA-5: without a reader of the plan no decision is made, and a watch ends when its reader does.
 #[test]
-fn what_waits_is_told_by_status_and_by_a_watch_that_ends_with_its_reader() {
+fn status_and_queue_watch_report_pending_plans() {
     let (_directory, root) = asking();
     let plan = asked(&root);
     assert_eq!(value(&actum(&root, &["status", "--json"]))["plans"], json!([plan]));
@@ -366,7 +369,7 @@ fn what_waits_is_told_by_status_and_by_a_watch_that_ends_with_its_reader() {
 
 /// AA-5: the data beside the ledger is compared with it.
 #[test]
-fn a_request_that_was_changed_beside_the_ledger_is_not_carried_out() {
+fn tampered_queue_request_is_not_carried_out() {
     let (_directory, root) = asking();
     let plan = asked(&root);
     let file = home_of(&root).join(format!("tenants/default/queue/{plan}.json"));
@@ -379,14 +382,14 @@ fn a_request_that_was_changed_beside_the_ledger_is_not_carried_out() {
 
 /// AA-5, D-5
 #[test]
-fn the_operators_command_is_told_of_each_plan_and_a_workspace_can_name_none() {
+fn notify_command_runs_once_per_plan_and_only_operators_can_set_it() {
     let (directory, root) = asking();
     let place = directory.path().join("config/actum");
     fs::create_dir_all(&place).unwrap();
-    let told = directory.path().join("told");
+    let output = directory.path().join("told");
     let policy = format!(
         "version = 1\n[approvals]\nnotify = ['/bin/sh', '-c', 'cat >> \"$0\"', '{}']\n",
-        told.display()
+        output.display()
     );
     fs::write(place.join("actum.toml"), policy).unwrap();
     fs::set_permissions(place.join("actum.toml"), Permissions::from_mode(0o644)).unwrap();
@@ -397,7 +400,7 @@ fn the_operators_command_is_told_of_each_plan_and_a_workspace_can_name_none() {
     };
     assert_eq!(run().code, 6);
     assert_eq!(run().code, 6);
-    let lines = fs::read_to_string(&told).unwrap();
+    let lines = fs::read_to_string(&output).unwrap();
     assert_eq!(lines.lines().count(), 1, "{lines}");
     let line: Value = serde_json::from_str(lines.trim()).unwrap();
     assert_eq!(line["reason"], "NEEDS_APPROVAL");
@@ -413,7 +416,7 @@ fn the_operators_command_is_told_of_each_plan_and_a_workspace_can_name_none() {
 
 /// AA-5: the excessive requests of one agent are rejected in one act, and none of others.
 #[test]
-fn all_plans_of_an_agent_or_of_a_workspace_are_denied_in_one_act() {
+fn deny_all_denies_every_plan_of_an_agent_or_workspace() {
     let (directory, root) = asking();
     let ask = |content: &str, agent: &str| {
         change(directory.path(), content);
@@ -446,7 +449,7 @@ fn all_plans_of_an_agent_or_of_a_workspace_are_denied_in_one_act() {
 /// AA-5, issue 22 (claims): the queue holds the plans of all workspaces; `deny --all` denies those of one, and with an
 /// agent those of the agent everywhere.
 #[test]
-fn the_queue_lists_all_workspaces_and_a_bulk_denial_one_or_one_agent() {
+fn queue_spans_workspaces_and_deny_all_covers_one_workspace_or_agent() {
     let (directory, root) = asking();
     let second = directory.path().join("second");
     fs::create_dir(&second).unwrap();
@@ -473,7 +476,7 @@ fn the_queue_lists_all_workspaces_and_a_bulk_denial_one_or_one_agent() {
 
 /// AA-5, issue 22 (claims): a file can have another effect at another path.
 #[test]
-fn a_renamed_file_is_shown_whole() {
+fn renamed_file_is_shown_in_full() {
     let (directory, root) = asking();
     fs::write(root.join("ci"), "on: push\njobs: none\n").unwrap();
     fs::create_dir_all(root.join(".github/workflows")).unwrap();
@@ -491,7 +494,7 @@ fn a_renamed_file_is_shown_whole() {
 
 /// AA-5, D-5, issue 22 (claims): the caller gives the operator's command neither programs nor a home.
 #[test]
-fn the_operators_command_gets_its_environment_from_the_system() {
+fn notify_command_gets_its_environment_from_the_system() {
     let (directory, root) = asking();
     let place = directory.path().join("config/actum");
     fs::create_dir_all(&place).unwrap();
@@ -544,7 +547,7 @@ fn the_operators_command_gets_its_environment_from_the_system() {
 
 /// D-4: a NUL byte hides no text from the approver, and content that is not shown is reported.
 #[test]
-fn the_lines_of_a_text_with_a_nul_byte_are_shown_and_other_binary_contents_named() {
+fn text_with_a_nul_byte_is_shown_and_binary_content_is_summarized() {
     let (directory, root) = workspace();
     let script = "mkdir -p .github/actions/x; cd .github/actions/x; \
                   { printf '//\\0\\n'; yes 'let a = 1;' | head -n 200; } > index.js; \
@@ -562,7 +565,7 @@ fn the_lines_of_a_text_with_a_nul_byte_are_shown_and_other_binary_contents_named
 
 /// D-4, AEC-8: the umask of one command does not close the queue and the workspace to all later ones.
 #[test]
-fn no_umask_makes_state_that_its_owner_cannot_use() {
+fn umask_does_not_make_state_unusable_for_its_owner() {
     let (directory, _) = workspace();
     let root = directory.path().join("other");
     fs::create_dir(&root).unwrap();

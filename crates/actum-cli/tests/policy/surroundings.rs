@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use crate::program::{Ended, actum, command, text, workspace};
 
 #[test]
-fn the_workspace_is_found_from_below_and_by_name() {
+fn workspace_is_found_from_a_subdirectory_and_by_path() {
     let (directory, root) = workspace();
     let below = root.join("sub");
     assert_eq!(actum(&below, &["apply", "../../change.diff"]).code, 0);
@@ -28,7 +28,7 @@ fn the_workspace_is_found_from_below_and_by_name() {
 }
 
 #[test]
-fn a_command_outside_a_workspace_is_refused_and_apply_makes_one() {
+fn commands_outside_a_workspace_fail_but_apply_creates_one() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().canonicalize().unwrap();
     fs::create_dir_all(root.join("project/.git")).unwrap();
@@ -55,7 +55,7 @@ fn a_command_outside_a_workspace_is_refused_and_apply_makes_one() {
 }
 
 #[test]
-fn init_says_where_and_can_be_repeated() {
+fn init_reports_the_root_and_is_idempotent() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().canonicalize().unwrap().join("root");
     fs::create_dir(&root).unwrap();
@@ -77,7 +77,7 @@ fn init_says_where_and_can_be_repeated() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_failure() {
+fn closed_output_pipe_is_not_a_failure() {
     let (_directory, root) = workspace();
     for arguments in [&["apply", "../change.diff"][..], &["log"], &["--json", "log"], &["--help"]] {
         let (reader, writer) = std::io::pipe().unwrap();
@@ -90,7 +90,7 @@ fn a_reader_that_goes_away_is_no_failure() {
 }
 
 #[test]
-fn a_result_that_cannot_be_written_is_told() {
+fn unwritable_result_is_reported() {
     let (_directory, root) = workspace();
     for arguments in [&["apply", "../change.diff"][..], &["--json", "log"]] {
         let full = File::options().write(true).open("/dev/full").unwrap();
@@ -108,26 +108,26 @@ fn a_result_that_cannot_be_written_is_told() {
 }
 
 #[test]
-fn a_file_with_other_names_waits_for_a_person_since_undo_does_not_tie_them_again() {
+fn hard_linked_file_needs_approval_because_undo_cannot_relink_it() {
     let (_directory, root) = workspace();
     fs::hard_link(root.join("a.txt"), root.join("other.txt")).unwrap();
     let applied = actum(&root, &["apply", "../change.diff"]);
     assert_eq!(applied.code, 6);
-    let told = "R3: `a.txt` has other hard links, which undo does not restore";
-    assert!(applied.stderr.contains(&format!("{told}; nothing was changed\n")), "{applied:?}");
+    let expected = "R3: `a.txt` has other hard links, which undo does not restore";
+    assert!(applied.stderr.contains(&format!("{expected}; nothing was changed\n")), "{applied:?}");
     assert_eq!((text(&root, "a.txt"), text(&root, "other.txt")), ("1\n".into(), "1\n".into()));
     let looked = actum(&root, &["apply", "--dry-run", "../change.diff"]);
     assert_eq!(
         looked.stderr,
         format!(
             "note: `a.txt` has other hard links, which keep the old content\n\
-             note: this change needs approval: {told}\n"
+             note: this change needs approval: {expected}\n"
         )
     );
 }
 
 #[test]
-fn the_log_shows_the_newest_runs_and_says_how_many_are_older() {
+fn log_shows_the_newest_runs_and_counts_the_older_ones() {
     let (_directory, root) = workspace();
     assert_eq!(actum(&root, &["log"]).stdout, "no runs yet\n");
     assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
@@ -164,7 +164,7 @@ fn gc_forgets_the_oldest_runs_beyond_the_limit() {
 
 /// D-5: a workspace in a directory that others may write holds nothing below it, and the error names it.
 #[test]
-fn a_stray_workspace_in_a_shared_directory_takes_in_nothing_below_it() {
+fn workspace_in_a_shared_directory_is_ignored_from_subdirectories() {
     let directory = tempfile::tempdir().unwrap();
     let shared = directory.path().canonicalize().unwrap().join("shared");
     let below = shared.join("project");
@@ -197,7 +197,7 @@ fn a_stray_workspace_in_a_shared_directory_takes_in_nothing_below_it() {
 
 /// D-5: the state directory of another user above does not block a directory below it.
 #[test]
-fn a_workspace_of_another_user_above_is_passed_over() {
+fn enclosing_workspace_of_another_user_is_ignored() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().canonicalize().unwrap().join("outer");
     fs::create_dir_all(root.join("project/.actum")).unwrap();
@@ -350,7 +350,7 @@ fn gc_within_the_retention_is_recorded() {
 
 /// AEC-8: a full ledger starts no run and reports how to continue; the recorded entries stay readable.
 #[test]
-fn a_full_ledger_takes_no_run_and_says_so() {
+fn full_ledger_refuses_new_runs_and_reports_the_limit() {
     let (_directory, root) = workspace();
     assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
     let policy = crate::program::operator_of(&root).join("actum/actum.toml");
@@ -375,7 +375,7 @@ fn a_full_ledger_takes_no_run_and_says_so() {
 
 /// AEC-8: if memory is short, a command ends by itself, and reports the reason if it still can.
 #[test]
-fn too_little_memory_is_an_error_and_no_hang() {
+fn low_memory_fails_with_an_error_instead_of_hanging() {
     use std::os::unix::process::ExitStatusExt;
     let (_directory, root) = workspace();
     let run = |data: u64| {
@@ -389,18 +389,18 @@ fn too_little_memory_is_an_error_and_no_hang() {
     let mut explained = 0;
     for data in (1_500_000..4_000_000).step_by(100_000) {
         let ended = run(data);
-        let said = [ended.stdout, ended.stderr].concat();
-        let said = String::from_utf8_lossy(&said).into_owned();
+        let output = [ended.stdout, ended.stderr].concat();
+        let output = String::from_utf8_lossy(&output).into_owned();
         let killed = ended.status.code() == Some(137) || ended.status.signal() == Some(9);
-        assert!(!killed && !said.contains("panicked"), "{data}: {:?} {said}", ended.status);
-        explained += u32::from(said.contains("LEDGER_UNAVAILABLE"));
+        assert!(!killed && !output.contains("panicked"), "{data}: {:?} {output}", ended.status);
+        explained += u32::from(output.contains("LEDGER_UNAVAILABLE"));
     }
     assert!(explained > 0, "no limit kept the writer of the ledger from starting");
 }
 
 /// AEC-8, issue 22 (claims): other users read nothing of the state of a workspace, whatever the umask.
 #[test]
-fn the_state_of_a_workspace_is_closed_to_other_users() {
+fn workspace_state_is_inaccessible_to_other_users() {
     let (_directory, root) = workspace();
     let verbs: [&[&str]; 4] = [&["apply", "../change.diff"], &["undo"], &["redo"], &["gc"]];
     for verb in verbs {
@@ -428,7 +428,7 @@ fn the_state_of_a_workspace_is_closed_to_other_users() {
 
 /// FO-7, issue 22 (claims): a symbolic link on the way to the root is followed, and the root is its target.
 #[test]
-fn a_link_to_the_root_leads_to_the_workspace_at_its_target() {
+fn symlink_to_the_root_resolves_to_the_target_workspace() {
     let (directory, root) = workspace();
     let link = directory.path().join("link");
     std::os::unix::fs::symlink(&root, &link).unwrap();
@@ -443,7 +443,7 @@ fn a_link_to_the_root_leads_to_the_workspace_at_its_target() {
 
 /// AEC-8, issue 22 (claims): a workspace around a mounted file system is not discovered from inside it.
 #[test]
-fn discovery_ends_at_the_file_system() {
+fn discovery_ends_at_the_file_system_boundary() {
     let (_directory, root) = workspace();
     fs::create_dir(root.join("mounted")).unwrap();
     let script =
@@ -461,7 +461,7 @@ fn discovery_ends_at_the_file_system() {
 
 /// AA-9: a core file would hold private keys, and be written into the current directory past all gates (core(5)).
 #[test]
-fn the_program_leaves_no_core_file_whatever_limit_it_inherits() {
+fn core_files_are_disabled_regardless_of_the_inherited_limit() {
     let (_directory, root) = workspace();
     let mut apply = command(&root, &["apply", "-"]);
     let script = "ulimit -S -c \"$(ulimit -H -c)\"; exec \"$0\" \"$@\"";

@@ -49,15 +49,15 @@ pub(crate) fn play(wanted: &str) {
     let name = name.unwrap_or_else(|| panic!("there is no scenario NNN_{wanted}"));
     let scenario = Path::new(DIRECTORY).join(name);
     let stage = Stage::set(&scenario);
-    let mut told = Transcript::default();
+    let mut output = Transcript::default();
     for line in read(&scenario.join("command")).lines().filter(|line| !line.trim().is_empty()) {
-        told.add(&stage, line);
+        output.add(&stage, line);
     }
     let expected = Tree::of_fixture(&scenario.join("after"), &scenario.join("modes"), "after");
     let found = Tree::of_workspace(&stage.workspace, &expected);
     assert_eq!(found, expected, "the workspace at the end");
-    compare(&scenario.join("stdout"), &told.stdout);
-    compare(&scenario.join("stderr"), &told.stderr);
+    compare(&scenario.join("stdout"), &output.stdout);
+    compare(&scenario.join("stderr"), &output.stderr);
 }
 
 /// Verbs that show several keys of one ledger, which are distinguished by their positions in the keyring.
@@ -121,11 +121,12 @@ impl Stage {
         if !home.join("tenants").exists() {
             return Vec::new();
         }
-        let told = |arguments: &[&str]| {
-            let told = actum(&self.workspace, &[&["--json", "ledger"], arguments].concat()).stdout;
-            serde_json::from_str::<serde_json::Value>(&told).unwrap()
+        let output = |arguments: &[&str]| {
+            let output =
+                actum(&self.workspace, &[&["--json", "ledger"], arguments].concat()).stdout;
+            serde_json::from_str::<serde_json::Value>(&output).unwrap()
         };
-        let (verified, first) = (told(&["verify"]), told(&["show", "1"]));
+        let (verified, first) = (output(&["verify"]), output(&["show", "1"]));
         let text = |value: &serde_json::Value| value.as_str().unwrap_or("-").to_owned();
         names.push((text(&verified["root"]), "ROOT".to_owned()));
         names.push((text(&verified["origin"]), "actum/LOG/default".to_owned()));
@@ -162,25 +163,25 @@ impl Transcript {
         let ended = actum(&stage.workspace, &arguments);
         assert_eq!(ended.code, code, "the exit code of `{typed}`: {ended:#?}");
         let Ended { stdout, stderr, .. } = ended;
-        for (told, written) in [(&mut self.stdout, stdout), (&mut self.stderr, stderr)] {
+        for (output, written) in [(&mut self.stdout, stdout), (&mut self.stderr, stderr)] {
             if !written.is_empty() {
-                write!(told, "$ actum {typed}\n{}", stage.normalised(typed, &written)).unwrap();
+                write!(output, "$ actum {typed}\n{}", stage.normalised(typed, &written)).unwrap();
             }
         }
     }
 }
 
-fn compare(expected: &Path, told: &str) {
+fn compare(expected: &Path, output: &str) {
     #[allow(clippy::disallowed_methods, reason = "the one switch of this runner")]
     if std::env::var_os("UPDATE_SCENARIOS").is_some() {
-        if told.is_empty() {
+        if output.is_empty() {
             drop(fs::remove_file(expected)); // in most cases it does not exist
         } else {
-            fs::write(expected, told).unwrap();
+            fs::write(expected, output).unwrap();
         }
     }
     let text = if expected.exists() { read(expected) } else { String::new() };
-    assert!(told == text, "{} holds\n{text}\nbut written was\n{told}", expected.display());
+    assert!(output == text, "{} holds\n{text}\nbut written was\n{output}", expected.display());
 }
 
 fn read(path: &Path) -> String {

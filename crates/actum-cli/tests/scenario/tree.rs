@@ -37,9 +37,11 @@ impl Tree {
         let modes = if modes.exists() { fs::read_to_string(modes).unwrap() } else { String::new() };
         for line in modes.lines() {
             let fields: Vec<&str> = line.split_whitespace().collect();
-            let [of, mode, path] = fields[..] else { panic!("modes: `{line}` has not 3 fields") };
+            let [line_side, mode, path] = fields[..] else {
+                panic!("modes: `{line}` has not 3 fields")
+            };
             let mode = u32::from_str_radix(mode, 8).expect("a mode is octal");
-            if of == side {
+            if line_side == side {
                 set_mode(&mut tree.0, path, mode);
             }
         }

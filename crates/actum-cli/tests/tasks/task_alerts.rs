@@ -30,7 +30,7 @@ fn refused_at(root: &Path, file: &str, agent: &str) -> Ended {
 
 /// EX-18: stderr, the ledger, and the queue.
 #[test]
-fn a_plan_with_a_protected_file_waits_in_the_queue_until_somebody_has_looked_at_it() {
+fn alert_about_a_protected_file_stays_in_the_queue_until_seen() {
     let (_directory, root) = workspace();
     let ended = refused(&root);
     assert!(ended.stderr.contains("alert: Plan contains"), "{ended:?}");
@@ -61,7 +61,7 @@ fn a_plan_with_a_protected_file_waits_in_the_queue_until_somebody_has_looked_at_
 
 /// EX-18: only pending alerts can be marked as seen; a wrong number changes nothing.
 #[test]
-fn only_alerts_that_wait_can_be_seen_one_or_all_of_them() {
+fn only_pending_alerts_can_be_marked_as_seen() {
     let (_directory, root) = workspace();
     refused(&root);
     let elsewhere = root.join("elsewhere");
@@ -95,7 +95,7 @@ fn only_alerts_that_wait_can_be_seen_one_or_all_of_them() {
 
 /// EX-18: alerts of one kind, user and workspace are one line, whatever names an agent chooses, and displace no other.
 #[test]
-fn alerts_of_one_kind_are_one_line_that_says_how_many_they_are() {
+fn alerts_of_one_kind_are_grouped_with_their_count() {
     let (_directory, root) = workspace();
     refused_at(&root, ".env.production", "builder");
     for agent in ["one", "two", "three"] {
@@ -120,7 +120,7 @@ fn alerts_of_one_kind_are_one_line_that_says_how_many_they_are() {
 
 /// EX-18: an event that needs no user is reported to the caller alone.
 #[test]
-fn a_task_that_failed_or_was_not_approved_raises_no_alert() {
+fn failed_or_unapproved_tasks_raise_no_alert() {
     let (_directory, root) = workspace();
     put(&root, &plan(json!([replace("a", "missing.txt", "x")])), "");
     assert_ne!(actum(&root, &["run", "../task.json"]).code, 0);
@@ -131,7 +131,7 @@ fn a_task_that_failed_or_was_not_approved_raises_no_alert() {
 
 /// EX-4, D-5: a path that other changes may touch is refused with the profile that protects it, and why.
 #[test]
-fn a_path_that_only_plans_may_not_touch_is_refused_with_its_profile() {
+fn path_protected_only_for_plans_is_refused_with_its_profile() {
     let (directory, root) = workspace();
     fs::write(root.join("README.md"), "1\n").unwrap();
     let ended = run(&root, &plan(json!([replace("a1", "README.md", "1")])));
@@ -150,7 +150,7 @@ fn a_path_that_only_plans_may_not_touch_is_refused_with_its_profile() {
 /// EX-4, D-5: a protected target is reported even beside state that no change may touch, or beside another error in the
 /// plan.
 #[test]
-fn every_protected_target_of_a_plan_is_listed_also_where_the_plan_cannot_be_read() {
+fn every_protected_target_is_listed_even_in_an_invalid_plan() {
     let (_directory, root) = workspace();
     let rename = json!({ "type": "rename", "details": { "new_path": ".actum/journal" } });
     let mut unsound = replace("a5", "a.txt", "1");
@@ -188,7 +188,7 @@ fn every_protected_target_of_a_plan_is_listed_also_where_the_plan_cannot_be_read
 
 /// EX-18, issue 22: an alert is not hidden among others of its kind, and is marked as seen only if it was shown.
 #[test]
-fn each_message_of_equal_alerts_is_listed_and_only_those_shown_are_marked() {
+fn grouped_alert_messages_are_listed_and_only_shown_ones_are_marked() {
     let (_directory, root) = workspace();
     for file in [".env.a", ".git/hooks/post-commit", ".env.c", ".env.a"] {
         refused_at(&root, file, "builder");
@@ -218,7 +218,7 @@ fn each_message_of_equal_alerts_is_listed_and_only_those_shown_are_marked() {
 
 /// EX-18, issue 22: however many messages an agent makes, the list shows some of them and the number of the others.
 #[test]
-fn of_many_messages_the_list_says_how_many_it_leaves_out() {
+fn alert_list_counts_the_messages_it_omits() {
     let (_directory, root) = workspace();
     for number in 0..23 {
         refused_at(&root, &format!(".env.{number}"), "builder");

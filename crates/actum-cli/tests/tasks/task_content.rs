@@ -48,7 +48,7 @@ fn ends(previewed: &Value) -> Vec<(&str, u64)> {
 
 /// EX-20: an action that leaves an unparsable file has no effect, and the others are as without it.
 #[test]
-fn json_and_yaml_that_could_be_read_can_be_read_after_each_action() {
+fn actions_that_would_break_valid_json_or_yaml_fail() {
     let (_directory, root) = workspace();
     fs::write(root.join("config.json"), "{\n  \"port\": 1\n}\n").unwrap();
     fs::write(root.join("deploy.yaml"), "image: a\nreplicas: 2\n").unwrap();
@@ -103,7 +103,7 @@ fn json_and_yaml_that_could_be_read_can_be_read_after_each_action() {
 
 /// EX-9, EX-20: `SCHEMA_UPDATE` leaves a schema, which other actions need not do.
 #[test]
-fn an_update_of_a_schema_leaves_a_schema() {
+fn schema_update_must_leave_a_valid_schema() {
     let (_directory, root) = workspace();
     let schema = "{\n  // kept\n  \"properties\": { \"id\": { \"type\": \"integer\" } }\n}\n";
     fs::write(root.join("order.json"), schema).unwrap();
@@ -143,7 +143,7 @@ fn an_update_of_a_schema_leaves_a_schema() {
 
 /// EX-9: each type of action is known; those on files are done, and the two unavailable ones report it.
 #[test]
-fn each_type_of_action_is_done_or_said_not_to_be_available() {
+fn each_action_type_is_executed_or_reported_as_unavailable() {
     let (_directory, root) = workspace();
     fs::write(root.join("order.json"), "{}\n").unwrap();
     let schema = json!({ "type": "content", "content": "{ \"type\": \"object\" }\n" });
@@ -177,7 +177,7 @@ fn each_type_of_action_is_done_or_said_not_to_be_available() {
 
 /// EX-20: an interpreter, a hook and execute permission must be declared.
 #[test]
-fn nothing_runs_that_the_plan_does_not_declare() {
+fn scripts_and_hooks_must_be_declared_by_the_plan() {
     let (_directory, root) = workspace();
     fs::write(root.join("run.sh"), "#!/bin/sh\necho 1\n").unwrap();
     let declared = json!({ "type": "create", "content": "#!/bin/sh\n", "executable": true });
@@ -226,7 +226,7 @@ fn nothing_runs_that_the_plan_does_not_declare() {
 
 /// EX-20: a credential in new content is found by the gate, and shown nowhere.
 #[test]
-fn a_credential_is_refused_and_not_shown() {
+fn credential_in_a_plan_is_refused_and_not_shown() {
     let (_directory, root) = workspace();
     let secret = ["AKIA", "ZX5VQ7LMNP3RSTUW"].concat();
     let made = previewed(&root, json!([create("a", "keys.txt", &format!("key {secret}\n"))]));

@@ -67,7 +67,7 @@ fn stored(directory: &Path) -> u64 {
 
 /// EX-13, EX-16: the backup of a large file is the blocks that changed, and both ways back restore the file from it.
 #[test]
-fn a_large_file_is_backed_up_by_its_blocks_and_both_ways_back_restore_it() {
+fn large_file_is_backed_up_by_block_and_restored_by_script_or_rollback() {
     let name = "it's a \"name\"\nof = 'two' lines";
     for (size, is_delta) in [(1 << 20, false), (LARGE, true)] {
         for by_script in [true, false] {
@@ -111,7 +111,7 @@ fn a_large_file_is_backed_up_by_its_blocks_and_both_ways_back_restore_it() {
 
 /// EX-16: a file that was edited later is reported, and stays unchanged.
 #[test]
-fn a_large_file_that_was_edited_since_is_refused_by_name() {
+fn rollback_of_a_large_file_edited_since_is_refused() {
     let (_directory, root) = workspace();
     fs::write(root.join("large"), lines(LARGE)).unwrap();
     assert_eq!(run(&root, &plan(json!([edit("a1", "large", 7)]))).code, 0);
@@ -120,9 +120,9 @@ fn a_large_file_that_was_edited_since_is_refused_by_name() {
     fs::write(root.join("large"), edited).unwrap();
     let left = tree(&root);
     let refused = script(&root);
-    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert_eq!(refused.status.code(), Some(1), "{said}");
-    assert!(said.contains("large: has another content than the run left"), "{said}");
+    let output = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(1), "{output}");
+    assert!(output.contains("large: has another content than the run left"), "{output}");
     let refused = actum(&root, &["rollback", "task-7"]);
     assert_eq!(refused.code, 1, "{refused:?}");
     assert!(refused.stderr.contains("`large`"), "{refused:?}");
@@ -131,7 +131,7 @@ fn a_large_file_that_was_edited_since_is_refused_by_name() {
 
 /// EX-16: a delta that was rewritten is refused, as a copy is.
 #[test]
-fn a_rollback_by_a_delta_that_was_rewritten_is_refused() {
+fn rollback_with_a_rewritten_delta_is_refused() {
     let (_directory, root) = workspace();
     fs::write(root.join("large"), lines(LARGE)).unwrap();
     let before = tree(&root);
@@ -150,7 +150,7 @@ fn a_rollback_by_a_delta_that_was_rewritten_is_refused() {
 
 /// EX-16: if the workspace has lost the blocks of its history, those of the backup restore the file.
 #[test]
-fn a_rollback_takes_the_delta_of_the_backup_where_the_history_has_lost_its_own() {
+fn rollback_uses_the_backup_delta_when_the_history_lost_its_own() {
     let (_directory, root) = workspace();
     fs::write(root.join("large"), lines(LARGE)).unwrap();
     let before = tree(&root);
@@ -168,7 +168,7 @@ fn a_rollback_takes_the_delta_of_the_backup_where_the_history_has_lost_its_own()
 /// EX-16: a delta restores the old content only from the result of the run, so nothing removes that before the old
 /// content is at the path.
 #[test]
-fn what_a_killed_script_moved_aside_is_kept_until_the_delta_was_applied() {
+fn moved_aside_file_is_kept_until_the_delta_is_applied() {
     let aside = displaced_name(&RelPath::new(b"large").unwrap());
     for (at_path, code) in [(None, 0), (Some(&b"saved\n"[..]), 1), (Some(&lines(LARGE)[..]), 0)] {
         let (_directory, root) = workspace();
@@ -195,7 +195,7 @@ fn what_a_killed_script_moved_aside_is_kept_until_the_delta_was_applied() {
 
 /// EX-16: a task of an earlier version, whose backup of a large file is a copy, is rolled back as before.
 #[test]
-fn a_manifest_of_whole_copies_of_large_files_still_works() {
+fn manifest_with_whole_copies_of_large_files_still_rolls_back() {
     for by_script in [true, false] {
         let (_directory, root) = workspace();
         fs::write(root.join("large"), lines(LARGE)).unwrap();
@@ -215,7 +215,7 @@ fn a_manifest_of_whole_copies_of_large_files_still_works() {
 
 /// EX-21: the limit counts the bytes that are stored, on both sides; nothing is left of backups that are too large.
 #[test]
-fn the_limit_of_backups_counts_what_is_stored() {
+fn backup_limit_applies_to_the_stored_bytes() {
     let (_directory, root) = workspace();
     fs::write(root.join("large"), lines(LARGE)).unwrap();
     let before = tree(&root);
@@ -230,8 +230,11 @@ fn the_limit_of_backups_counts_what_is_stored() {
         let ended = actum(&root, &["run", "../task.json"]);
         assert_eq!(ended.code, code, "{ended:?}");
         if code == 1 {
-            let said = document(&root, "error_report.json").to_string();
-            assert!(said.contains("1042") && said.contains(&format!("{size} bytes")), "{said}");
+            let output = document(&root, "error_report.json").to_string();
+            assert!(
+                output.contains("1042") && output.contains(&format!("{size} bytes")),
+                "{output}"
+            );
             assert!(tree(&root) == before);
             assert!(!report(&root).join("backups").exists());
         }
@@ -240,7 +243,7 @@ fn the_limit_of_backups_counts_what_is_stored() {
 
 /// EX-21: history and backups together.
 #[test]
-fn twenty_tasks_on_a_large_file_store_little() {
+fn twenty_tasks_on_a_large_file_use_little_storage() {
     let (_directory, root) = workspace();
     let size = 16 << 20;
     fs::write(root.join("large"), lines(size)).unwrap();
@@ -266,7 +269,7 @@ proptest! {
 
     /// EX-16: the script and the history give the same bytes.
     #[test]
-    fn the_script_gives_what_the_history_gives(
+    fn script_and_history_restore_the_same_bytes(
         size in LARGE / LINE..3 * LARGE / LINE,
         edits in proptest::collection::btree_set(0usize..LARGE / LINE, 1..8),
     ) {

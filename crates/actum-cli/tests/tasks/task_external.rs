@@ -183,14 +183,14 @@ fn an_external_pipeline_runs_once_after_the_change_is_published() {
 /// EX-9, EX-12: a plan that rolls back after a failure is refused before anything is done, with code and place. So are
 /// one with an action after an external pipeline, and a declaration with outputs.
 #[test]
-fn a_plan_that_could_not_keep_its_promise_is_refused() {
+fn plan_that_cannot_keep_its_rollback_guarantee_is_refused() {
     let (_directory, root) = workspace();
     declare(&root, &external("deploy", "true"));
     let lint = |plan: &Value| {
         put(&root, plan, "");
-        let told = actum(&root, &["plan", "lint", "../plan.json"]);
-        assert_eq!(told.code, 1, "{told:?}");
-        told.stdout
+        let shown = actum(&root, &["plan", "lint", "../plan.json"]);
+        assert_eq!(shown.code, 1, "{shown:?}");
+        shown.stdout
     };
     let rolls_back = lint(&plan(json!([create("make", "ship.txt"), pipeline("deploy", "deploy")])));
     assert!(rolls_back.contains("(1051 NOT_REVERSIBLE)"), "{rolls_back}");
@@ -201,7 +201,7 @@ fn a_plan_that_could_not_keep_its_promise_is_refused() {
     first["depends_on"] = json!(["deploy"]);
     let behind = lint(&keeping(json!([pipeline("deploy", "deploy"), first])));
     assert!(behind.contains("(1054 PIPELINE_NOT_LAST)"), "{behind}");
-    for (key, told) in [
+    for (key, shown) in [
         ("outputs = [\"a\"]", "changes nothing in the workspace"),
         ("inputs = [\"a\"]", "runs after all other actions"),
     ] {
@@ -209,7 +209,7 @@ fn a_plan_that_could_not_keep_its_promise_is_refused() {
             format!("[[pipeline]]\nname = \"x\"\nexternal = true\nsteps = [[\"true\"]]\n{key}\n");
         declare(&root, &text);
         let check = actum(&root, &["policy", "check"]);
-        assert!(check.code != 0 && check.stderr.contains(told), "{key}: {check:?}");
+        assert!(check.code != 0 && check.stderr.contains(shown), "{key}: {check:?}");
     }
     let own = external("deploy", "true");
     declare(&root, "");
@@ -221,7 +221,7 @@ fn a_plan_that_could_not_keep_its_promise_is_refused() {
 /// EX-9, EX-18: after a failed external pipeline the earlier change stays published, its own writes are refused, and
 /// the later pipelines do not start. The report, the exit code and the receipt record it.
 #[test]
-fn a_failed_external_pipeline_leaves_the_change_and_stops_those_behind_it() {
+fn failed_external_pipeline_keeps_the_change_and_stops_later_ones() {
     let (_directory, root, key) = signed();
     let service = Service::start();
     let deploy = send(&service, "ship.txt");
@@ -288,7 +288,7 @@ fn an_external_pipeline_does_not_start_without_its_change() {
 
 /// EX-9: a file that another process changes while one external pipeline runs prevents the start of the next.
 #[test]
-fn an_external_pipeline_does_not_start_on_files_that_were_changed_since() {
+fn external_pipeline_does_not_start_on_files_changed_since() {
     let (_directory, root, key) = signed();
     let service = Service::start();
     let waits = format!("exec 3<>/dev/tcp/127.0.0.1/{}; read -r -u 3 line", service.port);
@@ -327,7 +327,7 @@ fn an_external_pipeline_does_not_start_on_files_that_were_changed_since() {
 /// EX-1, EX-9, D-3: an approval is for the commands that were shown. A declaration that changed since, or another value
 /// of a parameter, is another plan.
 #[test]
-fn an_approval_is_for_the_commands_that_were_shown() {
+fn approval_covers_only_the_commands_shown() {
     let (_directory, root, key) = signed();
     let service = Service::start();
     declare(&root, &external("deploy", &send(&service, "ship.txt")));
@@ -370,7 +370,7 @@ fn a_plan_can_consist_of_an_external_pipeline() {
 /// EX-9, EX-13, EX-18: a task whose process is killed while an external pipeline runs is reported by the next process.
 /// The change is published, the effect of the pipeline is unknown, an alert is raised, and nothing runs again.
 #[test]
-fn after_a_kill_nobody_claims_to_know_how_it_ended() {
+fn external_pipeline_outcome_is_unknown_after_a_kill() {
     let (_directory, root, key) = signed();
     let service = Service::start();
     let script = format!("{}; sleep 1000", send(&service, "ship.txt"));
@@ -384,12 +384,12 @@ fn after_a_kill_nobody_claims_to_know_how_it_ended() {
     run_until_signal(&root, &service, Signal::SIGKILL);
     let recovered = actum(&root, &["recover"]);
     assert_eq!(recovered.code, 0, "{recovered:?}");
-    let told = document(&root, "execution_report.json");
-    assert_eq!(told["status"], "PARTIAL", "{told:#}");
-    assert_eq!(told["actions_completed"][0]["action_id"], "make");
-    let failed = &told["actions_failed"][0];
+    let shown = document(&root, "execution_report.json");
+    assert_eq!(shown["status"], "PARTIAL", "{shown:#}");
+    assert_eq!(shown["actions_completed"][0]["action_id"], "make");
+    let failed = &shown["actions_failed"][0];
     assert_eq!((&failed["action_id"], &failed["error_code"]), (&json!("deploy"), &json!(5004)));
-    assert_eq!(told["actions_skipped"][0]["action_id"], "tell");
+    assert_eq!(shown["actions_skipped"][0]["action_id"], "tell");
     assert_eq!(document(&root, "error_report.json")["error_code"], 5004);
     assert_eq!(recorded(&root)[0]["ended"], "unknown");
     let alerts = actum(&root, &["queue"]);
@@ -403,7 +403,7 @@ fn after_a_kill_nobody_claims_to_know_how_it_ended() {
 /// EX-9, EX-22: a signal ends the running pipeline, and the later ones do not start; the change stays. An undo names
 /// the pipeline whose effects it leaves.
 #[test]
-fn a_signal_ends_an_external_pipeline_and_leaves_the_change() {
+fn signal_stops_an_external_pipeline_and_keeps_the_change() {
     let (_directory, root, key) = signed();
     let service = Service::start();
     let script = format!("{}; sleep 1000", send(&service, "ship.txt"));
@@ -415,10 +415,10 @@ fn a_signal_ends_an_external_pipeline_and_leaves_the_change() {
     ]));
     assert_eq!(approve(&root, &key, "ship", &steps).code, 0);
     run_until_signal(&root, &service, Signal::SIGINT);
-    let told = document(&root, "execution_report.json");
-    assert_eq!(told["status"], "PARTIAL", "{told:#}");
-    assert_eq!(told["actions_failed"][0]["action_id"], "deploy", "{told:#}");
-    assert_eq!(told["actions_skipped"][0]["action_id"], "tell", "{told:#}");
+    let shown = document(&root, "execution_report.json");
+    assert_eq!(shown["status"], "PARTIAL", "{shown:#}");
+    assert_eq!(shown["actions_failed"][0]["action_id"], "deploy", "{shown:#}");
+    assert_eq!(shown["actions_skipped"][0]["action_id"], "tell", "{shown:#}");
     assert_eq!(fs::read_to_string(root.join("ship.txt")).unwrap(), "made\n");
     assert_eq!(service.messages(), [""; 0]);
     assert_eq!(recorded(&root)[0]["ended"], "failed");
@@ -440,7 +440,7 @@ fn a_signal_ends_an_external_pipeline_and_leaves_the_change() {
 /// EX-9, EX-21: an external pipeline reaches no socket of the host by a path or an abstract name. It makes no packets
 /// of its own, sees no state of actum, and ends in time.
 #[test]
-fn an_external_pipeline_has_the_network_and_no_more() {
+fn external_pipeline_gets_only_network_access() {
     let (_directory, root, key) = signed();
     let attempts = [
         "socket.socket(socket.AF_UNIX)",

@@ -12,7 +12,7 @@ const ACTIVE: &str = "agent/agent_outputs/plans/plan_active";
 
 /// EX-6: a plan that a gate refuses is not archived, and does not replace the one in force.
 #[test]
-fn a_plan_that_a_gate_refuses_leaves_the_plan_in_force() {
+fn plan_refused_by_a_gate_does_not_replace_the_active_plan() {
     let (_directory, root) = workspace();
     let active = |file: &str| fs::read(root.join(ACTIVE).join(file)).unwrap();
     let archive = root.join("agent/agent_outputs/archive");
@@ -37,7 +37,7 @@ fn a_plan_that_a_gate_refuses_leaves_the_plan_in_force() {
 
 /// EX-23: the prompt is generated at approval, too, with the documents that it names beside it.
 #[test]
-fn an_approval_writes_the_prompt_beside_the_plan() {
+fn approval_writes_the_prompt_next_to_the_plan() {
     let (_directory, root) = workspace();
     let beside = |file: &str| root.join("..").join(file);
     fs::write(beside("mine.json"), plan(json!([create("a1", "made.txt")])).to_string()).unwrap();
@@ -68,7 +68,7 @@ fn an_approval_writes_the_prompt_beside_the_plan() {
 
 /// EX-12, EX-14, EX-18: a validation rule that does not hold fails the last action that touched its path.
 #[test]
-fn a_broken_validation_rule_fails_the_last_action_that_touched_its_path() {
+fn violated_validation_rule_fails_the_last_action_on_its_path() {
     for (path, failed) in [("a.txt", "a2"), ("sub/b.txt", "a3"), ("untouched.txt", "a3")] {
         let (_directory, root) = workspace();
         let before = tree(&root);
@@ -103,7 +103,7 @@ fn a_broken_validation_rule_fails_the_last_action_that_touched_its_path() {
 
 /// EX-12: a failed postcondition restores its target where the action is reversible and a failure rolls back.
 #[test]
-fn a_failed_postcondition_restores_its_target_only_where_the_action_is_rolled_back() {
+fn failed_postcondition_restores_its_target_only_on_rollback() {
     let cases = [
         // reversible, rollback_on_failure, stop_on_error: status, content
         (true, true, false, "PARTIAL", "2\n"),
@@ -144,7 +144,7 @@ fn a_failed_postcondition_restores_its_target_only_where_the_action_is_rolled_ba
 /// EX-12, D-8: a run whose only action failed and left its change is final: recovery leaves its report unchanged, and a
 /// repetition of the task returns the stored result.
 #[test]
-fn a_failed_task_that_left_its_change_is_not_taken_for_one_that_was_cut_off() {
+fn failed_task_that_kept_its_change_is_not_treated_as_interrupted() {
     let (_directory, root) = workspace();
     let mut only = replace("a1", "a.txt", "1");
     only["postconditions"] = json!([{ "type": "contains", "text": "never there" }]);
@@ -166,7 +166,7 @@ fn a_failed_task_that_left_its_change_is_not_taken_for_one_that_was_cut_off() {
 
 /// EX-12: an action on a file is captured, so it is carried out even if it is declared irreversible.
 #[test]
-fn an_action_on_a_file_is_reversible_whatever_it_says() {
+fn file_action_declared_irreversible_is_still_carried_out() {
     let (_directory, root) = workspace();
     let mut file = create("a1", "made.txt");
     file["reversible"] = json!(false);

@@ -63,7 +63,7 @@ outputs = []
 /// outputs are reported and recorded with the commands, and the task is rolled back byte for byte, with actum and
 /// without.
 #[test]
-fn a_pipeline_runs_on_what_is_staged_and_is_taken_back() {
+fn pipeline_runs_on_staged_files_and_is_rolled_back() {
     let (_directory, root) = declared(BUILD);
     let before = tree(&root);
     let actions = json!([
@@ -101,15 +101,15 @@ fn a_pipeline_runs_on_what_is_staged_and_is_taken_back() {
     let script = std::process::Command::new("sh").arg(script).current_dir(&copy).output().unwrap();
     assert!(script.status.success(), "{script:?}");
     assert_eq!(tree(&copy), before);
-    let taken_back = actum(&root, &["rollback", "task-7"]);
-    assert_eq!(taken_back.code, 0, "{taken_back:?}");
+    let rolled_back = actum(&root, &["rollback", "task-7"]);
+    assert_eq!(rolled_back.code, 0, "{rolled_back:?}");
     assert_eq!(tree(&root), before);
 }
 
 /// EX-9, EX-12, EX-18, EX-21: a pipeline that fails, hangs, floods, or changes files that are not among its outputs
 /// changes nothing. The report names the step and its fault.
 #[test]
-fn a_pipeline_that_fails_changes_nothing_and_says_why() {
+fn failed_pipeline_changes_nothing_and_reports_the_step() {
     let step = |name: &str, script: &str| {
         let script = json!(["sh", "-c", script]).to_string();
         format!(
@@ -140,15 +140,15 @@ fn a_pipeline_that_fails_changes_nothing_and_says_why() {
     fs::write(root.join("tool"), "#!/no/such/interpreter\n").unwrap();
     fs::set_permissions(root.join("tool"), fs::Permissions::from_mode(0o755)).unwrap();
     let before = tree(&root);
-    let cases = cases.into_iter().map(|(name, _, code, says)| (name, code, says));
+    let cases = cases.into_iter().map(|(name, _, code, expected)| (name, code, expected));
     let others =
         [("absent", 1130, "cannot find `no-such-program`"), ("unstarted", 1130, "its interpreter")];
-    for (name, code, says) in cases.chain(others) {
+    for (name, code, expected) in cases.chain(others) {
         let mut run = pipeline("run", "out", name, json!({}));
         run["timeout_seconds"] = json!(if name == "hangs" { 1 } else { 60 });
         let ended = run_as(&root, name, &plan(json!([run])));
         assert_ne!(ended.code, 0, "{name}: {ended:?}");
-        let told = match code {
+        let message = match code {
             3100 => ended.stderr + &ended.stdout,
             _ => {
                 let (found, message) = failed(&root);
@@ -156,7 +156,7 @@ fn a_pipeline_that_fails_changes_nothing_and_says_why() {
                 message
             }
         };
-        assert!(told.contains(says), "{name}: {told}");
+        assert!(message.contains(expected), "{name}: {message}");
         assert_eq!(tree(&root), before, "{name}");
     }
 }
@@ -174,14 +174,14 @@ fn a_plan_runs_only_declared_pipelines_with_their_parameters() {
         ("build", json!({"level": 1.5}), 1053, "`1.5`"),
         ("build", json!({"other": 1}), 1053, "no parameter `other`; valid parameters: `level`"),
     ];
-    for (name, parameters, code, says) in cases {
+    for (name, parameters, code, expected) in cases {
         let actions = json!([create("make", "src.txt"), pipeline("run", "out", name, parameters)]);
         let ended = run_as(&root, "refused", &plan(actions));
         assert_eq!(ended.code, 1, "{ended:?}");
         let error = document(&root, "error_report.json");
         assert_eq!(error["error_code"], json!(code), "{error:#}");
         let message = error["message"].as_str().unwrap();
-        assert!(message.contains(says), "{message}");
+        assert!(message.contains(expected), "{message}");
     }
     assert_eq!(tree(&root), before);
     fs::write(root.join("actum.toml"), format!("version = 1\n{BUILD}")).unwrap();
@@ -262,7 +262,7 @@ fn without_chance(root: &Path) -> (Value, Value) {
 /// EX-8: independent pipelines run at once if the plan allows it, at most `max_parallel` of them. They are reported
 /// like those of a plan that runs them one after the other.
 #[test]
-fn pipelines_run_at_once_and_report_as_one_after_the_other() {
+fn parallel_pipelines_report_like_sequential_ones() {
     let token = "actum-pipelines-at-once";
     let (_directory, root) = workspace();
     declare(&root, &waiting(&root, token));
@@ -297,7 +297,7 @@ fn pipelines_run_at_once_and_report_as_one_after_the_other() {
 
 /// EX-7, EX-8, EX-22: a task that is killed, or interrupted, while four pipelines run leaves nothing of them.
 #[test]
-fn a_task_that_is_killed_among_its_pipelines_leaves_nothing_of_them() {
+fn task_killed_during_its_pipelines_leaves_no_processes_or_changes() {
     for signal in [Signal::SIGKILL, Signal::SIGINT] {
         let token = format!("actum-pipelines-killed-{signal}");
         let (_directory, root) = workspace();
@@ -355,7 +355,7 @@ outputs = ["b.out"]
 /// EX-1, EX-9: the change of a pipeline is approved as any other. If its result varies, the shown one is published
 /// while its inputs and outputs are unchanged. Without declared inputs that is unknown, and it is not approved.
 #[test]
-fn a_signed_approval_is_for_the_result_that_was_shown() {
+fn signed_approval_covers_only_the_result_shown() {
     let (_directory, root) = declared(
         r#"
 [[pipeline]]

@@ -31,8 +31,8 @@ fn run(root: &Path, verb: &str, options: &[&str]) -> Ended {
 
 fn json_of(root: &Path, verb: &str) -> (i32, Value) {
     let ended = run(root, verb, &["--json"]);
-    let told = serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("{ended:?}"));
-    (ended.code, told)
+    let shown = serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("{ended:?}"));
+    (ended.code, shown)
 }
 
 /// Returns the error codes of a lint, in their order.
@@ -43,7 +43,7 @@ fn codes(linted: &Value) -> Vec<u64> {
 
 /// EX-2, EX-10: the first example of the contract.
 #[test]
-fn a_sound_plan_can_be_looked_at_and_changes_nothing() {
+fn lint_and_preview_of_a_valid_plan_change_nothing() {
     let (_directory, root) = workspace();
     fs::create_dir(root.join("esquemas")).unwrap();
     let schema = "{\n  // kept\n  \"type\": \"object\",\n  \"properties\": {\n    \"id\": { \"type\": \"integer\" }\n  }\n}\n";
@@ -74,16 +74,16 @@ fn a_sound_plan_can_be_looked_at_and_changes_nothing() {
     let diff = previewed["diff"]["changes"][0]["diff"].as_str().unwrap();
     assert!(diff.contains("+    \"new_field\":"), "{diff}");
     assert!(!diff.contains("-  // kept"), "{diff}");
-    let told = run(&root, "preview", &[]).stdout;
-    assert!(told.contains("ok       a001  Property 'new_field' added successfully\n"), "{told}");
-    assert!(told.ends_with("all changes would be applied (R2); nothing was changed\n"), "{told}");
+    let shown = run(&root, "preview", &[]).stdout;
+    assert!(shown.contains("ok       a001  Property 'new_field' added successfully\n"), "{shown}");
+    assert!(shown.ends_with("all changes would be applied (R2); nothing was changed\n"), "{shown}");
     assert_eq!(text(&root, "esquemas/esquema_bd.json"), schema);
     assert!(actum(&root, &["log"]).stdout.contains("no run"));
 }
 
 /// EX-2, EX-8, EX-18: all problems are reported at once, each with code and place.
 #[test]
-fn what_is_wrong_with_a_plan_is_told_with_code_and_place() {
+fn plan_errors_report_their_code_and_position() {
     let (_directory, root) = workspace();
     let edit = json!({ "type": "text_replace", "pattern": "1", "replacement": "2" });
     let replace = |id: &str| action(id, "FILE_MODIFY", "a.txt", edit.clone());
@@ -109,8 +109,8 @@ fn what_is_wrong_with_a_plan_is_told_with_code_and_place() {
     let form_and_order =
         linted(&plan(json!([with(replace("a"), "reversable", json!(true)), replace("a"), lost])));
     assert_eq!(codes(&form_and_order).len(), 3, "{form_and_order}");
-    for told in ["two actions have the id `a`", "depends on `z`"] {
-        assert!(form_and_order.to_string().contains(told), "{form_and_order}");
+    for shown in ["two actions have the id `a`", "depends on `z`"] {
+        assert!(form_and_order.to_string().contains(shown), "{form_and_order}");
     }
 
     let cycle = linted(&plan(json!([
@@ -126,15 +126,15 @@ fn what_is_wrong_with_a_plan_is_told_with_code_and_place() {
     assert_eq!(codes(&missing), [2001, 4001], "{missing}");
     assert_eq!(missing["problems"][0]["error_type"], "FILE_NOT_FOUND");
 
-    let told = run(&root, "lint", &[]).stdout;
-    assert!(told.ends_with("2 problems; nothing was changed\n"), "{told}");
+    let shown = run(&root, "lint", &[]).stdout;
+    assert!(shown.ends_with("2 problems; nothing was changed\n"), "{shown}");
     fs::write(root.join("../plan.json"), "{ \"plan_id\": ").unwrap();
     assert_eq!(json_of(&root, "preview").0, 1);
 }
 
 /// EX-4: one protected target refuses the whole plan, however it is spelled.
 #[test]
-fn a_protected_target_is_refused_before_anything_else() {
+fn protected_target_refuses_the_plan_however_it_is_spelled() {
     let (_directory, root) = workspace();
     let create = |target: &str| {
         let action =
@@ -166,7 +166,7 @@ fn a_protected_target_is_refused_before_anything_else() {
 
 /// EX-3, EX-8, EX-12, EX-18: a failed action leaves nothing, and its dependents are not tried.
 #[test]
-fn what_would_fail_leaves_nothing_and_its_dependents_are_skipped() {
+fn failed_action_leaves_no_effect_and_its_dependents_are_skipped() {
     let (_directory, root) = workspace();
     let replace = |id: &str, pattern: &str| {
         let operation = json!({ "type": "text_replace", "pattern": pattern, "replacement": "new" });
@@ -229,7 +229,7 @@ fn waiting(root: &Path) -> Value {
 
 /// EX-4: it is unknown which name of a file is protected, so `preview` and `approve` report the decision of `run`.
 #[test]
-fn a_target_with_other_names_is_neither_previewed_nor_approved_as_sound() {
+fn hard_linked_target_fails_preview_and_approval() {
     let (_directory, root) = workspace();
     fs::hard_link(root.join("a.txt"), root.join("other.txt")).unwrap();
     let operation = json!({ "type": "text_replace", "pattern": "1", "replacement": "2" });
@@ -246,7 +246,7 @@ fn a_target_with_other_names_is_neither_previewed_nor_approved_as_sound() {
 
 /// EX-2, AEC-11: an approval asks the gates about the agent that will request the task.
 #[test]
-fn an_approval_asks_the_gates_for_the_agent_that_is_named() {
+fn approval_evaluates_the_gates_for_the_named_agent() {
     let (directory, root) = workspace();
     let access = directory.path().join("config/actum/access");
     fs::create_dir_all(&access).unwrap();
@@ -273,21 +273,21 @@ fn an_approval_asks_the_gates_for_the_agent_that_is_named() {
 
 /// EX-1: a file that cannot be written is reported before the operator is asked.
 #[test]
-fn what_an_envelope_would_take_the_place_of_is_told_before_anybody_agrees() {
+fn envelope_path_conflict_is_reported_before_the_approval() {
     let (_directory, root) = workspace();
     let operation = json!({ "type": "text_replace", "pattern": "1", "replacement": "2" });
     let asks = with(action("a", "FILE_MODIFY", "a.txt", operation), "risk_level", json!("HIGH"));
     put(&root, &plan(json!([asks])));
     fs::write(root.join("../mine.txt"), "of a person\n").unwrap();
     // There is no key, and no terminal for its passphrase: the earlier obstacle is reported.
-    for (name, told) in [
+    for (name, shown) in [
         ("task_approval.json", "the name of another task document"),
         ("plan.json", "the name of another task document"),
         ("mine.txt", "a different kind of file already exists there"),
     ] {
         let ended = actum(&root, &["plan", "approve", "../plan.json", "--output", name]);
         assert_ne!(ended.code, 0, "{ended:?}");
-        assert!(ended.stderr.contains(told), "{ended:?}");
+        assert!(ended.stderr.contains(shown), "{ended:?}");
     }
     assert_eq!(fs::read_to_string(root.join("../mine.txt")).unwrap(), "of a person\n");
     assert_eq!(waiting(&root), json!([]));
@@ -296,7 +296,7 @@ fn what_an_envelope_would_take_the_place_of_is_told_before_anybody_agrees() {
 /// EX-1, EX-2: a plan that is not approved is reported, without an envelope, without colours, and without a pending
 /// plan.
 #[test]
-fn what_is_not_approved_leaves_no_envelope_and_nothing_that_waits() {
+fn unapproved_plan_leaves_no_envelope_and_no_pending_plan() {
     let (_directory, root) = workspace();
     let replace = |pattern: &str| {
         let operation = json!({ "type": "text_replace", "pattern": pattern, "replacement": "2" });
@@ -318,8 +318,8 @@ fn what_is_not_approved_leaves_no_envelope_and_nothing_that_waits() {
     let unsigned = actum(&root, &["plan", "approve", "../plan.json"]);
     assert_eq!(unsigned.code, 1, "{unsigned:?}");
     assert!(unsigned.stderr.contains("nothing was changed"), "{unsigned:?}");
-    for told in [failed.stdout, failed.stderr, unsigned.stdout, unsigned.stderr] {
-        assert!(!told.contains('\u{1b}'), "{told}");
+    for shown in [failed.stdout, failed.stderr, unsigned.stdout, unsigned.stderr] {
+        assert!(!shown.contains('\u{1b}'), "{shown}");
     }
     for made in ["task_envelope.json", "system_config.yaml", "task_approval.json"] {
         assert!(!root.join("..").join(made).exists(), "{made}");
@@ -329,7 +329,7 @@ fn what_is_not_approved_leaves_no_envelope_and_nothing_that_waits() {
 
 /// EX-1: an envelope of another plan is neither kept nor replaced silently.
 #[test]
-fn plan_approve_names_the_earlier_envelope_in_its_place() {
+fn plan_approve_reports_an_earlier_envelope() {
     let (directory, root) = workspace();
     let create = |id: &str, target: &str| {
         let operation = json!({ "type": "create", "content": "x\n" });
@@ -354,7 +354,7 @@ fn plan_approve_names_the_earlier_envelope_in_its_place() {
 
 /// EX-2: each new plan is a task of its own.
 #[test]
-fn plan_new_writes_a_plan_with_an_id_of_its_own() {
+fn plan_new_writes_a_valid_plan_with_a_time_based_id() {
     let (directory, root) = workspace();
     let made = actum(&root, &["plan", "new", "../new.json"]);
     assert_eq!(made.code, 0, "{made:?}");

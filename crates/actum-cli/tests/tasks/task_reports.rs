@@ -15,7 +15,7 @@ fn content(id: &str, target: &str, content: &str) -> Value {
 
 /// EX-14, EX-16: a run without effects has an empty manifest, and its report names it.
 #[test]
-fn a_run_without_effects_has_an_empty_manifest_that_its_report_names() {
+fn report_of_a_run_without_effects_names_its_empty_manifest() {
     let cases = [
         (content("a1", "a.txt", "1\n"), true, "SUCCESS", "ACTIVE"),
         (replace("a1", "a.txt", "not there"), false, "FAILED", "ACTIVE"),
@@ -43,7 +43,7 @@ fn a_run_without_effects_has_an_empty_manifest_that_its_report_names() {
 
 /// EX-16: an empty manifest does not hide the one that can be used.
 #[test]
-fn a_task_without_effects_does_not_hide_an_earlier_one_that_can_be_rolled_back() {
+fn empty_manifest_does_not_hide_an_earlier_usable_one() {
     let (_directory, root) = workspace();
     assert_eq!(run(&root, &plan(json!([content("a1", "a.txt", "new\n")]))).code, 0);
     let first = report(&root).file_name().unwrap().to_str().unwrap().to_owned();
@@ -57,7 +57,7 @@ fn a_task_without_effects_does_not_hide_an_earlier_one_that_can_be_rolled_back()
 
 /// EX-14, EX-16: a report names no manifest that was not written.
 #[test]
-fn a_report_names_no_manifest_that_could_not_be_written() {
+fn report_omits_a_manifest_that_could_not_be_written() {
     let (_directory, root) = workspace();
     let plan =
         plan(json!([content("a1", "a.txt", "new\n"), replace("a2", "sub/b.txt", "not there")]));
@@ -72,7 +72,7 @@ fn a_report_names_no_manifest_that_could_not_be_written() {
 
 /// EX-15: an edit that changes nothing is no change, and the log and the console have equal totals.
 #[test]
-fn the_change_log_has_no_edit_that_changed_nothing_and_counts_as_the_console_does() {
+fn change_log_omits_no_op_edits_and_matches_the_console_totals() {
     let (_directory, root) = workspace();
     let modified = |path: &str| fs::metadata(root.join(path)).unwrap().modified().unwrap();
     let before = modified("a.txt");
@@ -109,7 +109,7 @@ fn statuses(root: &Path) -> [Value; 2] {
 
 /// EX-16: a task that was rolled back by its script or by an undo is EXECUTED from the next command on.
 #[test]
-fn a_manifest_is_executed_after_the_script_or_an_undo() {
+fn manifest_is_marked_executed_after_the_script_or_an_undo() {
     let (_directory, root) = workspace();
     let two = plan(json!([create("a1", "made.txt"), content("a2", "a.txt", "new\n")]));
     assert_eq!(run(&root, &two).code, 0);
@@ -171,7 +171,7 @@ fn a_manifest_expires_and_gc_removes_its_backups() {
 
 /// EX-25: reports, messages and prompts are in English, whatever the user's locale is.
 #[test]
-fn all_output_is_in_english_whatever_the_locale_is() {
+fn output_is_in_english_regardless_of_the_locale() {
     let in_locale = |locale: &str| {
         let (_directory, root) = workspace();
         fs::create_dir(root.join("full")).unwrap();

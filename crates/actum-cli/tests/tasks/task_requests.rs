@@ -24,7 +24,7 @@ fn reports(root: &Path) -> usize {
 /// D-8: a repeated envelope returns the stored result while its effect is in force, and can be carried out again after
 /// each way back.
 #[test]
-fn a_repeated_task_gives_the_stored_result_until_it_is_taken_back() {
+fn repeated_task_returns_the_stored_result_until_it_is_rolled_back() {
     let (_directory, root) = workspace();
     put(&root, &insert("0\n"), "");
     let first = actum(&root, &["run", "../task.json"]);
@@ -41,13 +41,13 @@ fn a_repeated_task_gives_the_stored_result_until_it_is_taken_back() {
 
     let script = format!("{REPORTS}/{}/rollback.sh", report(&root).file_name().unwrap().display());
     let by_script = || Command::new("sh").arg(&script).current_dir(&root).status().unwrap();
-    let ways_back: [(&str, &dyn Fn()); 3] = [
+    let reversals: [(&str, &dyn Fn()); 3] = [
         ("undo", &|| assert_eq!(actum(&root, &["undo"]).code, 0)),
         ("rollback", &|| assert_eq!(actum(&root, &["rollback", "task-7"]).code, 0)),
         ("rollback.sh", &|| assert!(by_script().success())),
     ];
-    for (number, (way, take_back)) in ways_back.into_iter().rev().enumerate() {
-        take_back();
+    for (number, (way, reverse)) in reversals.into_iter().rev().enumerate() {
+        reverse();
         assert_eq!(text(&root, "a.txt"), "1\n", "{way}");
         let again = actum(&root, &["run", "../task.json"]);
         assert_eq!(
@@ -69,7 +69,7 @@ fn edit_report(root: &Path, edit: impl Fn(&mut Value)) {
 
 /// D-8: nothing signs a report in the workspace, so a rewritten one does not carry out a task twice.
 #[test]
-fn a_rewritten_report_does_not_release_a_committed_task() {
+fn rewritten_report_does_not_allow_a_committed_task_to_run_again() {
     let (_directory, root) = repository();
     put(&root, &insert("0\n"), COMMIT);
     let first = actum(&root, &["run", "../task.json"]);
@@ -100,12 +100,12 @@ fn a_rewritten_report_does_not_release_a_committed_task() {
 
 /// D-8, EX-17: a revert by git releases the task id, also if its file was changed since.
 #[test]
-fn a_task_that_a_commit_reverted_can_be_carried_out_again() {
+fn task_reverted_by_a_commit_can_run_again() {
     let (_directory, root) = repository();
     put(&root, &insert("0\n"), COMMIT);
     assert_eq!(actum(&root, &["run", "../task.json"]).code, 0);
-    let taken_back = actum(&root, &["rollback", "task-7"]);
-    assert_eq!((taken_back.code, text(&root, "a.txt")), (0, "1\n".to_owned()), "{taken_back:?}");
+    let rolled_back = actum(&root, &["rollback", "task-7"]);
+    assert_eq!((rolled_back.code, text(&root, "a.txt")), (0, "1\n".to_owned()), "{rolled_back:?}");
     fs::write(root.join("a.txt"), "changed since\n").unwrap();
     git(&root, &["commit", "-q", "-n", "-a", "-m", "later"]);
     let again = actum(&root, &["run", "../task.json"]);
@@ -118,7 +118,7 @@ fn a_task_that_a_commit_reverted_can_be_carried_out_again() {
 
 /// D-8: a task id whose effect is in force is bound to one plan and one config.
 #[test]
-fn another_plan_under_the_id_of_a_task_in_force_is_refused() {
+fn different_plan_under_the_id_of_an_active_task_is_refused() {
     let (_directory, root) = workspace();
     put(&root, &insert("0\n"), "");
     assert_eq!(actum(&root, &["run", "../task.json"]).code, 0);
@@ -141,7 +141,7 @@ fn another_plan_under_the_id_of_a_task_in_force_is_refused() {
 
 /// D-8: a task that was carried out is not carried out again where its reports are missing.
 #[test]
-fn a_task_in_force_whose_reports_were_removed_is_not_carried_out_again() {
+fn active_task_with_missing_reports_is_not_run_again() {
     let (_directory, root) = workspace();
     put(&root, &plan(json!([create("a1", "new.txt")])), "");
     assert_eq!(actum(&root, &["run", "../task.json"]).code, 0);
@@ -153,7 +153,7 @@ fn a_task_in_force_whose_reports_were_removed_is_not_carried_out_again() {
 
 /// EX-1: an approval for one workspace is not valid in another, whatever its files are.
 #[test]
-fn an_envelope_is_rejected_in_another_workspace_than_the_one_it_names() {
+fn envelope_is_rejected_outside_the_workspace_it_names() {
     let (directory, root) = workspace();
     fs::write(root.join("plan.json"), insert("0\n").to_string()).unwrap();
     let approved = actum(&root, &["plan", "approve", "plan.json"]);
@@ -177,7 +177,7 @@ fn an_envelope_is_rejected_in_another_workspace_than_the_one_it_names() {
 
 /// EX-1: a program that writes files approves nothing if the policy demands a signature.
 #[test]
-fn a_policy_can_accept_signed_envelopes_alone() {
+fn policy_can_require_signed_envelopes() {
     let (_directory, root) = workspace();
     let unsigned = |doctor: &Ended| doctor.stdout.contains("unsigned envelopes");
     assert!(unsigned(&actum(&root, &["doctor"])));
@@ -211,7 +211,7 @@ fn a_policy_can_accept_signed_envelopes_alone() {
 
 /// D-8, AEC-7: the stored result of a task is about these files, not about another workspace with the same name.
 #[test]
-fn a_task_is_refused_where_the_workspace_is_a_copy_that_never_made_the_run() {
+fn task_is_refused_in_a_workspace_copy_without_its_run() {
     let (directory, root) = workspace();
     fs::write(directory.path().join("first.json"), r#"{"path": "first.txt", "content": "x"}"#)
         .unwrap();
@@ -246,7 +246,7 @@ fn a_task_is_refused_where_the_workspace_is_a_copy_that_never_made_the_run() {
 
 /// AA-5, EX-17: a commit, partial results and a short retention of backups are not approved unseen.
 #[test]
-fn an_approver_is_shown_the_settings_of_a_task_that_differ_from_the_defaults() {
+fn approver_sees_task_settings_that_differ_from_the_defaults() {
     let (_directory, root) = repository();
     git(&root, &["config", "user.name", "Ada"]);
     git(&root, &["config", "user.email", "ada@example.org"]);
@@ -290,7 +290,7 @@ fn an_unsigned_approval_shows_the_settings_of_a_task() {
 
 /// EX-1, AA-5: the change that an approver was shown is carried out, also if the files changed after the approval.
 #[test]
-fn a_signed_approval_is_for_the_change_that_was_shown() {
+fn signed_approval_covers_only_the_change_shown() {
     let (_directory, root) = workspace();
     let key = approval_key(&root);
     let skips = json!({ "stop_on_error": false, "rollback_on_failure": false });
@@ -321,19 +321,19 @@ fn a_signed_approval_is_for_the_change_that_was_shown() {
             "the result for `sub/b.txt` differs",
         ),
     ];
-    for (change, told) in changes {
+    for (change, expected) in changes {
         change();
         let changed = crate::task::tree(&root);
         let ended = actum(&root, &["run", "../task_envelope.json"]);
-        assert_eq!(ended.code, 1, "{told}: {ended:?}");
+        assert_eq!(ended.code, 1, "{expected}: {ended:?}");
         let error = crate::task::document(&root, "error_report.json");
         assert_eq!(error["error_code"], 1005, "{error:#}");
         assert_eq!(error["details"]["reason"], "PLAN_STALE", "{error:#}");
         let message = error["message"].as_str().unwrap();
         assert!(message.contains("the workspace changed since the plan was approved"), "{message}");
-        assert!(message.contains(told), "{message}");
+        assert!(message.contains(expected), "{message}");
         assert!(message.contains("nothing was changed"), "{message}");
-        assert_eq!(crate::task::tree(&root), changed, "{told}");
+        assert_eq!(crate::task::tree(&root), changed, "{expected}");
         fs::write(root.join("a.txt"), "1\n").unwrap();
         fs::write(root.join("sub/b.txt"), &kept).unwrap();
         set_mode("a.txt", mode);
@@ -372,8 +372,8 @@ fn a_change_with_too_many_long_paths_is_not_signed() {
     };
     let refused = approve(42);
     assert_ne!(refused.code, 0, "{}", refused.stderr);
-    let told = "the approval would be longer than 4 MiB";
-    assert!(refused.stderr.contains(told), "{}", refused.stderr);
+    let expected = "the approval would be longer than 4 MiB";
+    assert!(refused.stderr.contains(expected), "{}", refused.stderr);
     assert!(refused.stderr.contains("nothing was approved"), "{}", refused.stderr);
     assert!(!root.join("../task_envelope.json").exists());
     let approved = approve(1);

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 /// EX-16, EX-17: a later edit is not lost, and the task can be rolled back once the edit is removed.
 #[test]
-fn a_task_is_not_taken_back_over_later_edits() {
+fn rollback_does_not_overwrite_later_edits() {
     let (_directory, root) = workspace();
     assert_eq!(
         run(&root, &plan(json!([create("a1", "made.txt"), replace("a2", "a.txt", "1")]))).code,
@@ -35,12 +35,12 @@ fn a_task_is_not_taken_back_over_later_edits() {
 
 /// EX-16: the newest task of a name that can be rolled back is selected, and a report can be named.
 #[test]
-fn tasks_of_one_name_are_taken_back_the_newest_first() {
+fn rollback_by_task_name_selects_the_newest_task() {
     let (_directory, root) = workspace();
-    for (file, is_taken_back) in [("one.txt", true), ("two.txt", false)] {
+    for (file, is_rolled_back) in [("one.txt", true), ("two.txt", false)] {
         assert_eq!(run(&root, &plan(json!([create("a1", file)]))).code, 0);
-        let taken_back = is_taken_back.then(|| actum(&root, &["rollback", "task-7"]).code);
-        assert!(taken_back.is_none_or(|code| code == 0));
+        let rolled_back = is_rolled_back.then(|| actum(&root, &["rollback", "task-7"]).code);
+        assert!(rolled_back.is_none_or(|code| code == 0));
     }
     let unknown = actum(&root, &["rollback", "task-8"]);
     assert_eq!(unknown.code, 1, "{unknown:?}");
@@ -98,7 +98,7 @@ fn a_task_of_tier_r3_needs_a_signed_approval() {
 
 /// EX-1, AA-5: an agent with another umask than the approver's gets exactly what was approved.
 #[test]
-fn an_approved_task_gives_new_files_the_modes_that_were_approved() {
+fn approved_task_gives_new_files_the_approved_modes() {
     let (_directory, root) = workspace();
     let key = approval_key(&root);
     let mut risky = create("a1", "made.txt");
@@ -115,7 +115,7 @@ fn an_approved_task_gives_new_files_the_modes_that_were_approved() {
 
 /// EX-1: without an envelope the signature of an operator replaces it.
 #[test]
-fn a_signed_approval_alone_lets_a_task_go_and_is_for_one_plan() {
+fn signed_approval_replaces_the_envelope_for_exactly_one_plan() {
     let (directory, root) = workspace();
     let passphrase = directory.path().join("passphrase");
     fs::write(&passphrase, "correct horse battery\n").unwrap();
@@ -140,7 +140,7 @@ fn a_signed_approval_alone_lets_a_task_go_and_is_for_one_plan() {
 
 /// EX-2: a plan of `plan new` can be approved, carried out and rolled back unchanged.
 #[test]
-fn a_new_plan_can_be_carried_out_as_it_is() {
+fn plan_from_plan_new_can_be_approved_and_run_unchanged() {
     let (_directory, root) = workspace();
     let before = tree(&root);
     for (arguments, code) in [
@@ -183,7 +183,7 @@ fn a_task_is_committed_under_the_identity_of_the_repository() {
 
 /// EX-17: a committed run is rolled back by a commit that reverts it; no hook runs.
 #[test]
-fn a_task_that_is_committed_is_taken_back_by_a_revert() {
+fn committed_task_is_rolled_back_by_a_git_revert() {
     let (_directory, root) = repository();
     let before = tree(&root);
     let steps = plan(json!([create("a1", "made/new.txt"), replace("a2", "a.txt", "1")]));
@@ -205,8 +205,8 @@ fn a_task_that_is_committed_is_taken_back_by_a_revert() {
     fs::write(root.join("later.txt"), "of a person\n").unwrap();
     git(&root, &["add", "later.txt"]);
     git(&root, &["commit", "-q", "-n", "-m", "later"]);
-    let taken_back = actum(&root, &["rollback", "task-7"]);
-    assert_eq!(taken_back.code, 0, "{taken_back:?}");
+    let rolled_back = actum(&root, &["rollback", "task-7"]);
+    assert_eq!(rolled_back.code, 0, "{rolled_back:?}");
     fs::remove_file(root.join("later.txt")).unwrap();
     assert_eq!(tree(&root), before);
     assert_eq!(git(&root, &["status", "--porcelain"]), " D later.txt\n");
@@ -223,7 +223,7 @@ fn a_task_that_is_committed_is_taken_back_by_a_revert() {
 
 /// EX-17: a revert restores the modes, of which git keeps only whether a file is executable.
 #[test]
-fn a_revert_gives_back_modes_that_git_does_not_keep() {
+fn revert_restores_modes_that_git_does_not_track() {
     let (_directory, root) = repository();
     let mode = |name: &str| fs::metadata(root.join(name)).unwrap().mode() & 0o7777;
     let set = |name: &str, mode| {
@@ -254,7 +254,7 @@ fn a_revert_gives_back_modes_that_git_does_not_keep() {
 
 /// EX-17: a revert makes room for a file where the run made a directory, and the other way round.
 #[test]
-fn a_revert_brings_back_a_file_from_under_a_directory() {
+fn revert_restores_a_file_that_became_a_directory() {
     let (_directory, root) = repository();
     let before = tree(&root);
     let rename = |id, from, to: &str| {
@@ -265,8 +265,8 @@ fn a_revert_brings_back_a_file_from_under_a_directory() {
     put(&root, &plan(json!([rename("a1", "a.txt", "z.txt"), under, out])), COMMIT);
     let ended = actum(&root, &["run", "../task.json"]);
     assert_eq!(ended.code, 0, "{ended:?}");
-    let taken_back = actum(&root, &["rollback", "task-7"]);
-    assert_eq!(taken_back.code, 0, "{taken_back:?}");
+    let rolled_back = actum(&root, &["rollback", "task-7"]);
+    assert_eq!(rolled_back.code, 0, "{rolled_back:?}");
     assert_eq!(tree(&root), before);
     assert_eq!(document(&root, "execution_report.json")["rollback_method"], "git_revert");
     assert_eq!(git(&root, &["status", "--porcelain"]), "");
@@ -275,7 +275,7 @@ fn a_revert_brings_back_a_file_from_under_a_directory() {
 
 /// EX-17: a user's work is never swept into a commit; such a run keeps its checkpoint, and the report has the reason.
 #[test]
-fn a_run_that_cannot_be_committed_keeps_its_checkpoint_and_says_why() {
+fn uncommittable_run_keeps_its_checkpoint_and_reports_the_reason() {
     type Spoil = fn(&Path);
     let cases: [(&str, Spoil); 4] = [
         ("2020", |root| {
@@ -341,7 +341,7 @@ fn a_revert_that_conflicts_changes_nothing() {
 
 /// EX-16: a removed file and its replacement are both restored, also by the script.
 #[test]
-fn a_file_that_took_the_place_of_a_renamed_one_goes_and_that_one_comes_back() {
+fn rollback_restores_a_renamed_file_replaced_by_a_new_one() {
     let (_directory, root) = workspace();
     fs::create_dir(root.join("d")).unwrap();
     fs::write(root.join("d/a"), "precious\n").unwrap();
@@ -375,9 +375,9 @@ fn a_rollback_after_the_script_or_an_undo_writes_the_reports() {
         } else {
             assert_eq!(actum(&root, &["undo"]).code, 0);
         }
-        let told = actum(&root, &["rollback", "task-7"]);
+        let output = actum(&root, &["rollback", "task-7"]);
         // The undo wrote them itself.
-        assert_eq!(told.code, if by_script { 0 } else { 1 }, "{told:?}");
+        assert_eq!(output.code, if by_script { 0 } else { 1 }, "{output:?}");
         assert_eq!(tree(&root), before);
         assert_eq!(document(&root, "rollback_manifest.json")["status"], "EXECUTED");
         assert_eq!(document(&root, "execution_report.json")["status"], "ROLLED_BACK");
@@ -386,7 +386,7 @@ fn a_rollback_after_the_script_or_an_undo_writes_the_reports() {
 
 /// EX-16: the ledger decides which run a task made, and not a file that any process can write.
 #[test]
-fn a_manifest_that_names_the_run_of_another_task_takes_nothing_back() {
+fn manifest_naming_the_run_of_another_task_rolls_nothing_back() {
     let (_directory, root) = workspace();
     assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
     let other = actum(&root, &["log", "--json"]).stdout;
@@ -406,7 +406,7 @@ fn a_manifest_that_names_the_run_of_another_task_takes_nothing_back() {
 
 /// EX-1: an approval replaces nothing but another, and follows no link.
 #[test]
-fn an_approval_destroys_nothing() {
+fn approval_never_overwrites_unrelated_files() {
     let (_directory, root) = workspace();
     fs::write(root.join("../victim"), "precious\n").unwrap();
     put(&root, &plan(json!([create("a1", "made.txt")])), "");
@@ -429,7 +429,7 @@ fn an_approval_destroys_nothing() {
 
 /// EX-4: a large file that a run changed has a second name of actum for a while, which is no user's hard link.
 #[test]
-fn a_large_file_that_was_changed_before_is_no_hard_link() {
+fn large_file_changed_by_an_earlier_run_is_not_treated_as_hard_linked() {
     let (_directory, root) = workspace();
     fs::write(root.join("big.txt"), "a line of text\n".repeat(200_000)).unwrap();
     let operation = json!({ "type": "line_delete", "start_line": 2, "end_line": 2 });
@@ -450,7 +450,7 @@ fn a_large_file_that_was_changed_before_is_no_hard_link() {
 
 /// EX-8: a directory that the plan makes for a file is removed with it, and an existing one stays.
 #[test]
-fn a_directory_that_a_plan_makes_and_empties_again_is_gone() {
+fn directory_created_and_emptied_by_a_plan_is_removed() {
     let (_directory, root) = workspace();
     let before = tree(&root);
     let moved = |id: &str, from: &str, to: &str| {
@@ -471,21 +471,21 @@ fn a_directory_that_a_plan_makes_and_empties_again_is_gone() {
 
 /// EX-16: a task that was rolled back and restored can be rolled back again.
 #[test]
-fn a_task_that_was_brought_back_can_be_taken_back_again() {
+fn restored_task_can_be_rolled_back_again() {
     let (_directory, root) = workspace();
     assert_eq!(run(&root, &plan(json!([replace("a1", "a.txt", "1")]))).code, 0);
-    for brought_back_by in ["undo", "redo"] {
-        let taken_back = actum(&root, &["rollback", "task-7", "--json"]);
-        assert_eq!(taken_back.code, 0, "{taken_back:?}");
+    for verb in ["undo", "redo"] {
+        let rolled_back = actum(&root, &["rollback", "task-7", "--json"]);
+        assert_eq!(rolled_back.code, 0, "{rolled_back:?}");
         assert_eq!(text(&root, "a.txt"), "1\n");
         let again = actum(&root, &["rollback", "task-7"]);
         assert_eq!(again.code, 1, "{again:?}");
         assert!(again.stderr.contains("was already rolled back"), "{again:?}");
         let log: Value = serde_json::from_str(&actum(&root, &["log", "--json"]).stdout).unwrap();
         let of_task = document(&root, "execution_report.json")["run"].clone();
-        let meant = if brought_back_by == "undo" { &log["runs"][0]["run"] } else { &of_task };
-        let brought_back = actum(&root, &[brought_back_by, meant.as_str().unwrap()]);
-        assert_eq!(brought_back.code, 0, "{brought_back:?}");
+        let target = if verb == "undo" { &log["runs"][0]["run"] } else { &of_task };
+        let restored = actum(&root, &[verb, target.as_str().unwrap()]);
+        assert_eq!(restored.code, 0, "{restored:?}");
         assert_eq!(text(&root, "a.txt"), "new\n");
     }
     assert_eq!(actum(&root, &["rollback", "task-7"]).code, 0);

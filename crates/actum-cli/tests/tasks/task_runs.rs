@@ -108,8 +108,8 @@ fn a_task_is_carried_out_and_reported() {
     assert_eq!(tree(&copy), before);
 
     // And so does actum.
-    let taken_back = actum(&root, &["rollback", "task-7"]);
-    assert_eq!(taken_back.code, 0, "{taken_back:?}");
+    let rolled_back = actum(&root, &["rollback", "task-7"]);
+    assert_eq!(rolled_back.code, 0, "{rolled_back:?}");
     assert_eq!(tree(&root), before);
     assert_eq!(document(&root, "rollback_manifest.json")["status"], "EXECUTED");
     let report_of = document(&root, "execution_report.json");
@@ -124,7 +124,7 @@ fn a_task_is_carried_out_and_reported() {
 
 /// EX-13, EX-14: example 12.1 of the contract.
 #[test]
-fn the_report_of_the_first_example_has_all_that_the_contract_shows() {
+fn report_of_the_first_example_matches_the_contract() {
     let (_directory, root) = workspace();
     fs::create_dir(root.join("esquemas")).unwrap();
     fs::write(root.join("esquemas/esquema_bd.json"), "{\"properties\": {}}\n").unwrap();
@@ -155,7 +155,7 @@ fn the_report_of_the_first_example_has_all_that_the_contract_shows() {
 
 /// EX-4, EX-18: example 12.2 of the contract.
 #[test]
-fn a_plan_with_a_protected_target_is_refused_as_a_whole_and_a_person_is_told() {
+fn plan_with_a_protected_target_is_refused_and_raises_an_alert() {
     let (_directory, root) = workspace();
     let before = tree(&root);
     let ended = run(
@@ -258,7 +258,7 @@ fn the_change_log_shows_no_lines_of_private_files() {
 
 /// EX-18, EX-19: the constraints of a plan decide its outcome after one of its actions fails.
 #[test]
-fn the_constraints_of_a_plan_say_what_becomes_of_the_rest() {
+fn plan_constraints_determine_the_outcome_after_a_failure() {
     let cases = [
         (true, true, "ROLLED_BACK", (1, 1, 2), 3, [false, false]),
         (true, false, "PARTIAL", (1, 1, 2), 4, [true, false]),
@@ -288,8 +288,8 @@ fn the_constraints_of_a_plan_say_what_becomes_of_the_rest() {
         assert!(!root.join("dependent.txt").exists());
         assert_eq!(document(&root, "error_report.json")["status"], status);
         if status == "PARTIAL" {
-            let taken_back = actum(&root, &["rollback", "task-7"]);
-            assert_eq!(taken_back.code, 0, "{taken_back:?}");
+            let rolled_back = actum(&root, &["rollback", "task-7"]);
+            assert_eq!(rolled_back.code, 0, "{rolled_back:?}");
             assert!(!root.join("first.txt").exists() && !root.join("last.txt").exists());
         }
     }
@@ -297,7 +297,7 @@ fn the_constraints_of_a_plan_say_what_becomes_of_the_rest() {
 
 /// EX-18, EX-20: a forbidden effect of a plan is not left to its constraints.
 #[test]
-fn what_a_plan_may_not_do_takes_everything_back_whatever_its_constraints_say() {
+fn forbidden_effect_rolls_back_the_plan_regardless_of_constraints() {
     let (_directory, root) = workspace();
     let before = tree(&root);
     let script = json!({ "type": "create", "content": "#!/bin/sh\n" });
@@ -316,7 +316,7 @@ fn what_a_plan_may_not_do_takes_everything_back_whatever_its_constraints_say() {
 
 /// EX-14: nothing is kept that could be in effect.
 #[test]
-fn a_plan_none_of_whose_actions_can_be_done_has_failed() {
+fn plan_without_a_successful_action_has_the_status_failed() {
     let (_directory, root) = workspace();
     let mut plan = plan(json!([replace("a1", "a.txt", "not there")]));
     plan["execution_instructions"] = json!({ "stop_on_error": false });
@@ -334,7 +334,7 @@ fn a_plan_none_of_whose_actions_can_be_done_has_failed() {
 
 /// EX-1, EX-2, EX-18: a plan that was not approved, or is not the approved one, is not started.
 #[test]
-fn a_task_that_was_not_approved_as_it_is_is_not_begun() {
+fn task_that_differs_from_its_approval_is_not_started() {
     type Spoil = fn(&Path);
     let cases: [(u64, Spoil); 9] = [
         (1001, |root| edit_envelope(root, |it| it["status"] = json!("REJECTED"))),
@@ -372,7 +372,7 @@ fn a_task_that_was_not_approved_as_it_is_is_not_begun() {
 
 /// EX-2, EX-8, EX-18, EX-21: a plan that cannot be carried out as a whole is refused with a code and a place.
 #[test]
-fn a_plan_that_is_not_sound_is_not_begun() {
+fn invalid_plan_is_not_started() {
     let many: Vec<_> = (0..101).map(|n| create(&format!("a{n}"), &format!("f{n}.txt"))).collect();
     let cases = [
         (1010, json!("no object")),
@@ -430,7 +430,7 @@ fn a_hard_link_is_refused_since_its_other_name_may_be_protected() {
 
 /// EX-1: a plan in place of its envelope is reported as one.
 #[test]
-fn a_plan_in_the_place_of_its_envelope_is_told_as_one() {
+fn plan_passed_instead_of_its_envelope_is_reported() {
     let (_directory, root) = workspace();
     put(&root, &plan(json!([create("a1", "made.txt")])), "");
     let ended = actum(&root, &["run", "../plan.json"]);
@@ -445,7 +445,7 @@ fn a_plan_in_the_place_of_its_envelope_is_told_as_one() {
 
 /// EX-6: the earlier plan in force is archived, and the new one replaces it, also if its file is there already.
 #[test]
-fn the_plan_that_was_in_force_goes_to_the_archive() {
+fn previously_active_plan_is_archived() {
     let (_directory, root) = workspace();
     let active = root.join("agent/agent_outputs/plans/plan_active");
     fs::create_dir_all(&active).unwrap();
@@ -489,7 +489,7 @@ fn with_status_lines(root: &Path, arguments: &[&str]) -> Ended {
 
 /// EX-24: each line has the published form and a number, and the last has the outcome.
 #[test]
-fn the_protocol_layer_is_told_line_by_line() {
+fn status_lines_are_numbered_and_end_with_the_outcome() {
     let (_directory, root) = workspace();
     let (good, bad) = (create("a1", "made.txt"), replace("a2", "missing.txt", "x"));
     for (actions, code, status, outcome) in [
@@ -503,15 +503,15 @@ fn the_protocol_layer_is_told_line_by_line() {
             with_status_lines(&root, &["--json", "run", "../task.json", "--status", "fd:3"]);
         assert_eq!(ended.code, code, "{ended:?}");
         assert_eq!(ended.stdout, text(&root, "../lines"));
-        let told: Vec<Value> =
+        let reported: Vec<Value> =
             ended.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        for (number, line) in told.iter().enumerate() {
+        for (number, line) in reported.iter().enumerate() {
             TaskStatus::read(line.to_string().as_bytes()).unwrap();
             assert_schema("task-status", line);
             assert_eq!(line["sequence"], number);
-            assert_eq!(line["kind"] == "final", number + 1 == told.len(), "{line}");
+            assert_eq!(line["kind"] == "final", number + 1 == reported.len(), "{line}");
         }
-        let last = told.last().unwrap();
+        let last = reported.last().unwrap();
         assert_eq!((&last["status"], &last["outcome"]), (&json!(status), &json!(outcome)));
         assert_eq!(root.join(last["report_directory"].as_str().unwrap()), report(&root));
     }
@@ -519,7 +519,7 @@ fn the_protocol_layer_is_told_line_by_line() {
 
 /// EX-13: a task that cannot be reported is not started, and no link is followed to the directory of reports.
 #[test]
-fn a_task_that_cannot_be_reported_is_not_begun() {
+fn task_that_cannot_be_reported_is_not_started() {
     for (made, link) in
         [("agent", "agent/agent_outputs"), ("agent/agent_outputs", "agent/agent_outputs/reports")]
     {
@@ -539,14 +539,15 @@ fn a_task_that_cannot_be_reported_is_not_begun() {
         fs::write(root.join(file), "x\n").unwrap();
         let ended = run(&root, &plan(json!([create("a1", "made.txt")])));
         assert_eq!(ended.code, 1, "{file}: {ended:?}");
-        let told = format!("`{file}` is a file, but task plans need a directory there; move it");
-        assert!(ended.stdout.contains(&told) || ended.stderr.contains(&told), "{ended:?}");
+        let reported =
+            format!("`{file}` is a file, but task plans need a directory there; move it");
+        assert!(ended.stdout.contains(&reported) || ended.stderr.contains(&reported), "{ended:?}");
     }
 }
 
 /// EX-20: no report has a credential from new content, and the task is refused.
 #[test]
-fn a_credential_comes_into_no_report() {
+fn reports_contain_no_credentials_from_new_content() {
     let (_directory, root) = workspace();
     let secret = format!("AKIA{}", "Q3EGRIYOPQ5XM2ZT");
     let content = format!("key = {secret}\n");
@@ -570,7 +571,7 @@ fn a_credential_comes_into_no_report() {
 
 /// EX-5, D-6: no link is followed to a target, neither on the way nor at its end; such a plan is not started.
 #[test]
-fn no_link_is_followed_to_a_target() {
+fn symlinks_to_action_targets_are_not_followed() {
     let (directory, root) = workspace();
     let outside = directory.path().join("outside");
     fs::create_dir(&outside).unwrap();

@@ -61,7 +61,7 @@ fn cut_off(root: &Path, turn: usize) -> bool {
 
 /// EX-16, EX-17: from every point at which a script was killed, both ways back finish its work.
 #[test]
-fn a_script_that_is_killed_anywhere_is_finished_by_a_rollback_or_by_the_script() {
+fn killed_script_is_completed_by_a_rollback_or_a_rerun() {
     let mut turn = 0;
     loop {
         let mut is_killed = false;
@@ -117,7 +117,7 @@ fn aside(root: &Path) -> Vec<String> {
 
 /// EX-16: finding A2 of issue 22. A rollback restores a file that an editor saved and a killed script had moved aside.
 #[test]
-fn a_rollback_puts_back_what_a_killed_script_had_moved_aside() {
+fn rollback_restores_a_file_moved_aside_by_a_killed_script() {
     let (_directory, root) = workspace();
     assert_eq!(run(&root, &plan(json!([replace("a1", "a.txt", "1")]))).code, 0);
     cut_off_behind_a_save(&root);
@@ -132,7 +132,7 @@ fn a_rollback_puts_back_what_a_killed_script_had_moved_aside() {
 
 /// EX-16: if another file is at the path, the file that a killed script moved aside is kept and reported.
 #[test]
-fn a_rollback_names_what_a_killed_script_had_moved_aside_and_cannot_be_put_back() {
+fn rollback_reports_a_moved_aside_file_that_it_cannot_restore() {
     let (_directory, root) = workspace();
     assert_eq!(run(&root, &plan(json!([replace("a1", "a.txt", "1")]))).code, 0);
     let mode = fs::metadata(root.join("a.txt")).unwrap().permissions();
@@ -149,7 +149,7 @@ fn a_rollback_names_what_a_killed_script_had_moved_aside_and_cannot_be_put_back(
 
 /// FO-5: a file that was renamed back by hand is in its earlier state, and no obstacle.
 #[test]
-fn a_rename_that_was_put_back_by_hand_does_not_block_an_undo() {
+fn manually_reverted_rename_does_not_block_undo() {
     let (_directory, root) = workspace();
     fs::write(root.join("old.txt"), "old\n").unwrap();
     let plan = plan(json!([rename("a1", "old.txt", "new.txt"), replace("a2", "a.txt", "1")]));
@@ -163,7 +163,7 @@ fn a_rename_that_was_put_back_by_hand_does_not_block_an_undo() {
 
 /// FO-5: a renamed file is lost if only the new path is gone.
 #[test]
-fn a_renamed_file_that_is_gone_blocks_an_undo() {
+fn missing_renamed_file_blocks_undo() {
     let (_directory, root) = workspace();
     fs::write(root.join("old.txt"), "old\n").unwrap();
     let plan = plan(json!([rename("a1", "old.txt", "new.txt"), replace("a2", "a.txt", "1")]));
@@ -176,7 +176,7 @@ fn a_renamed_file_that_is_gone_blocks_an_undo() {
 
 /// EX-16, FE-14: the files that roll a task back must match the digests in its receipt.
 #[test]
-fn a_rollback_by_what_was_rewritten_is_refused() {
+fn rollback_with_rewritten_files_is_refused() {
     let (_directory, root) = workspace();
     let before = tree(&root);
     assert_eq!(run(&root, &plan(json!([replace("a1", "a.txt", "1"), create("a2", "b")]))).code, 0);

@@ -51,7 +51,7 @@ pub(crate) fn code(root: &Path) -> Value {
 /// EX-9, EX-11, EX-13, EX-15: statements change the database, their rows are saved, all of it is reported. The task is
 /// rolled back byte for byte, with actum and without.
 #[test]
-fn statements_change_a_database_and_are_taken_back() {
+fn sql_statements_change_a_database_and_are_rolled_back() {
     let (_directory, root) = shop();
     query(
         &root,
@@ -84,14 +84,14 @@ fn statements_change_a_database_and_are_taken_back() {
     let script = Command::new("sh").arg(script).current_dir(&copy).output().unwrap();
     assert!(script.status.success(), "{script:?}");
     assert_eq!(tree(&copy), before);
-    let taken_back = actum(&root, &["rollback", "task-7"]);
-    assert_eq!(taken_back.code, 0, "{taken_back:?}");
+    let rolled_back = actum(&root, &["rollback", "task-7"]);
+    assert_eq!(rolled_back.code, 0, "{rolled_back:?}");
     assert_eq!(tree(&root), before);
 }
 
 /// EX-11, EX-13: the report of a run has the details of its SQL step, and `show` the digests in the receipt.
 #[test]
-fn a_report_has_the_details_of_its_sql_step_and_show_its_digests() {
+fn report_contains_sql_details_and_show_prints_the_digests() {
     let (_directory, root) = shop();
     let text = "UPDATE customer SET balance = $balance WHERE id <= $id; SELECT id FROM customer";
     query(&root, text);
@@ -147,7 +147,7 @@ fn a_report_has_the_details_of_its_sql_step_and_show_its_digests() {
 
 /// EX-11, EX-12, EX-18: a failed query changes nothing, and its report has the code and DuckDB's message.
 #[test]
-fn a_query_that_fails_changes_nothing_and_says_why() {
+fn failed_query_changes_nothing_and_reports_the_error() {
     let (_directory, root) = shop();
     let before = tree(&root);
     let cases: [(&[u8], Value, u64, &str); 12] = [
@@ -171,8 +171,8 @@ fn a_query_that_fails_changes_nothing_and_says_why() {
         let shown = String::from_utf8_lossy(text).into_owned();
         assert_eq!(ended.code, 3, "{shown}: {ended:?}");
         assert_eq!(code(&root), wanted, "{shown}: {ended:?}");
-        let said = document(&root, "execution_report.json").to_string();
-        assert!(said.contains(message), "{shown}: {said}");
+        let report_text = document(&root, "execution_report.json").to_string();
+        assert!(report_text.contains(message), "{shown}: {report_text}");
         query(&root, "");
         let now: Vec<_> =
             tree(&root).into_iter().filter(|(path, _)| !path.ends_with("q.sql")).collect();
@@ -184,7 +184,7 @@ fn a_query_that_fails_changes_nothing_and_says_why() {
 
 /// EX-11: a file that is no database that can be opened is refused, also one that another process has open.
 #[test]
-fn a_database_that_cannot_be_opened_is_refused() {
+fn locked_invalid_or_missing_database_is_refused() {
     let (_directory, root) = shop();
     query(&root, "SELECT 1");
     let mut writer = Command::new("python3")
@@ -218,7 +218,7 @@ fn a_database_that_cannot_be_opened_is_refused() {
 
 /// EX-9: without the library a plan with SQL is refused before anything runs, and all other plans work.
 #[test]
-fn without_the_library_sql_is_refused_and_all_else_works() {
+fn only_sql_plans_are_refused_without_the_library() {
     let (_directory, root) = workspace();
     fs::create_dir(root.join("queries")).unwrap();
     query(&root, "SELECT 1");
@@ -237,7 +237,7 @@ fn without_the_library_sql_is_refused_and_all_else_works() {
 
 /// EX-21: a query that exceeds its time is ended, and leaves nothing.
 #[test]
-fn a_query_that_takes_too_long_is_ended() {
+fn query_over_its_time_limit_is_stopped() {
     let (_directory, root) = shop();
     query(
         &root,
@@ -255,7 +255,7 @@ fn a_query_that_takes_too_long_is_ended() {
 /// EX-1, EX-11, D-3: the approved result is published, even if a second computation would have another result; no other
 /// result is.
 #[test]
-fn the_result_that_was_approved_is_published() {
+fn approved_sql_result_is_the_one_published() {
     let (_directory, root) = workspace();
     let key = approval_key(&root);
     install_duckdb(&root);
@@ -286,7 +286,7 @@ fn the_result_that_was_approved_is_published() {
 /// EX-7, EX-11, EX-22: a task that is killed while its query runs leaves the database unchanged, and its copy is
 /// removed by the next run.
 #[test]
-fn a_task_that_is_killed_in_its_query_leaves_the_database_as_it_was() {
+fn task_killed_during_its_query_leaves_the_database_unchanged() {
     let (_directory, root) = shop();
     let before = fs::read(root.join("shop.duckdb")).unwrap();
     query(
@@ -346,7 +346,7 @@ fn a_damaged_kept_result_is_not_published() {
 /// EX-8, EX-11: SQL steps on several databases of a parallel plan begin at once; if one fails, nothing of the others is
 /// left.
 #[test]
-fn statements_on_several_databases_run_at_once() {
+fn sql_steps_on_different_databases_run_in_parallel() {
     let (_directory, root) = shop();
     let good = fs::read(root.join("shop.duckdb")).unwrap();
     let names = ["one", "two", "three", "four", "five"];

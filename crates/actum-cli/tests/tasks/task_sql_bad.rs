@@ -30,10 +30,10 @@ fn fails(root: &Path, id: &str, step: &Value, wanted: u64, words: &[&str]) {
 fn failed(root: &Path, id: &str, ended: &Ended, wanted: u64, words: &[&str]) {
     let report = document(root, "error_report.json");
     assert_ne!(ended.code, 0, "{id}: {ended:?}");
-    let said = format!("{}{}{report}", ended.stdout, ended.stderr);
+    let output = format!("{}{}{report}", ended.stdout, ended.stderr);
     assert_eq!(report["error_code"], wanted, "{id}: {report:#}");
     for word in words {
-        assert!(said.contains(word), "{id}: `{word}` is not in {said}");
+        assert!(output.contains(word), "{id}: `{word}` is not in {output}");
     }
 }
 
@@ -44,7 +44,7 @@ fn library(root: &Path) -> PathBuf {
 
 /// EX-9, EX-12: a library that was changed since it was installed, is no library or cannot be read is not loaded.
 #[test]
-fn a_library_that_is_not_the_tested_one_is_not_loaded() {
+fn modified_or_invalid_library_is_not_loaded() {
     let (_directory, root) = shop();
     query(&root, "UPDATE customer SET name = 'Eva'");
     let path = library(&root);
@@ -77,7 +77,7 @@ fn a_library_that_is_not_the_tested_one_is_not_loaded() {
 
 /// EX-11, EX-21: the file of a query is one of the workspace, and is limited on both sides.
 #[test]
-fn a_query_file_that_cannot_be_read_is_refused() {
+fn unreadable_or_invalid_query_file_is_refused() {
     let (_directory, root) = shop();
     let file = |path: &str| sql(json!({ "query_file": path }));
     fs::write(root.join("../out.sql"), "SELECT 1").unwrap();
@@ -228,7 +228,7 @@ fn rows_in_the_write_ahead_log_are_kept() {
 
 /// EX-11, EX-21: unmet demands of a step, and a step that needs more memory than it has.
 #[test]
-fn rows_parameters_and_resources_that_do_not_fit_are_refused() {
+fn sql_steps_with_unmet_requirements_fail() {
     let (_directory, root) = shop();
     let saved = || json!({"save_results_to": "rows.parquet"});
     let cases: [(&str, &str, Value, u64, &[&str]); 12] = [
@@ -289,7 +289,7 @@ fn rows_parameters_and_resources_that_do_not_fit_are_refused() {
 
 /// EX-11, EX-21: a disk without room ends the step; nothing of it is left, and the next one has its room again.
 #[test]
-fn a_full_disk_ends_the_step_and_nothing_is_left() {
+fn full_disk_fails_the_step_without_leftovers() {
     let (directory, root) = shop();
     query(
         &root,
@@ -322,7 +322,7 @@ fn staged(root: &Path) -> Vec<String> {
 
 /// EX-7, EX-12: a run that is cancelled in its query ends the worker, leaves the database, and reports it.
 #[test]
-fn a_cancelled_query_leaves_the_database_as_it_was() {
+fn cancelled_query_leaves_the_database_unchanged() {
     let (_directory, root) = shop();
     query(&root, "DELETE FROM customer; SELECT sum(i) FROM range(1000000000000) t(i)");
     let before = kept(&root);

@@ -47,9 +47,10 @@ fn make(root: &Path) {
 }
 
 fn doctor(root: &Path) -> (String, String) {
-    let told = actum(root, &["doctor", "--json"]);
-    let told: Value = serde_json::from_str(&told.stdout).unwrap();
-    let sql = told["findings"].as_array().unwrap().iter().find(|it| it["what"] == "sql").unwrap();
+    let reported = actum(root, &["doctor", "--json"]);
+    let reported: Value = serde_json::from_str(&reported.stdout).unwrap();
+    let sql =
+        reported["findings"].as_array().unwrap().iter().find(|it| it["what"] == "sql").unwrap();
     (sql["verdict"].as_str().unwrap().to_owned(), sql["detail"].as_str().unwrap().to_owned())
 }
 
@@ -82,7 +83,7 @@ fn a_pinned_library_is_loaded_and_shown_by_doctor() {
     let arm_digest = Digest::of(&bytes).to_string();
     let none = directory.path().join("none.so");
     let other = sha256.replace(['0', '1'], "2");
-    for (path, digest, told) in [
+    for (path, digest, reported) in [
         (&copy, &other, "changed since the policy pinned it"),
         (&none, &sha256, "there is no DuckDB library at"),
         (&text, &sha256, "is not a shared library"),
@@ -91,20 +92,20 @@ fn a_pinned_library_is_loaded_and_shown_by_doctor() {
         pin(path, digest);
         let (verdict, detail) = doctor(&root);
         assert_eq!(verdict, "bad", "{detail}");
-        assert!(detail.contains(told) && detail.contains("`[sql]"), "{told}: {detail}");
+        assert!(detail.contains(reported) && detail.contains("`[sql]"), "{reported}: {detail}");
         let before = fs::read(root.join("shop.duckdb")).unwrap();
-        let ended = run_as(&root, &told.replace([' ', ','], "-"), &plan(json!([step()])));
-        assert_ne!(ended.code, 0, "{told}: {ended:?}");
-        assert_eq!(fs::read(root.join("shop.duckdb")).unwrap(), before, "{told}");
-        let said = format!("{}{}", ended.stdout, ended.stderr);
-        assert!(said.contains("1050"), "{told}: {said}");
+        let ended = run_as(&root, &reported.replace([' ', ','], "-"), &plan(json!([step()])));
+        assert_ne!(ended.code, 0, "{reported}: {ended:?}");
+        assert_eq!(fs::read(root.join("shop.duckdb")).unwrap(), before, "{reported}");
+        let output = format!("{}{}", ended.stdout, ended.stderr);
+        assert!(output.contains("1050"), "{reported}: {output}");
     }
 }
 
 /// EX-9: only the operator's policy chooses a library and limits, and only in the configuration that the system knows;
 /// a workspace can demand approval of fewer rows.
 #[test]
-fn a_workspace_chooses_no_library_and_no_limits() {
+fn workspace_policy_cannot_choose_the_sql_library_or_limits() {
     let (_directory, root) = shop();
     query(&root, "DELETE FROM customer WHERE id < 3");
     let own =
@@ -127,7 +128,7 @@ fn a_workspace_chooses_no_library_and_no_limits() {
 
 /// EX-21: the limits of the operator's policy hold: of the size of a database, and of the engine's memory.
 #[test]
-fn limits_of_the_policy_hold() {
+fn sql_limits_of_the_policy_are_enforced() {
     let (_directory, root) = shop();
     query(&root, "SELECT 1");
     let failed = |id: &str| {
@@ -205,7 +206,7 @@ fn more_rows_than_the_limit_need_a_signed_approval() {
 /// EX-11: the preview shows statements, tables and changed rows side by side in 80 columns, as text and as JSON. The
 /// shown result is published, and a second preview is equal.
 #[test]
-fn the_preview_shows_what_is_published() {
+fn preview_shows_the_published_result() {
     let (_directory, root) = shop();
     query(
         &root,
@@ -252,7 +253,7 @@ fn the_preview_shows_what_is_published() {
 
 /// EX-9: a run without a preview compares no tables, unless a policy limits the rows.
 #[test]
-fn a_run_without_a_preview_compares_nothing() {
+fn run_without_a_preview_compares_no_tables() {
     let (_directory, root) = shop();
     query(&root, "WITH gone AS (DELETE FROM customer RETURNING id) SELECT count(*) FROM gone");
     let ended = run(&root, &plan(json!([step()])));

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 /// EX-13: reports become durable with the next task at the latest. If a power failure removes or truncates them before,
 /// they are written again from the recorded notes.
 #[test]
-fn reports_that_a_stop_of_the_machine_took_are_written_again() {
+fn reports_lost_in_a_power_failure_are_rewritten() {
     let (_directory, root) = workspace();
     let changing = plan(json!([replace("a1", "a.txt", "1")]));
     assert_eq!(run(&root, &changing).code, 0);
@@ -67,7 +67,7 @@ fn reports_that_a_stop_of_the_machine_took_are_written_again() {
 
 /// EX-7: notes can be truncated by a power failure while nothing is visible.
 #[test]
-fn notes_that_a_stop_of_the_machine_cut_short_are_of_a_task_that_did_nothing() {
+fn task_notes_truncated_by_a_power_failure_are_discarded() {
     let (_directory, root) = workspace();
     assert_eq!(run(&root, &plan(json!([replace("a1", "a.txt", "1")]))).code, 0);
     let tasks = home_of(&root).join("tenants/default/tasks");
@@ -81,15 +81,15 @@ fn notes_that_a_stop_of_the_machine_cut_short_are_of_a_task_that_did_nothing() {
 
 /// EX-24: a final status that could not be delivered is no success.
 #[test]
-fn status_lines_that_cannot_be_written_are_told() {
+fn unwritable_status_lines_are_reported() {
     let (_directory, root) = workspace();
     put(&root, &plan(json!([replace("a1", "a.txt", "1")])), "");
     let full = File::options().write(true).open("/dev/full").unwrap();
     let mut run = command(&root, &["run", "../task.json", "--json"]);
     let ended = run.stdout(full).output().unwrap();
-    let told = String::from_utf8(ended.stderr).unwrap();
-    assert_eq!(ended.status.code(), Some(4), "{told}");
-    assert!(told.contains("its result could not be written"), "{told}");
+    let stderr = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(4), "{stderr}");
+    assert!(stderr.contains("its result could not be written"), "{stderr}");
     assert_eq!(text(&root, "a.txt"), "new\n");
     assert_eq!(document(&root, "execution_report.json")["status"], "SUCCESS");
 }

@@ -33,9 +33,9 @@ pub(crate) fn kill_before_call(
     directory: &Path,
     arguments: &[&str],
     call: usize,
-    said: &Path,
+    stdout: &Path,
 ) -> End {
-    match stop_before_call(directory, arguments, call, said) {
+    match stop_before_call(directory, arguments, call, stdout) {
         Stop::Exited { code } => End::Exited { code },
         Stop::Before { process, system_call, .. } => {
             end(process);
@@ -49,10 +49,10 @@ pub(crate) fn kill_before_call(
 pub(crate) fn kill_when(
     directory: &Path,
     arguments: &[&str],
-    said: &Path,
+    stdout: &Path,
     mut is_so: impl FnMut() -> bool,
 ) -> End {
-    kill_at(directory, arguments, said, |_| is_so())
+    kill_at(directory, arguments, stdout, |_| is_so())
 }
 
 /// Runs the program in `directory` and kills it before the first system call that matches.
@@ -60,10 +60,10 @@ pub(crate) fn kill_when(
 pub(crate) fn kill_at(
     directory: &Path,
     arguments: &[&str],
-    said: &Path,
+    stdout: &Path,
     is_it: impl FnMut(Entered) -> bool,
 ) -> End {
-    match stop_when(directory, arguments, is_it, said) {
+    match stop_when(directory, arguments, is_it, stdout) {
         Stop::Exited { code } => End::Exited { code },
         Stop::Before { process, system_call, .. } => {
             end(process);
@@ -77,10 +77,10 @@ pub(crate) fn ask_before_call(
     directory: &Path,
     arguments: &[&str],
     call: usize,
-    said: &Path,
+    stdout: &Path,
     signal: Signal,
 ) -> End {
-    match stop_before_call(directory, arguments, call, said) {
+    match stop_before_call(directory, arguments, call, stdout) {
         Stop::Exited { code } => End::Exited { code },
         Stop::Before { process, thread, system_call } => {
             kill(process, signal).expect("our own child gets a signal");
@@ -120,8 +120,8 @@ enum Stop {
     Exited { code: i32 },
 }
 
-fn stop_before_call(directory: &Path, arguments: &[&str], call: usize, said: &Path) -> Stop {
-    stop_when(directory, arguments, |entered| entered.made == call, said)
+fn stop_before_call(directory: &Path, arguments: &[&str], call: usize, stdout: &Path) -> Stop {
+    stop_when(directory, arguments, |entered| entered.made == call, stdout)
 }
 
 /// System call that the program is about to make.
@@ -140,9 +140,9 @@ fn stop_when(
     directory: &Path,
     arguments: &[&str],
     mut is_it: impl FnMut(Entered) -> bool,
-    said: &Path,
+    stdout: &Path,
 ) -> Stop {
-    let process = start(directory, arguments, said, Options::empty());
+    let process = start(directory, arguments, stdout, Options::empty());
     let (mut thread, mut made) = (process, 0);
     loop {
         match next_call(process, thread) {
@@ -166,7 +166,7 @@ fn stop_when(
 
 /// Starts the program, traced, up to the first of its system calls.
 #[expect(clippy::zombie_processes, reason = "it is waited for by number, which tells more")]
-fn start(directory: &Path, arguments: &[&str], said: &Path, more: Options) -> Pid {
+fn start(directory: &Path, arguments: &[&str], stdout: &Path, more: Options) -> Pid {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", SCRIPT, env!("CARGO_BIN_EXE_actum")]).args(arguments);
     command
@@ -176,8 +176,8 @@ fn start(directory: &Path, arguments: &[&str], said: &Path, more: Options) -> Pi
     command.current_dir(directory);
     let mut command = crate::program::where_policies_count(directory, command);
     command.stdin(Stdio::null());
-    let said = File::create(said).expect("a file of the test");
-    let child = command.stdout(said).stderr(Stdio::null()).spawn().expect("a shell starts");
+    let stdout = File::create(stdout).expect("a file of the test");
+    let child = command.stdout(stdout).stderr(Stdio::null()).spawn().expect("a shell starts");
     let process = Pid::from_raw(i32::try_from(child.id()).expect("a process number"));
     // The shell has stopped itself.
     assert_eq!(
@@ -198,11 +198,11 @@ pub(crate) fn act_on_child(
     directory: &Path,
     arguments: &[&str],
     child: &str,
-    said: &Path,
+    stdout: &Path,
     mut act: impl FnMut(Pid, usize) -> bool,
 ) -> (i32, bool) {
     let follow = Options::PTRACE_O_TRACEFORK | Options::PTRACE_O_TRACEVFORK;
-    let process = start(directory, arguments, said, follow);
+    let process = start(directory, arguments, stdout, follow);
     let is_child = |process: Pid| {
         let name = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
         name.split(|byte| *byte == 0).next() == Some(child.as_bytes())

@@ -305,7 +305,7 @@ mod tests {
 
     /// Examples published by NIST for FIPS 180-4, and the empty message.
     #[test]
-    fn the_published_examples_come_out() {
+    fn published_sha_256_examples_match() {
         let million = vec![b'a'; 1_000_000];
         let long = b"abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmnopqrstnopqrstu";
         let examples: [(&[u8], &str); 5] = [
@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn every_length_around_the_ends_of_blocks_is_hashed_as_it_is_one_after_another() {
+    fn parallel_hashing_matches_sequential_hashing_at_every_length() {
         let bytes: Vec<u8> = (0..=300u32).map(|at| at.to_le_bytes()[0] ^ 0x5a).collect();
         let all: Vec<&[u8]> = (0..=300).map(|length| &bytes[..length]).collect();
         assert_eq!(hashed(&all), one_after_another(&all));
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn every_number_of_messages_finds_a_lane() {
+    fn parallel_hashing_handles_any_number_of_messages() {
         let bytes = [7; 200];
         for count in 0..=3 * LANES {
             let messages: Vec<&[u8]> = (0..count).map(|at| &bytes[..(at * 37) % 200]).collect();
@@ -349,7 +349,7 @@ mod tests {
 
     /// Compares the vectorized code, which uses the widest vectors of this processor, with the portable code.
     #[test]
-    fn vectors_and_plain_words_come_to_the_same() {
+    fn vectorized_code_matches_portable_code() {
         let mut mix = 1u32;
         let mut next = || {
             mix = mix.wrapping_mul(0x0019_660d).wrapping_add(0x3c6e_f35f);
@@ -367,7 +367,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_messages_together_are_hashed_as_they_are_one_after_another(
+        fn parallel_hashing_matches_sequential_hashing_for_any_messages(
             messages in vec(vec(any::<u8>(), 0..700), 0..60),
         ) {
             let messages: Vec<&[u8]> = messages.iter().map(Vec::as_slice).collect();

@@ -371,7 +371,7 @@ mod tests {
 
     /// D-4
     #[test]
-    fn an_object_has_no_field_that_is_unknown_missing_or_doubled() {
+    fn unknown_missing_and_duplicate_fields_are_refused() {
         let any = |_: Fields<'_>| Ok(());
         for (text, offset, message) in [
             ("[]", 0, "a thing must be an object, found an array"),
@@ -426,7 +426,7 @@ mod tests {
 
     /// D-4
     #[test]
-    fn a_value_of_another_kind_is_named_in_plain_words() {
+    fn wrong_value_kinds_are_reported_in_plain_words() {
         let path = |fields: Fields<'_>| fields.required("path")?.string().map(drop);
         assert_eq!(
             refused(r#"{"path": 7}"#, path),

@@ -367,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn each_value_knows_where_it_stands() {
+    fn each_value_has_its_source_span() {
         let text = " {\"a\\u0062\" : [1e400, \"x\\n\"], \"\": null}\n";
         let at = |text: &'static str, start: usize, content| Value {
             span: start..start + text.len(),
@@ -391,7 +391,7 @@ mod tests {
 
     /// D-4
     #[test]
-    fn what_is_not_json_is_refused_in_plain_words_at_the_byte() {
+    fn invalid_json_reports_the_problem_and_byte_offset() {
         for (text, offset, message) in [
             ("", 0, "the text contains no JSON value"),
             (" \n", 0, "the text contains no JSON value"),
@@ -460,7 +460,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_of_the_text_is_escaped_and_short() {
+    fn quoted_text_in_errors_is_escaped_and_short() {
         let (_, message) = error(format!("[\u{1b}{}]", "x".repeat(500)));
         assert_eq!(message, "expected a value, found `\\033`");
         let (_, message) = error(format!("[{}]", "x".repeat(500)));
@@ -491,7 +491,7 @@ mod tests {
     proptest! {
         /// Issue 27
         #[test]
-        fn documents_that_are_written_one_after_the_other_are_found_again(
+        fn concatenated_documents_are_split_correctly(
             values in prop::collection::vec(("[a{}\\[\\]\"\\\\,: \n]{0,6}", any::<bool>()), 1..6),
             between in "[ \t\r\n]{0,2}",
         ) {
@@ -505,7 +505,7 @@ mod tests {
 
         /// D-4
         #[test]
-        fn what_one_parser_accepts_the_other_reads(text in "[\\[\\]{}\":,a0-9.eE+ \n\tu\\\\/*-]{0,14}") {
+        fn parser_agrees_with_serde_json(text in "[\\[\\]{}\":,a0-9.eE+ \n\tu\\\\/*-]{0,14}") {
             let judged = serde_json::from_str::<IgnoredAny>(&text).is_ok();
             match Value::read(text.as_bytes()) {
                 Ok(value) => {

@@ -10,7 +10,7 @@ fn covers(rule: &str, path: &str) -> bool {
 
 /// FO-3: examples from the documentation of [`PathRule`].
 #[test]
-fn a_rule_speaks_of_what_its_documentation_says() {
+fn rule_matches_the_documented_examples() {
     let speaks: &[(&str, &[&str], &[&str])] = &[
         ("src", &["src", "src/a", "src/a/b"], &["srcs", "a/src", "Src"]),
         ("src/", &["src/a", "src/a/b"], &["src", "srcs/a"]),
@@ -41,7 +41,7 @@ fn a_rule_speaks_of_what_its_documentation_says() {
 
 /// FO-3
 #[test]
-fn what_has_a_meaning_only_in_other_dialects_is_refused() {
+fn invalid_rules_and_syntax_of_other_dialects_are_refused() {
     use PathRuleProblem as P;
     for (rule, problem) in [
         ("", P::Empty),
@@ -72,7 +72,7 @@ fn what_has_a_meaning_only_in_other_dialects_is_refused() {
 
 /// FO-3
 #[test]
-fn a_rule_has_as_many_names_as_fit_and_no_more() {
+fn rule_components_and_name_length_are_limited_on_both_sides() {
     let names = |count| vec!["a"; count].join("/");
     assert!(PathRule::new(names(RULE_COMPONENTS_MAX)).is_ok());
     assert!(covers(&names(RULE_COMPONENTS_MAX), &names(RULE_COMPONENTS_MAX + 5)));
@@ -85,7 +85,7 @@ fn a_rule_has_as_many_names_as_fit_and_no_more() {
 
 /// FO-3
 #[test]
-fn a_rule_that_speaks_of_everything_is_known_as_one() {
+fn rule_that_matches_everything_is_detected() {
     for rule in ["**", "*", "**/*", "*/**", "**/**"] {
         assert!(PathRule::new(rule).unwrap().covers_everything(), "{rule}");
         assert!(covers(rule, "a") && covers(rule, "a/b"), "{rule}");
@@ -96,7 +96,7 @@ fn a_rule_that_speaks_of_everything_is_known_as_one() {
 }
 
 #[test]
-fn a_rule_survives_being_written_and_read() {
+fn path_rule_round_trips_through_json() {
     for (text, json) in
         [(&b"src/**/*.rs"[..], r#""src/**/*.rs""#), (b"a\xff/", r#"{"hex":"61ff2f"}"#)]
     {
@@ -131,7 +131,7 @@ fn like(rule: &[u8], name: &[u8]) -> bool {
 proptest! {
     /// FO-3
     #[test]
-    fn a_rule_means_what_trying_everything_finds(
+    fn rule_matching_agrees_with_an_exhaustive_model(
         rule in prop::collection::vec("\\*\\*|[ab?]{0,2}\\*?[ab]{1,2}|\\*", 1..5),
         path in prop::collection::vec("[ab]{1,4}", 1..6),
     ) {

@@ -167,7 +167,7 @@ mod tests {
 
     /// EX-20
     #[test]
-    fn binary_blocks_hold_no_text_and_others_do() {
+    fn binary_blocks_are_distinguished_from_text_blocks() {
         let block = |pattern: &[u8]| -> Vec<u8> {
             pattern.iter().copied().cycle().take(BLOCK_BYTES).collect()
         };
@@ -191,7 +191,7 @@ mod tests {
 
     /// EX-20: UTF-16 text without ASCII letters looks binary, and ASCII text inside it can cross a block boundary.
     #[test]
-    fn ascii_between_other_letters_of_utf_16_is_found() {
+    fn ascii_within_other_utf_16_text_is_detected() {
         let wide =
             |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_le_bytes).collect() };
         let others = wide(&"\u{4e2d}\u{3002}\u{3001}".repeat(4000));

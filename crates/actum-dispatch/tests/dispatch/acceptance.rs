@@ -64,7 +64,7 @@ fn at_agent_02_confirm_required_before_impactful_sim() {
 
 /// AEC-5: no, two ambiguous answers, another thread, the dispatcher itself.
 #[test]
-fn what_is_not_a_yes_of_somebody_else_dispatches_nothing() {
+fn only_a_clear_yes_from_another_actor_dispatches() {
     let world = World::new();
     let field = |name: &str| json!({"path": name, "content": "text\n"});
     let goal = world.goal("no", "file_create", field("a"));
@@ -99,7 +99,7 @@ fn what_is_not_a_yes_of_somebody_else_dispatches_nothing() {
 
 /// AEC-5: the user reads one plan, and another is dispatched before the answer arrives.
 #[test]
-fn an_answer_to_a_prompt_that_was_replaced_is_not_recorded() {
+fn answer_to_a_replaced_prompt_is_not_recorded() {
     let world = World::new();
     let create = json!({"path": "a", "content": "text\n"});
     let shown = world.goal("replaced", "file_create", create);
@@ -117,7 +117,7 @@ fn an_answer_to_a_prompt_that_was_replaced_is_not_recorded() {
 
 /// AEC-5: a confirmation is for one plan in one workspace, with its checks.
 #[test]
-fn a_confirmation_counts_neither_in_another_workspace_nor_without_its_checks() {
+fn confirmation_is_valid_only_for_its_workspace_and_checks() {
     let world = World::new();
     let goal = world.goal("here", "file_create", json!({"path": "a", "content": "text\n"}));
     world.dispatch(&goal);
@@ -153,7 +153,7 @@ fn at_agent_03_access_deny_fail_closed() {
 
 /// AEC-6: a required approval (AP) ends the cycle, and once it is granted a new one begins.
 #[test]
-fn an_approval_is_queued_and_starts_a_new_cycle_when_it_is_granted() {
+fn required_approval_is_queued_and_starts_a_new_cycle_when_granted() {
     let world = World::new();
     let goal = world.goal("ap", "file_create", json!({"path": "a", "content": "text\n"}));
     let refused = world.dispatch_under(&goal, &agent(), access(ASK));
@@ -185,7 +185,7 @@ fn at_agent_04_sim_not_active_fail_closed() {
 
 /// AEC-6: a catalog that changes after the search is another catalog.
 #[test]
-fn a_catalog_that_changed_since_the_search_dispatches_nothing() {
+fn catalog_changed_since_the_search_blocks_dispatch() {
     let world = World::new();
     let goal = world.goal("late", "file_create", json!({"path": "a", "content": "text\n"}));
     world.change_catalog("run_command", &Step::Retire);
@@ -215,7 +215,7 @@ fn at_agent_05_idempotent_retry_safe() {
 
 /// AEC-7: another goal under the same correlation.
 #[test]
-fn a_correlation_stands_for_one_goal() {
+fn correlation_id_identifies_one_goal() {
     let world = World::new();
     let goal = world.goal("same", "file_create", json!({"path": "a", "content": "text\n"}));
     world.dispatch(&goal);
@@ -324,7 +324,7 @@ fn at_agent_08_audit_chain_complete() {
 /// AEC-5: the dispatching account can relay the answer of a user under a key of the operator. A forged entry has no
 /// effect.
 #[test]
-fn an_answer_under_a_key_of_the_operator_counts_and_a_forged_one_does_not() {
+fn answer_under_an_operator_key_is_valid_and_a_forged_one_is_not() {
     let world = World::new();
     let goal = world.goal("key", "file_create", json!({"path": "a", "content": "text\n"}));
     world.dispatch(&goal);
@@ -357,7 +357,7 @@ fn a_run_is_undone_by_a_dispatched_simulation() {
 /// AEC-4: the answer to a question is the next attempt at the goal, in other words. Without a question the words
 /// stay.
 #[test]
-fn a_question_is_answered_by_the_next_attempt_in_other_words() {
+fn question_is_answered_by_a_rephrased_attempt() {
     let world = World::new();
     let asked = goal("clarified");
     let packet = FinderPacket::Clarify(ClarifyPacket {

@@ -19,7 +19,7 @@ fn create(world: &World, name: &str) -> AgentGoalRequest {
 
 /// AEC-3, AEC-7: the request key belongs to the first goal that names it.
 #[test]
-fn the_key_of_a_request_is_refused_for_another_goal() {
+fn idempotency_key_is_refused_for_another_goal() {
     let world = World::new();
     let first = create(&world, "first");
     world.dispatch(&first);
@@ -31,7 +31,7 @@ fn the_key_of_a_request_is_refused_for_another_goal() {
 
 /// AEC-5, AEC-20: the simulation that would roll an effect back must be active.
 #[test]
-fn a_rollback_plan_of_a_simulation_that_is_not_active_dispatches_nothing() {
+fn inactive_rollback_simulation_blocks_dispatch() {
     let world = World::new();
     world.change_catalog("undo_run", &Step::Retire);
     let retired = world.dispatch(&create(&world, "retired"));
@@ -49,7 +49,7 @@ fn a_rollback_plan_of_a_simulation_that_is_not_active_dispatches_nothing() {
 
 /// AEC-22: the outcome is kept, without file content, and returned again.
 #[test]
-fn a_goal_that_is_asked_again_has_its_outcome() {
+fn repeated_goal_returns_the_recorded_outcome() {
     let world = World::new();
     let goal = create(&world, "again");
     world.dispatch(&goal);
@@ -68,7 +68,7 @@ fn a_goal_that_is_asked_again_has_its_outcome() {
 
 /// AEC-5: a "no" is final for its plan.
 #[test]
-fn no_later_answer_replaces_a_no() {
+fn rejection_cannot_be_replaced_by_a_later_answer() {
     let world = World::new();
     let goal = create(&world, "no");
     world.dispatch(&goal);
@@ -85,7 +85,7 @@ fn no_later_answer_replaces_a_no() {
 
 /// AEC-5: an answer to a finished goal is not recorded. It would confirm nothing that starts.
 #[test]
-fn no_answer_is_recorded_after_the_end() {
+fn answer_to_a_finished_goal_is_not_recorded() {
     let world = World::new();
     let goal = create(&world, "done");
     world.dispatch(&goal);
@@ -103,7 +103,7 @@ fn no_answer_is_recorded_after_the_end() {
 
 /// AEC-5: after two ambiguous answers to a plan a clear one is too late.
 #[test]
-fn no_answer_counts_after_the_last_ambiguous_one() {
+fn answer_after_the_last_ambiguous_one_is_refused() {
     let world = World::new();
     let goal = create(&world, "vague");
     world.dispatch(&goal);
@@ -119,7 +119,7 @@ fn no_answer_counts_after_the_last_ambiguous_one() {
 
 /// AEC-7, AEC-10: an action that the gates deny has no start, also with checks, so it uses no retry.
 #[test]
-fn an_action_that_the_gates_deny_has_no_start() {
+fn action_denied_by_the_gates_is_never_started() {
     let world = World::new();
     let fields = json!({"path": ".git/config", "content": "text\n"});
     let goal = world.goal("denied", "file_create", fields);
@@ -159,7 +159,7 @@ fn a_command_without_a_check_is_refused_before_the_prompt() {
 
 /// AEC-5, AEC-6: an approval is for the checks and the scope that were approved.
 #[test]
-fn an_approval_counts_neither_for_other_checks_nor_for_another_scope() {
+fn approval_is_valid_only_for_its_checks_and_scope() {
     let world = World::new();
     let goal = create(&world, "approved");
     let ask = "permit (principal, action, resource) when { context.approvals >= 1 };";
@@ -191,7 +191,7 @@ fn a_command_that_a_prompt_cannot_show_is_refused() {
 
 /// AEC-11, EX-20: of fields that fit no simulation only sizes and digests are kept.
 #[test]
-fn values_of_fields_that_do_not_fit_are_not_kept() {
+fn values_of_invalid_fields_are_not_stored() {
     let world = World::new();
     let fields = json!({"path": "a", "unknown": "words of a file"});
     let goal = world.goal("unfit", "file_create", fields);
@@ -206,7 +206,7 @@ fn values_of_fields_that_do_not_fit_are_not_kept() {
 
 /// AEC-5: a "no" to a plan stays final, also after another plan of the goal was confirmed.
 #[test]
-fn a_no_to_a_plan_outlives_a_yes_to_another() {
+fn rejection_of_a_plan_outlives_confirmation_of_another() {
     let world = World::new();
     let goal = create(&world, "plans");
     world.dispatch(&goal);
@@ -226,7 +226,7 @@ fn a_no_to_a_plan_outlives_a_yes_to_another() {
 /// AEC-5: the newest answer counts when the effect starts. A second "yes" is as good as the first, and a "no" is
 /// not.
 #[test]
-fn an_answer_between_decision_and_start_counts() {
+fn answer_between_decision_and_start_is_respected() {
     for (answer, reason) in [("yes", None), ("no", Some("CONFIRMATION_REJECTED"))] {
         let world = World::new();
         let goal = create(&world, "between");

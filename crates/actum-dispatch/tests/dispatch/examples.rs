@@ -6,7 +6,7 @@ mod host;
 
 /// AEC-21: a host calls the library, asserts its user, and relays the answer.
 #[test]
-fn a_host_dispatches_a_goal_and_relays_the_answer_of_its_user() {
+fn host_example_dispatches_a_goal_and_relays_the_users_answer() {
     let directory = actum_testkit::TestDir::in_memory();
     host::run_example(&directory.join("host")).unwrap();
     assert_eq!(directory.get("host/project/notes.txt").unwrap(), b"first note\n");

@@ -66,13 +66,13 @@ fn append(path: PathBuf, more: &str) {
 
 /// AEC-14
 #[test]
-fn the_script_passes_on_this_tree() {
+fn guardrail_script_passes_on_this_tree() {
     assert_eq!(violations(&tree()), [""; 0]);
 }
 
 /// AEC-14
 #[test]
-fn each_violation_of_the_seed_fails_the_script_for_its_own_reason() {
+fn each_seeded_violation_fails_the_script_with_its_own_reason() {
     let seeded: [(&str, Seed); 13] = [
         ("1", |tree| {
             let more = "fn side_door(engine: &mut Engine) { engine.act(&proposal()); }\n";

@@ -27,7 +27,7 @@ fn answer(prompt: Digest, answer: &str) -> Option<ConfirmState> {
 
 /// AEC-5, AEC-6: user and answer are asserted under a host key, and the ledger keeps the signed assertion.
 #[test]
-fn a_host_dispatches_a_goal_of_its_user_and_relays_the_answer() {
+fn host_dispatches_its_users_goal_and_relays_the_answer() {
     let world = World::new();
     let mut goal = goal_of_ada(&world, "one");
     let asked = world.dispatch_as_host(&goal).unwrap();
@@ -62,7 +62,7 @@ fn a_host_dispatches_a_goal_of_its_user_and_relays_the_answer() {
 
 /// AEC-6: without a host key, or under a key of another role or installation, the user is not known.
 #[test]
-fn a_goal_of_another_user_is_refused_without_a_host_key_that_counts() {
+fn goal_of_another_user_is_refused_without_a_valid_host_key() {
     let world = World::new();
     let goal = goal_of_ada(&world, "two");
     let other = World::new().signer(KeyRole::Host);
@@ -79,7 +79,7 @@ fn a_goal_of_another_user_is_refused_without_a_host_key_that_counts() {
 
 /// AEC-5: a caller that is not a host relays nothing, and a host relays only to the newest prompt.
 #[test]
-fn an_answer_is_relayed_under_a_host_key_to_the_newest_prompt_alone() {
+fn answer_is_relayed_only_by_a_host_and_to_the_newest_prompt() {
     let world = World::new();
     let mut goal = goal_of_ada(&world, "three");
     let asked = world.dispatch_as_host(&goal).unwrap();
@@ -102,7 +102,7 @@ fn an_answer_is_relayed_under_a_host_key_to_the_newest_prompt_alone() {
 
 /// AEC-6: access policies judge the user of the goal, and not the account of the host.
 #[test]
-fn access_is_judged_for_the_user_that_the_host_asserts() {
+fn access_is_evaluated_for_the_user_asserted_by_the_host() {
     let world = World::new();
     let goal = goal_of_ada(&world, "four");
     let signer = world.signer(KeyRole::Host);
@@ -135,7 +135,7 @@ fn an_answer_with_a_goal_of_another_user_is_not_recorded() {
 
 /// AEC-5: a "no" that is relayed after a "yes" is recorded, and is final.
 #[test]
-fn a_relayed_no_after_a_yes_is_final() {
+fn relayed_rejection_after_a_confirmation_is_final() {
     let world = World::new();
     let mut goal = goal_of_ada(&world, "six");
     // The action fails, since the file exists, and nothing is in effect.

@@ -40,7 +40,7 @@ fn no_money_is_transferred_without_a_simulation_and_access() {
 /// AEC-20: no permission is granted, no approval given, no artifact promoted, no key changed. A dispatch appends only
 /// entries of the agent core and of its action, so no other table changes either.
 #[test]
-fn a_dispatch_appends_entries_of_the_agent_core_and_of_its_action_alone() {
+fn dispatch_appends_only_agent_core_and_action_entries() {
     let world = World::new();
     let before = (world.catalog(), world.records.keyring().keys().len());
     let done = create(&world, "done");
@@ -73,7 +73,7 @@ fn a_dispatch_appends_entries_of_the_agent_core_and_of_its_action_alone() {
 
 /// AEC-20: naming a draft does not promote it.
 #[test]
-fn a_simulation_that_is_no_longer_active_is_not_activated() {
+fn dispatch_does_not_activate_a_retired_simulation() {
     let world = World::new();
     world.change_catalog("file_create", &Step::Retire);
     world.dispatch(&create(&world, "retired"));
@@ -85,7 +85,7 @@ fn a_simulation_that_is_no_longer_active_is_not_activated() {
 
 /// AEC-18, AEC-20: one cycle has one effect at most, and its outcome triggers nothing.
 #[test]
-fn nothing_follows_from_an_outcome() {
+fn outcome_triggers_no_further_action() {
     let world = World::new();
     let done = create(&world, "done");
     world.dispatch(&done);

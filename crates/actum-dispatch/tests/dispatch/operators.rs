@@ -12,7 +12,7 @@ const HOUR: i64 = 60 * 60 * 1_000_000;
 
 /// AEC-12: a resolved goal leaves Dev Intake, and only an active simulation resolves it.
 #[test]
-fn a_goal_that_waits_for_a_simulation_is_resolved_once() {
+fn goal_without_a_simulation_is_resolved_once() {
     let world = World::new();
     let asked = goal("wish");
     let packet = FinderPacket::Missing(MissingSimulationPacket {
@@ -39,7 +39,7 @@ fn a_goal_that_waits_for_a_simulation_is_resolved_once() {
 
 /// AEC-17: a waiver ends within 30 days, and needs the approval key.
 #[test]
-fn the_gate_is_waived_under_the_approval_key_until_a_time() {
+fn slo_gate_waiver_needs_the_approval_key_and_expires() {
     let world = World::new();
     let now = world.records.now();
     let after = |micros: i64| Timestamp::from_micros(now.micros() + micros);

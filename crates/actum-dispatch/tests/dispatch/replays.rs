@@ -66,7 +66,7 @@ fn codes(world: &World, goal: &AgentGoalRequest) -> Vec<ReplayCode> {
 
 /// AEC-9, AEC-11: a sound entry that claims another history, or names another action, is detected.
 #[test]
-fn an_event_with_another_history_or_another_action_is_found() {
+fn event_with_a_forged_history_or_action_is_detected() {
     let world = World::new();
     let fields = json!({"path": "a", "content": "text\n"});
     let history = world.goal("history", "file_create", fields.clone());
@@ -85,7 +85,7 @@ fn an_event_with_another_history_or_another_action_is_found() {
 
 /// AEC-11: drift fails closed. A failed replay is an event, and no effect of the goal starts after it.
 #[test]
-fn a_goal_whose_replay_failed_is_not_dispatched_any_more() {
+fn goal_with_a_failed_replay_is_no_longer_dispatched() {
     let world = World::new();
     let fields = json!({"path": "a", "content": "text\n"});
     let goal = world.goal("drift", "file_create", fields);
@@ -105,7 +105,7 @@ fn a_goal_whose_replay_failed_is_not_dispatched_any_more() {
 
 /// AEC-11: facts of a simulation that its catalog does not have, and a user that no host asserted, are detected.
 #[test]
-fn forged_facts_of_a_simulation_or_a_host_are_found() {
+fn forged_simulation_or_host_facts_are_detected() {
     let world = World::new();
     let fields = json!({"path": "a", "content": "text\n"});
     let harmless = world.goal("harmless", "file_create", fields.clone());
@@ -132,7 +132,7 @@ fn forged_facts_of_a_simulation_or_a_host_are_found() {
 /// AEC-11, AEC-16: one process decides by the catalog and the policy in force, after any number of changes, as a
 /// fresh one does.
 #[test]
-fn decisions_follow_a_catalog_and_a_policy_that_change_at_random() {
+fn decisions_follow_random_catalog_and_policy_changes() {
     let world = World::new();
     let denies = || access("forbid (principal, action, resource);");
     let mut seed = 7_u64;

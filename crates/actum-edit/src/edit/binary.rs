@@ -117,7 +117,7 @@ mod tests {
 
     /// FO-10
     #[test]
-    fn a_content_is_replaced_by_a_whole_one_or_by_what_a_delta_makes_of_it() {
+    fn literal_and_delta_changes_replace_the_content() {
         let splice = Splice { offset: 2, old: b"b".to_vec(), new: b"c".to_vec() };
         let literal = BinaryChange::Literal(NEW.to_vec());
         assert_eq!(edit(literal).splices(OLD), Ok(vec![splice.clone()]));
@@ -127,7 +127,7 @@ mod tests {
 
     /// FO-6, FO-10
     #[test]
-    fn a_content_with_another_id_is_left_alone() {
+    fn content_with_a_different_blob_id_is_refused() {
         let edit = edit(BinaryChange::Literal(NEW.to_vec()));
         assert_eq!(
             message(&edit, b"other"),
@@ -146,7 +146,7 @@ mod tests {
 
     /// FO-10
     #[test]
-    fn a_result_with_another_id_is_refused() {
+    fn result_with_a_different_blob_id_is_refused() {
         let found = id(b"a\0d");
         for change in [
             BinaryChange::Literal(b"a\0d".to_vec()),
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delta_that_is_not_sound_is_refused() {
+    fn delta_for_a_different_base_size_is_refused() {
         assert_eq!(
             message(&edit(BinaryChange::Delta(b"\x02\x03\x90\x02\x01c".to_vec())), OLD),
             "the binary patch cannot be applied: the delta expects a base of 2 bytes, but the file \

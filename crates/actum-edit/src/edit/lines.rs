@@ -195,7 +195,7 @@ mod tests {
 
     /// EX-10
     #[test]
-    fn lines_are_put_in_before_the_one_named_and_end_as_their_neighbours_do() {
+    fn lines_are_inserted_before_the_given_line_with_matching_endings() {
         for (line, content, file, result) in [
             (1, "x", "a\nb\n", "x\na\nb\n"),
             (2, "x\ny\n", "a\nb\n", "a\nx\ny\nb\n"),
@@ -227,7 +227,7 @@ mod tests {
 
     /// EX-10
     #[test]
-    fn lines_are_deleted_with_their_ends_and_the_last_one_named_is_among_them() {
+    fn line_range_is_deleted_inclusively_with_its_line_endings() {
         for (start, end, file, result) in [
             (1, 1, "a\nb\nc\n", "b\nc\n"),
             (2, 3, "a\nb\nc\n", "a\n"),
@@ -243,7 +243,7 @@ mod tests {
 
     /// EX-10
     #[test]
-    fn a_line_that_is_not_there_is_refused_with_the_number_of_those_that_are() {
+    fn line_out_of_range_reports_the_line_count() {
         let place = |line, lines, next| {
             format!(
                 "cannot insert before line {line} of a file with {lines} lines: lines are counted \
@@ -275,7 +275,7 @@ mod tests {
 
     /// EX-10
     #[test]
-    fn the_result_is_limited_on_both_sides() {
+    fn line_insert_result_size_is_limited_on_both_sides() {
         let file = vec![b'\n'; usize::try_from(EDIT_BYTES_MAX).unwrap() - 2];
         let edit = |content: &str| LineInsert { line_number: 1, content: content.into() };
         assert!(edit("a\n").splices(&file).is_ok());
@@ -291,7 +291,7 @@ mod tests {
     proptest! {
         /// EX-10
         #[test]
-        fn the_other_lines_stay_what_they_were(
+        fn other_lines_remain_unchanged(
             file in "[ab\r\n]{0,12}",
             content in "[xy\r\n]{0,6}",
             line in 0u32..8,

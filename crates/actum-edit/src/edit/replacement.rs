@@ -165,7 +165,7 @@ mod tests {
 
     /// FO-10
     #[test]
-    fn a_text_that_is_there_once_is_replaced() {
+    fn text_that_occurs_once_is_replaced() {
         assert_eq!(replace("b", "BB", Occurrences::One, "a b c"), "a BB c");
         assert_eq!(replace("b c", "", Occurrences::One, "a b c"), "a ");
         assert_eq!(replace("b\n", "x\ny\n", Occurrences::One, "a\nb\nc\n"), "a\nx\ny\nc\n");
@@ -173,7 +173,7 @@ mod tests {
 
     /// FO-10
     #[test]
-    fn every_occurrence_is_replaced_where_that_is_asked_for() {
+    fn every_occurrence_is_replaced_on_request() {
         assert_eq!(replace("b", "xx", Occurrences::All, "abcb"), "axxcxx");
         assert_eq!(replace("aa", "b", Occurrences::All, "aaa"), "ba");
         assert_eq!(replace("b", "x", Occurrences::All, "abc"), "axc");
@@ -181,7 +181,7 @@ mod tests {
 
     /// FO-10
     #[test]
-    fn a_text_that_could_be_meant_in_two_places_is_refused_with_their_lines() {
+    fn ambiguous_text_is_refused_with_its_lines() {
         assert_eq!(
             replace("b", "x", Occurrences::One, "b\na\nb b\n"),
             "the text `b` occurs 3 times in the file (lines 1, 3, 3), but must occur exactly once"
@@ -193,7 +193,7 @@ mod tests {
 
     /// FO-10
     #[test]
-    fn a_text_that_is_there_more_often_than_is_counted_is_refused_for_what_was_asked() {
+    fn text_over_the_occurrence_limit_is_refused() {
         let content = "b".repeat(OCCURRENCES_MAX + 1);
         assert_eq!(
             replace("b", "x", Occurrences::One, &content),
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_not_there_says_what_is_almost_it() {
+    fn missing_text_reports_the_closest_match() {
         assert_eq!(
             replace("f(a, b)", "x", Occurrences::One, "  f(a,b)\n"),
             "the text `f(a, b)` is not in the file; the text at line 1 differs only in whitespace"
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_nothing_is_refused() {
+    fn empty_search_and_no_op_replacement_are_refused() {
         assert!(replace("", "a", Occurrences::One, "a").contains("is empty"));
         assert_eq!(
             replace("a", "a", Occurrences::All, "a"),

@@ -194,7 +194,7 @@ mod tests {
 
     /// EX-20
     #[test]
-    fn each_language_is_held_to_what_it_allows() {
+    fn each_language_is_checked_against_its_own_syntax() {
         use Language::{Json, JsonLines, JsonWithComments, Yaml};
         for (language, text) in [
             (Json, "{\"a\": [1]}\n"),
@@ -241,7 +241,7 @@ mod tests {
 
     /// EX-20
     #[test]
-    fn what_is_too_large_or_too_deep_is_not_read() {
+    fn oversized_or_too_deeply_nested_text_is_refused() {
         for language in [Language::Json, Language::JsonLines, Language::Yaml] {
             let max = usize::try_from(language.bytes_max()).unwrap();
             let mut text = vec![b' '; max];
@@ -261,7 +261,7 @@ mod tests {
 
     /// EX-20
     #[test]
-    fn values_are_what_the_text_says() {
+    fn parsed_values_match_the_text() {
         assert_eq!(json_value(b"// x\n{\"a\": [1, null,]}").unwrap(), json!({ "a": [1, null] }));
         assert!(json_value(b"\"\\ud800\"").is_err());
         let text = b"a: &k {x: 1.5, y: 'z'}\nb: *k\n---\n1: no\n---\n.inf\n";

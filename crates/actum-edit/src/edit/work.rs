@@ -56,7 +56,7 @@ mod tests {
 
     /// Issue 22 (claims)
     #[test]
-    fn edits_are_rejected_when_they_read_too_much_in_all() {
+    fn edits_that_read_too_much_in_total_are_rejected() {
         let mut work = EditWork::default();
         for _ in 0..80 {
             assert_eq!(work.add(1, 100 << 20), Ok(()));

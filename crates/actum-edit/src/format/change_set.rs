@@ -135,7 +135,7 @@ mod tests {
 
     /// D-4
     #[test]
-    fn a_field_that_is_unknown_missing_or_doubled_is_refused() {
+    fn unknown_missing_or_duplicate_change_set_field_is_refused() {
         assert_eq!(
             error(set(r#"{"path":"a","hunks":[],"force":true}"#)),
             "line 2, column 24: unknown field `force`; fields of a patch: `path`, `hunks`, \
@@ -168,7 +168,7 @@ mod tests {
 
     /// D-4
     #[test]
-    fn a_value_of_the_wrong_type_is_refused_without_names_of_rust_types() {
+    fn wrong_value_type_is_reported_without_rust_type_names() {
         for wrong in ["-1", "1.5", "4294967296", "1e0"] {
             let hunk = HUNK.replacen(":1", &format!(":{wrong}"), 1);
             let error = error(set(&format!(r#"{{"path":"a","hunks":[{hunk}]}}"#)));
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_set_that_contradicts_itself_is_refused_at_its_place() {
+    fn invalid_change_set_is_refused_with_its_position() {
         let patch = format!(r#"{{"path":"a","hunks":[{HUNK}]}}"#);
         assert_eq!(
             error(set(&format!("{patch},\n{patch}"))),
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_that_are_not_utf8_are_refused_where_they_stand() {
+    fn invalid_utf8_is_refused_with_its_position() {
         assert_eq!(
             error(b"{\"patches\":[\n{\"path\":\"a\xff\"}]}"),
             "line 2, column 11: invalid JSON: this byte is not valid UTF-8"

@@ -129,7 +129,7 @@ mod tests {
 
     /// FO-10, Issue 27
     #[test]
-    fn the_names_that_other_tools_have_for_the_fields_are_accepted() {
+    fn field_aliases_of_other_tools_are_accepted() {
         let expected = [edit("a", "x", "y", Occurrences::One)];
         for path in ["path", "file_path", "filename"] {
             for old in ["old_string", "old_str"] {
@@ -147,7 +147,7 @@ mod tests {
 
     /// D-4, Issue 27
     #[test]
-    fn a_field_under_two_names_or_a_name_that_is_almost_known_is_refused() {
+    fn duplicate_aliases_and_near_miss_field_names_are_refused() {
         for (json, message) in [
             (
                 r#"{"path":"a","old_string":"x","old_str":"x","new_str":"y"}"#,
@@ -186,7 +186,7 @@ mod tests {
 
     /// FO-6
     #[test]
-    fn the_first_edit_of_a_file_may_expect_a_digest_and_no_later_one() {
+    fn only_the_first_edit_of_a_file_may_expect_a_digest() {
         let digest = Digest::of(b"a");
         let one = |path: &str, expected: &str| {
             let expected = format!("\"expected_prev_sha256\":{expected}");
@@ -219,7 +219,7 @@ mod tests {
 
     /// D-4
     #[test]
-    fn an_edit_that_is_not_exactly_one_is_refused_at_its_place() {
+    fn invalid_edit_is_refused_with_its_position() {
         for (json, message) in [
             (
                 r#"{"path":"a","old_string":"x"}"#,

@@ -124,7 +124,7 @@ mod tests {
 
     /// FO-6
     #[test]
-    fn a_file_is_created_or_written_or_deleted() {
+    fn file_elements_create_write_or_delete_a_file() {
         let expected = Some(Digest::of(b"a"));
         let digest = format!("\"expected_prev_sha256\":\"{}\"", Digest::of(b"a"));
         let executable = ModeChange::Executable(true);
@@ -163,7 +163,7 @@ mod tests {
 
     /// D-4
     #[test]
-    fn a_file_that_is_not_exactly_one_is_refused_at_its_place() {
+    fn invalid_file_elements_are_rejected_with_their_position() {
         for (json, message) in [
             (
                 r#"{"files":[{"path":"a"}]}"#,
@@ -202,7 +202,7 @@ mod tests {
 
     /// D-4
     #[test]
-    fn base64_is_read_strictly() {
+    fn base64_is_decoded_strictly() {
         for wrong in ["YQ", "YQ=", "YR==", "YQ==\\n", "Y Q==", "_w==", "é"] {
             assert_eq!(
                 error(&format!(r#"{{"path":"a","content_base64":"{wrong}"}}"#)),

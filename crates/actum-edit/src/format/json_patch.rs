@@ -160,7 +160,7 @@ mod tests {
 
     /// FO-10
     #[test]
-    fn json_patches_are_read_bare_with_their_file_and_as_a_list() {
+    fn json_patches_are_parsed_bare_with_a_path_and_in_a_list() {
         let edit = |path, expected| Operation::Edit {
             path: RelPath::new(path).unwrap(),
             edit: Edit::Json(all()),
@@ -181,7 +181,7 @@ mod tests {
 
     /// D-4
     #[test]
-    fn a_named_file_and_a_bare_json_patch_go_together() {
+    fn target_file_is_required_by_and_limited_to_a_bare_json_patch() {
         assert_eq!(
             error(ALL),
             "line 1, column 1: a bare JSON Patch does not say which file it changes: name the \
@@ -210,7 +210,7 @@ mod tests {
 
     /// D-4
     #[test]
-    fn an_operation_that_is_not_exactly_one_is_refused_at_its_place() {
+    fn invalid_json_patch_operations_are_rejected_with_their_position() {
         for (operation, message) in [
             (
                 r#"{"op":"add","path":"/a"}"#,
@@ -257,7 +257,7 @@ mod tests {
 
     /// FO-10: an empty JSON Patch is valid and changes nothing, like one with only `test` operations (RFC 6902).
     #[test]
-    fn an_empty_json_patch_is_one() {
+    fn empty_json_patch_is_valid() {
         let edit = Edit::Json(JsonPatch { operations: Vec::new() });
         let path = RelPath::new("a").unwrap();
         let expected = [Operation::Edit { path, edit, expected: None }];

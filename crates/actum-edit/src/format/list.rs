@@ -64,7 +64,7 @@ mod tests {
 
     /// FO-10, Issue 27
     #[test]
-    fn edits_and_whole_files_stand_in_one_list_in_any_order() {
+    fn edits_and_whole_files_mix_in_one_list_in_any_order() {
         let (elements, operations) = elements();
         for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
             let list = format!("[{}]", order.map(|index| elements[index].clone()).join(","));
@@ -83,7 +83,7 @@ mod tests {
 
     /// Issue 27
     #[test]
-    fn a_file_that_is_made_whole_is_edited_by_a_later_element() {
+    fn later_element_can_edit_a_file_created_earlier_in_the_list() {
         let operations =
             read(r#"[{"path":"a","content":"x"},{"path":"a","old_string":"x","new_string":"y"}]"#);
         let create = Operation::Create { path: path("a"), content: "x".into(), mode: None };
@@ -92,7 +92,7 @@ mod tests {
 
     /// D-4, Issue 27
     #[test]
-    fn a_list_that_can_be_meant_in_two_ways_is_refused_at_the_element() {
+    fn ambiguous_list_is_rejected_at_the_offending_element() {
         for (json, message) in [
             (
                 r#"[{"path":"a","old_string":"x","new_string":"y"},{"path":"a","content":""}]"#,
@@ -126,7 +126,7 @@ mod tests {
 
     /// Issue 27
     #[test]
-    fn several_documents_are_one_change() {
+    fn several_documents_form_one_change() {
         let (elements, operations) = elements();
         for between in ["", "\n", "\r\n", " \n\n\t"] {
             let json = elements.join(between);
@@ -145,7 +145,7 @@ mod tests {
 
     /// D-4, Issue 27
     #[test]
-    fn what_is_refused_in_one_of_several_documents_is_refused_at_its_line() {
+    fn error_in_one_of_several_documents_reports_its_line() {
         let edit = r#"{"path":"a","old_string":"x","new_string":"y"}"#;
         let whole = r#"{"path":"a","content":""}"#;
         let hunks = r#"{"patches":[{"path":"a","hunks":[{"old_start":1,"old_lines":1,"new_start":1,"new_lines":1,"lines":"-a\n+b\n"}]}]}"#;
@@ -194,7 +194,7 @@ mod tests {
 
     /// Issue 27
     #[test]
-    fn documents_have_together_no_more_values_than_one_has() {
+    fn value_limit_applies_to_all_documents_together() {
         let element = |n: usize| format!("{{\"path\":\"{n}\",\"content\":null}}");
         let few: String = (0..1_000).map(element).collect();
         assert_eq!(read(&few).unwrap().len(), 1_000);
@@ -209,7 +209,7 @@ mod tests {
     proptest! {
         /// Issue 27
         #[test]
-        fn documents_one_after_the_other_mean_what_their_list_means(
+        fn concatenated_documents_are_equivalent_to_their_list(
             parts in prop::collection::vec((any::<bool>(), "[a-c]", "[{}\\[\\]\"\\\\x\n]{1,4}"), 1..8),
             between in "[ \n\r\t]{0,2}",
         ) {

@@ -41,7 +41,7 @@ mod tests {
 
     /// FO-7
     #[test]
-    fn a_path_is_below_the_root_by_its_bytes_alone() {
+    fn root_prefix_is_removed_by_comparing_bytes_only() {
         let relative = |root: &str, path: &str| {
             let relative = RootPrefix::new(root.as_bytes()).relative(path.as_bytes()).to_vec();
             String::from_utf8(relative).unwrap()

@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_may_follow_a_hunk_that_must_end_the_content() {
+    fn content_after_an_end_of_file_hunk_is_rejected() {
         let append = [LineHunk { at_end: true, ..hunk((1, 1), (1, 2), " a\n+b\n") }];
         assert_eq!(every_piece(&append, "a\n").unwrap(), "a\nb\n");
         let error = every_piece(&append, "a\nb\n").unwrap_err();
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn insertion_at_both_ends_and_into_nothing_works() {
+    fn inserts_at_both_ends_and_into_empty_content() {
         assert_eq!(every_piece(&[hunk((0, 0), (1, 1), "+a\n")], "b\n").unwrap(), "a\nb\n");
         assert_eq!(every_piece(&[hunk((1, 0), (2, 1), "+b\n")], "a\n").unwrap(), "a\nb\n");
         assert_eq!(every_piece(&[hunk((0, 0), (1, 1), "+a\n")], "").unwrap(), "a\n");
@@ -331,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_never_glued_together() {
+    fn hunk_that_would_join_lines_is_rejected() {
         let early = hunk((1, 1), (1, 1), "-a\n+A\n\\ No newline at end of file\n");
         assert_eq!(every_piece(&[early], "a\nb\n"), Err(HunkError::GluedLines { hunk: 1 }));
         let after = hunk((1, 0), (2, 1), "+b\n");
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hunk_that_does_not_match_says_what_it_expected_and_found() {
+    fn mismatched_hunk_reports_expected_and_found_lines() {
         let error = every_piece(&[hunk((2, 1), (2, 1), "-two\n+2\n")], "one\nzwei\n").unwrap_err();
         assert_eq!(
             error.to_string(),
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn hunks_that_contradict_themselves_are_refused() {
+    fn inconsistent_hunks_are_rejected() {
         let wrong = |hunks: &[LineHunk]| Patcher::new(hunks).map(|_| ()).unwrap_err();
         assert!(matches!(wrong(&[hunk((1, 2), (1, 1), "-a\n")]), HunkError::WrongCount { .. }));
         assert!(matches!(wrong(&[hunk((1, 0), (1, 0), "")]), HunkError::Empty { hunk: 1 }));
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn an_endless_line_is_not_collected_in_memory() {
+    fn unterminated_line_fails_without_being_buffered() {
         let hunks = [hunk((1, 1), (1, 0), "-short\n")];
         let mut patcher = Patcher::new(&hunks).unwrap();
         let error = patcher.feed(&[b'x'; 64], |_| ()).unwrap_err();
@@ -385,7 +385,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_whole_replacement_gives_the_new_content(
+        fn full_replacement_hunk_produces_the_new_content(
             old in proptest::collection::vec("[ab]{0,3}\n", 1..8),
             new in proptest::collection::vec("[ab]{0,3}\n", 1..8),
         ) {

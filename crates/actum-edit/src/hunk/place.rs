@@ -151,7 +151,7 @@ mod tests {
 
     /// FO-10
     #[test]
-    fn a_hunk_that_is_off_goes_to_the_one_place_where_its_lines_are() {
+    fn misplaced_hunk_moves_to_its_only_match() {
         assert_eq!(lines(&[hunk(1, "-b\n+x\n")], "a\nb\n"), Ok(vec![2]));
         assert_eq!(lines(&[hunk(9, "-b\n"), hunk(20, "-d\n")], "a\nb\nc\nd\n"), Ok(vec![2, 4]));
         let (_, moved) = LineHunk::relocated(&[hunk(3, "-b\n")], b"a\nb\n").unwrap();
@@ -160,7 +160,7 @@ mod tests {
 
     /// FO-10
     #[test]
-    fn a_hunk_with_two_places_is_refused_unless_it_says_one_of_them() {
+    fn hunk_with_two_matches_is_rejected_unless_it_states_one() {
         let file = "x\na\nx\na\n";
         assert_eq!(lines(&[hunk(4, "-a\n")], file), Ok(vec![4]));
         assert_eq!(
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hunk_without_a_place_stays_for_the_patcher_to_refuse() {
+    fn hunk_without_a_match_keeps_its_stated_line() {
         assert_eq!(lines(&[hunk(7, "-q\n")], "a\n"), Ok(vec![7]));
         assert_eq!(lines(&[hunk(7, "+q\n")], "a\n"), Ok(vec![7]));
         assert_eq!(lines(&[hunk(1, "-b\n")], "ab\n"), Ok(vec![1]));
@@ -182,7 +182,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn lines_added_above_do_not_matter_where_all_lines_differ(
+        fn hunks_apply_below_added_lines_when_old_lines_are_distinct(
             above in 1usize..5, changed in proptest::collection::btree_set(0usize..30, 1..6),
         ) {
             let old: String = (0..30).map(|n| format!("{n}\n")).collect();

@@ -290,7 +290,7 @@ mod tests {
 
     /// AEC-7: requests have the same digest only if their operations are equal.
     #[test]
-    fn operations_that_differ_in_anything_have_another_digest() {
+    fn different_operations_have_different_digests() {
         let patch = |hunks| Operation::Patch { path: path("a"), hunks, expected: None };
         let edit = |edit| Operation::Edit { path: path("a"), edit, expected: None };
         let replace = |occurrences| {

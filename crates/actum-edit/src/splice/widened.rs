@@ -138,7 +138,7 @@ mod tests {
 
     /// FO-5
     #[test]
-    fn a_splice_is_widened_to_whole_lines_with_lines_around_it() {
+    fn splice_is_widened_to_whole_lines_with_context() {
         let old = "a\nb\nc\nd\ne\n";
         let splices = Splice::between(old.as_bytes(), b"a\nb\ncX\nd\ne\n");
         let widened = |context| Splice::widened(&splices, old.as_bytes(), context);
@@ -152,7 +152,7 @@ mod tests {
 
     /// FO-5
     #[test]
-    fn a_splice_is_found_where_its_lines_stand_exactly_once() {
+    fn splice_is_located_at_the_only_match_of_its_lines() {
         let found = |(offset, old, new): (u64, &str, &str), size, content: &str| {
             let splice = Splice { offset, old: old.into(), new: new.into() };
             splice.found_in(content.as_bytes(), size).map(|splice| splice.offset)

@@ -83,7 +83,7 @@ fn damaged(diff: &[u8], damage: &Damage, at: prop::sample::Index) -> Vec<u8> {
 
 /// FO-10: a diff without context whose only hunk is at the top of a file.
 #[test]
-fn lines_at_the_top_of_a_file_go_where_git_puts_them() {
+fn insertion_at_the_top_of_a_file_matches_git_apply() {
     let (writer, reader) = (Repository::new("sha1"), Repository::new("sha1"));
     let tree = |text: &str| Tree([(path("a"), (text.into(), false))].into());
     let (before, after) = (tree("two\n"), tree("one\ntwo\n"));
@@ -96,7 +96,7 @@ fn lines_at_the_top_of_a_file_go_where_git_puts_them() {
 
 /// FO-10: whatever we take, git takes too, and with the same result; what git writes we take.
 #[test]
-fn a_diff_is_refused_or_means_what_it_means_to_git() {
+fn damaged_diff_is_rejected_or_applied_as_by_git() {
     let (writer, reader) = (Repository::new("sha1"), Repository::new("sha1"));
     let (taken, refused) = (std::cell::Cell::new(0), std::cell::Cell::new(0));
     let input = (tree(), tree(), damage(), any::<prop::sample::Index>());

@@ -35,7 +35,7 @@ fn tree(files: &[(&str, &[u8], bool)]) -> Tree {
 
 /// FO-6, FO-10
 #[test]
-fn a_binary_patch_of_every_kind_becomes_its_operation() {
+fn each_kind_of_binary_patch_becomes_its_operation() {
     let zero = "0".repeat(40);
     let (a, b, c) = (&b"a\0b"[..], &b"a\0c"[..], &b"\0"[..]);
     let diff = [
@@ -78,7 +78,7 @@ fn a_binary_patch_of_every_kind_becomes_its_operation() {
 
 /// FO-10; what git 2.47 wrote, with a patch of text between those of binaries.
 #[test]
-fn a_diff_of_git_with_text_and_binaries_gives_the_tree_it_was_made_for() {
+fn git_diff_of_text_and_binary_files_produces_the_expected_tree() {
     let diff = concat!(
         "diff --git a/new b/new\n",
         "new file mode 100644\n",
@@ -111,7 +111,7 @@ fn a_diff_of_git_with_text_and_binaries_gives_the_tree_it_was_made_for() {
     let after = tree(&[("new", b"n\0", R), ("text", b"2\n", R), ("x", b"a\0c", R)]);
     assert_eq!(before.clone().apply(&parse(diff)), Ok(after));
     let other = tree(&[("text", b"1\n", R), ("x", b"a\0d", R)]);
-    assert!(other.apply(&parse(diff)).unwrap_err().contains("was made for `20b5be9"));
+    assert!(other.apply(&parse(diff)).unwrap_err().contains("the binary patch expects `20b5be9"));
 }
 
 /// Fate of a file.
@@ -224,13 +224,13 @@ fn agree_with_git(format: &str) {
 
 /// FO-10
 #[test]
-fn binary_diffs_of_git_lead_where_git_apply_leads() {
+fn binary_diffs_apply_as_by_git() {
     agree_with_git("sha1");
 }
 
 /// FO-10
 #[test]
-fn binary_diffs_of_a_sha256_repository_lead_where_git_apply_leads() {
+fn binary_diffs_of_a_sha256_repository_apply_as_by_git() {
     agree_with_git("sha256");
 }
 
@@ -286,7 +286,7 @@ fn index_line(diff: &[u8]) -> usize {
 
 /// FO-10: what is let through does what git would have done.
 #[test]
-fn a_damaged_binary_diff_is_refused_or_means_what_it_means_to_git() {
+fn damaged_binary_diff_is_rejected_or_applied_as_by_git() {
     let (writer, reader) = (Repository::new("sha1"), Repository::new("sha1"));
     let changes = small_changes().map(|(before, after)| (writer.diff(&before, &after), before));
     let byte = prop_oneof![any::<u8>(), proptest::char::range(' ', '~').prop_map(|c| c as u8)];
@@ -328,7 +328,7 @@ fn a_damaged_binary_diff_is_refused_or_means_what_it_means_to_git() {
 
 /// FO-10: what we write for binary contents git and we read as the same change.
 #[test]
-fn binary_contents_that_we_write_lead_where_they_should() {
+fn written_binary_diffs_apply_in_git_and_actum() {
     let reader = Repository::new("sha1");
     let contents = [b"a\0b".to_vec(), noise(3, 5000), noise(4, 53), b"\0".to_vec(), Vec::new()];
     let path = path("d/x");

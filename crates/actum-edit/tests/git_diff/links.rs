@@ -21,7 +21,7 @@ fn delete(at: &str, content: &str) -> Operation {
 
 /// FO-10, D-6
 #[test]
-fn links_are_made_retargeted_renamed_and_removed() {
+fn links_are_created_retargeted_renamed_and_deleted() {
     let made = "diff --git a/l b/l\nnew file mode 120000\nindex 0000000..1de5659\n--- /dev/null\n+++ b/l\n\
         @@ -0,0 +1 @@\n+target\n\\ No newline at end of file\n";
     assert_eq!(parse(made.as_bytes()).unwrap(), [link("l", "target", None)]);
@@ -45,7 +45,7 @@ fn links_are_made_retargeted_renamed_and_removed() {
 
 /// FO-10, D-6: in two sections of the same path, in either order.
 #[test]
-fn a_file_becomes_a_link_and_a_link_a_file() {
+fn file_becomes_a_link_by_two_sections_in_either_order() {
     let gone = "diff --git a/x b/x\ndeleted file mode 100644\n--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-text\n";
     let made = "diff --git a/x b/x\nnew file mode 120000\n--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+to\n\\ No newline at end of file\n";
     let expected = [delete("x", "text\n"), link("x", "to", None)];
@@ -59,10 +59,10 @@ fn a_file_becomes_a_link_and_a_link_a_file() {
 
 /// FO-10: diffs of links that git never writes are refused, each with its own error.
 #[test]
-fn partial_targets_and_mode_changes_to_a_link_are_refused() {
+fn link_diffs_git_never_writes_are_rejected() {
     let problem = |diff: &str| parse(diff.as_bytes()).unwrap_err().to_string();
     let with_newline = "diff --git a/l b/l\nindex 1de5659..b5f5ef5 120000\n--- a/l\n+++ b/l\n@@ -1 +1 @@\n-target\n+other\n";
-    assert!(problem(with_newline).contains("without a newline"), "{}", problem(with_newline));
+    assert!(problem(with_newline).contains("without a final newline"), "{}", problem(with_newline));
     let by_mode = "diff --git a/l b/l\nold mode 100644\nnew mode 120000\n";
     assert!(problem(by_mode).contains("two sections"), "{}", problem(by_mode));
     let submodule = "diff --git a/l b/l\nnew file mode 160000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+Subproject commit 1\n";
@@ -71,7 +71,7 @@ fn partial_targets_and_mode_changes_to_a_link_are_refused() {
 
 /// FO-10: a written diff is parsed to the same operations.
 #[test]
-fn links_are_written_as_git_writes_them() {
+fn written_link_diffs_parse_to_the_same_operations() {
     let at = path("l");
     let side = |mode, content: &'static [u8]| Some(Side { path: &at, mode, content });
     let written = |old, new| {

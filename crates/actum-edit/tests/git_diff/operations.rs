@@ -48,7 +48,7 @@ fn delete(name: &str, content: &str) -> Operation {
 
 /// Such a hunk ends the file, as git apply has it.
 #[test]
-fn a_hunk_with_context_only_before_its_changes_ends_the_file() {
+fn hunk_with_only_leading_context_must_end_the_file() {
     let at_end = |body: &str, counts: (u32, u32)| {
         let (old, new) = counts;
         let diff = format!("--- a/x\n+++ b/x\n@@ -1,{old} +1,{new} @@\n{body}");
@@ -69,7 +69,7 @@ fn a_hunk_with_context_only_before_its_changes_ends_the_file() {
 /// FO-10: the `index` line of git distinguishes them from lines that fill an empty file, and the
 /// same diff is not made twice.
 #[test]
-fn lines_at_the_top_are_an_insertion_where_git_says_that_there_were_others() {
+fn index_line_distinguishes_top_insertion_from_filling_an_empty_file() {
     let at_end = |header: &str| {
         let names = "--- a/x\n+++ b/x\n@@ -0,0 +1 @@\n+a\n";
         match parse(&format!("{header}{names}")).as_slice() {
@@ -99,7 +99,7 @@ fn copied(from: &str, to: &str) -> String {
 
 /// FO-10
 #[test]
-fn hunks_are_kept_as_they_are() {
+fn hunks_are_preserved_verbatim() {
     let diff = "--- a/x\n+++ b/x\n\
         @@ -1 +1,2 @@ fn a() {\n-a\n\\ No newline\n+a\r\n+\n\\ No newline at end of file\n\
         @@ -7,2 +8,0 @@\n-b\n-c\n@@ -20,0 +20 @@\n+d\n@@ -30,2 +31,2 @@\n e\n\n";
@@ -114,7 +114,7 @@ fn hunks_are_kept_as_they_are() {
 
 /// FO-10
 #[test]
-fn files_are_made_with_their_content_and_the_default_or_the_executable_mode() {
+fn files_are_created_with_default_or_executable_mode() {
     let diff = "diff --git a/new b/new\nnew file mode 100644\nindex 0000000..1\n--- /dev/null\n\
         +++ b/new\n@@ -0,0 +1,2 @@\n+a\n+b\n\\ No newline at end of file\n\
         diff --git a/run b/run\nnew file mode 100755\n--- /dev/null\n+++ b/run\n@@ -0,0 +1 @@\n+\n\
@@ -134,7 +134,7 @@ fn files_are_made_with_their_content_and_the_default_or_the_executable_mode() {
 
 /// FO-6, FO-10
 #[test]
-fn files_are_deleted_only_with_the_content_that_the_diff_removes() {
+fn deletions_expect_the_content_removed_by_the_diff() {
     let diff = "diff --git a/old b/old\ndeleted file mode 100755\nindex 1..0000000\n--- a/old\n\
         +++ /dev/null\n@@ -1,2 +0,0 @@\n-a\n-b\n\\ No newline at end of file\n\
         diff --git a/no thing b/no thing\ndeleted file mode 100644\nindex e69de29..0000000\n\
@@ -147,7 +147,7 @@ fn files_are_deleted_only_with_the_content_that_the_diff_removes() {
 
 /// FO-10
 #[test]
-fn modes_change_alone_and_with_the_content() {
+fn modes_change_with_and_without_content() {
     let diff = "diff --git a/s p b/s p\nold mode 100644\nnew mode 100755\n\
         diff --git a/x b/x\nold mode 100755\nnew mode 100644\nindex 1..2\n--- a/x\n+++ b/x\n\
         @@ -1 +1 @@\n-a\n+b\n";
@@ -157,7 +157,7 @@ fn modes_change_alone_and_with_the_content() {
 
 /// FO-10
 #[test]
-fn renames_and_copies_are_made_before_their_edits() {
+fn renames_and_copies_precede_their_edits() {
     let edit = "old mode 100644\nnew mode 100755\n--- a/x\n+++ b/y\n@@ -1 +1 @@\n-a\n+b\n";
     let hunk = patch("y", &[(1, 1, 1, 1, "-a\n+b\n")]);
     let renamed = parse(&(moved("x", "y") + edit));
@@ -167,14 +167,14 @@ fn renames_and_copies_are_made_before_their_edits() {
 
 /// FO-10: what git writes for `git mv` in a chain; every old name is of the tree before.
 #[test]
-fn renames_in_a_chain_start_at_its_end() {
+fn rename_chain_starts_with_its_last_rename() {
     let diff = moved("a", "b") + &moved("b", "c") + &moved("c", "d/e");
     assert_eq!(parse(&diff), [rename("c", "d/e"), rename("b", "c"), rename("a", "b")]);
 }
 
 /// FO-10
 #[test]
-fn copies_read_files_before_they_are_changed_moved_or_deleted() {
+fn copies_precede_changes_moves_and_deletions_of_their_source() {
     let edit = "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-a\n+b\n";
     let gone = "diff -Nu c\n--- a/c\n+++ /dev/null\n@@ -1 +0,0 @@\n-c\n";
     let diff = format!("{edit}{}{gone}", moved("b", "n"))
@@ -194,7 +194,7 @@ fn copies_read_files_before_they_are_changed_moved_or_deleted() {
 
 /// FO-10
 #[test]
-fn a_copy_that_waits_for_a_rename_still_comes_before_the_edit_of_its_source() {
+fn copy_after_a_rename_still_precedes_the_edit_of_its_source() {
     let edit = "--- a/a\n+++ b/a\n@@ -1 +1 @@\n-a\n+b\n";
     let diff = format!("{edit}{}{}", copied("a", "b"), moved("b", "c"));
     let edit = patch("a", &[(1, 1, 1, 1, "-a\n+b\n")]);
@@ -203,7 +203,7 @@ fn a_copy_that_waits_for_a_rename_still_comes_before_the_edit_of_its_source() {
 
 /// FO-10
 #[test]
-fn a_file_is_made_where_another_was_moved_away() {
+fn file_is_created_at_the_old_path_of_a_renamed_file() {
     let made = "--- /dev/null\n+++ b/a\n@@ -0,0 +1 @@\n+n\n";
     let diff = format!("{made}{}", moved("a", "b"));
     assert_eq!(parse(&diff), [rename("a", "b"), create("a", "n\n", None)]);
@@ -211,7 +211,7 @@ fn a_file_is_made_where_another_was_moved_away() {
 
 /// FO-5: with the deletion first, `d` would be removed and made again with another mode.
 #[test]
-fn a_directory_that_stays_in_use_is_not_emptied_on_the_way() {
+fn directory_in_use_is_never_emptied_temporarily() {
     let diff = "--- a/d/a\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n\
         --- /dev/null\n+++ b/d/b\n@@ -0,0 +1 @@\n+b\n";
     assert_eq!(parse(diff), [create("d/b", "b\n", None), delete("d/a", "a\n")]);
@@ -219,7 +219,7 @@ fn a_directory_that_stays_in_use_is_not_emptied_on_the_way() {
 
 /// FO-10
 #[test]
-fn a_path_gives_way_before_it_becomes_a_directory_or_a_file() {
+fn path_is_vacated_before_it_becomes_a_directory_or_a_file() {
     let diff = copied("k", "f/a") + &moved("f", "g/x") + &moved("d/a", "e") + &copied("k", "d");
     let expected = [rename("f", "g/x"), copy("k", "f/a"), rename("d/a", "e"), copy("k", "d")];
     assert_eq!(parse(&diff), expected);
@@ -227,7 +227,7 @@ fn a_path_gives_way_before_it_becomes_a_directory_or_a_file() {
 
 /// FO-10
 #[test]
-fn prose_is_skipped_wherever_a_diff_may_hold_it() {
+fn prose_before_between_and_after_sections_is_skipped() {
     let diff = "Here is the fix:\n\n```diff\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n```\n\n\
         --- and now\nIndex: y\n=====\n--- y\t(revision 1)\n+++ y\t(working copy)\n@@ -1 +1 @@\n\
         -c\n+d\n\n\n-- \n2.47.3\n\nSubmodule lib is fine; 1..2: too\n";
@@ -238,7 +238,7 @@ fn prose_is_skipped_wherever_a_diff_may_hold_it() {
 
 /// FO-10
 #[test]
-fn lines_that_look_like_headers_are_content_inside_a_hunk() {
+fn header_like_lines_inside_a_hunk_are_content() {
     let diff = "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n--- a/y\n+++ b/y\n diff --git a/z b/z\n-- \n+-- \n\
         --- a/w\n+++ b/w\n@@ -1 +1 @@\n-a\n+b\n";
     let before = tree(&[("x", "-- a/y\ndiff --git a/z b/z\n- \n", R), ("w", "a\n", X)]);
@@ -248,7 +248,7 @@ fn lines_that_look_like_headers_are_content_inside_a_hunk() {
 
 /// FO-10
 #[test]
-fn a_mark_at_the_end_of_the_input_needs_no_newline() {
+fn no_newline_marker_at_the_end_of_the_input_needs_no_newline() {
     let diff = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n\\ No newline at end of file";
     let after = tree(&[("x", "b", R)]);
     assert_eq!(tree(&[("x", "a\n", R)]).apply(&parse(diff)), Ok(after));
@@ -256,7 +256,7 @@ fn a_mark_at_the_end_of_the_input_needs_no_newline() {
 
 /// FO-10: packages are often unpacked with this time on every file.
 #[test]
-fn a_file_of_1970_that_is_there_is_only_edited() {
+fn epoch_timestamps_on_both_sides_are_an_edit() {
     let stamp = "1970-01-01 00:00:00.000000000 +0000";
     let diff = format!("--- a/x\t{stamp}\n+++ b/x\t{stamp}\n@@ -1 +1,2 @@\n a\n+b\n");
     assert_eq!(parse(&diff), [patch("x", &[(1, 1, 1, 2, " a\n+b\n")])]);
@@ -264,7 +264,7 @@ fn a_file_of_1970_that_is_there_is_only_edited() {
 
 /// FO-10
 #[test]
-fn a_file_that_diff_marks_as_absent_is_made_or_deleted() {
+fn epoch_timestamp_on_one_side_creates_or_deletes_the_file() {
     let (stamp, now) = ("1970-01-01 01:00:00 +0100", "2026-01-02 03:04:05 +0000");
     let diff = format!(
         "--- a/x\t{stamp}\n+++ b/x\t{now}\n@@ -0,0 +1 @@\n+a\n\
@@ -275,7 +275,7 @@ fn a_file_that_diff_marks_as_absent_is_made_or_deleted() {
 
 /// FO-10
 #[test]
-fn a_file_moves_below_its_own_name_and_to_the_name_of_its_directory() {
+fn file_moves_below_its_own_path_and_to_the_path_of_its_directory() {
     let moved = |from: &str, to: &str| {
         parse(&format!("diff --git a/{from} b/{to}\nrename from {from}\nrename to {to}\n"))
     };
@@ -297,7 +297,7 @@ fn recounted(diff: &str) -> Result<Vec<Operation>, String> {
 
 /// FO-10: as `git apply --recount`.
 #[test]
-fn the_lines_of_a_hunk_are_counted_where_that_is_asked_for() {
+fn recount_ignores_the_line_counts_in_hunk_headers() {
     let sound = "\
 diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1,3 +1,4 @@\n x\n-y\n+z\n+Z\n w\n@@ -9 +10 @@\n-q\n+r\n\
 \\ No newline at end of file\ndiff --git a/b b/b\nnew file mode 100644\n--- /dev/null\n+++ b/b\n\
@@ -311,7 +311,7 @@ diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1,3 +1,4 @@\n x\n-y\n+z\n+Z\n w\n@@ -9
 
 /// FO-10
 #[test]
-fn a_counted_hunk_ends_before_the_next_file_and_before_the_text_behind_it() {
+fn recounted_hunk_ends_before_the_next_file_or_trailing_text() {
     let plain = |a: &str, gap: &str| {
         format!(
             "--- a/a\n+++ b/a\n@@ -1,{a} +1,{a} @@\n-x\n+y\n{gap}--- a/b\n+++ b/b\n@@ -1 +1 @@\n-x\n+y\n"

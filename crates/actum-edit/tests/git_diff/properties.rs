@@ -159,7 +159,7 @@ proptest! {
 
     /// FO-10
     #[test]
-    fn a_diff_that_is_cut_anywhere_is_refused_or_means_its_whole_hunks(
+    fn truncated_diff_is_rejected_or_applies_only_complete_hunks(
         before in trees(),
         after in trees(),
         cut in any::<prop::sample::Index>(),
@@ -195,7 +195,7 @@ proptest! {
 
     /// FO-10
     #[test]
-    fn no_input_makes_the_parser_panic_or_point_outside_of_it(
+    fn parser_never_panics_or_reports_a_position_outside_the_input(
         before in trees(),
         after in trees(),
         edits in proptest::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 0..4),

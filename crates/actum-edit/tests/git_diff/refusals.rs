@@ -20,7 +20,7 @@ fn git(header: &str) -> String {
 }
 
 #[test]
-fn an_input_without_any_section_is_refused() {
+fn input_without_sections_is_rejected() {
     let message = "the input is not a diff: it has neither a `diff --git` line nor a `--- ` line \
                    followed by a `+++ ` line";
     refused("", message);
@@ -28,7 +28,7 @@ fn an_input_without_any_section_is_refused() {
 }
 
 #[test]
-fn binary_changes_without_their_content_are_refused() {
+fn binary_changes_without_content_are_rejected() {
     let differ = git("index 1..2 100644\nBinary files a/x and b/x differ\n");
     refused(
         &differ,
@@ -48,7 +48,7 @@ fn binary_changes_without_their_content_are_refused() {
 }
 
 #[test]
-fn modes_of_anything_but_files_and_links_are_refused() {
+fn modes_other_than_files_and_links_are_rejected() {
     for link in ["new file mode 120000\n", "deleted file mode 120000\n", "index 1..2 120000\n"] {
         let error = parse(git(link).as_bytes()).unwrap_err().to_string();
         assert!(error.ends_with("has no hunks; pass the complete diff"), "{error}");
@@ -64,7 +64,7 @@ fn modes_of_anything_but_files_and_links_are_refused() {
 }
 
 #[test]
-fn combined_diffs_are_refused() {
+fn combined_diffs_are_rejected() {
     let message = "line 1, column 1: a combined diff cannot be applied because it describes a \
                    merge; create the diff against one parent";
     refused("diff --cc x\nindex 1,2..3\n--- a/x\n+++ b/x\n@@@ -1,1 -1,1 +1,1 @@@\n", message);
@@ -73,7 +73,7 @@ fn combined_diffs_are_refused() {
 }
 
 #[test]
-fn changes_that_git_left_out_are_refused() {
+fn changes_omitted_by_git_are_rejected() {
     refused(
         "* Unmerged path x\n",
         "line 1, column 1: `* Unmerged path x` marks a change that the diff does not contain; create \
@@ -88,7 +88,7 @@ fn changes_that_git_left_out_are_refused() {
 }
 
 #[test]
-fn a_mail_with_encoded_text_is_refused() {
+fn email_with_an_encoded_body_is_rejected() {
     refused(
         &format!("Subject: x\ncontent-transfer-encoding: Quoted-Printable\n\n{EDIT}"),
         "line 2, column 1: the email body is encoded (`content-transfer-encoding: \
@@ -98,7 +98,7 @@ fn a_mail_with_encoded_text_is_refused() {
 }
 
 #[test]
-fn a_hunk_that_ends_early_is_refused() {
+fn hunk_with_too_few_lines_is_rejected() {
     refused(
         "--- a/x\n+++ b/x\n@@ -1,4 +1,4 @@\n a\n-b\n+c\ndiff --git a/y b/y\n",
         "line 7, column 1: the hunk has fewer lines than its header says (4 old, 4 new): found \
@@ -117,7 +117,7 @@ fn a_hunk_that_ends_early_is_refused() {
 }
 
 #[test]
-fn a_hunk_that_goes_on_after_its_counts_is_refused() {
+fn hunk_with_too_many_lines_is_rejected() {
     refused(
         "--- a/x\n+++ b/x\n@@ -1 +1,2 @@\n-a\n-b\n+c\n+d\n",
         "line 5, column 1: the hunk has more lines than its header says (1 old, 2 new): found `-b`",
@@ -132,7 +132,7 @@ fn a_hunk_that_goes_on_after_its_counts_is_refused() {
 }
 
 #[test]
-fn garbage_in_a_hunk_is_refused() {
+fn garbage_in_a_hunk_is_rejected() {
     refused(
         "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n a\nb\n",
         "line 5, column 1: expected a line of the hunk, which starts with ` `, `-`, `+` or `\\`, found `b`",
@@ -145,7 +145,7 @@ fn garbage_in_a_hunk_is_refused() {
 }
 
 #[test]
-fn a_mark_that_follows_no_last_line_is_refused() {
+fn misplaced_no_newline_marker_is_rejected() {
     let message =
         "`\\\\ No newline` must follow the last old line or the last new line of the hunk";
     for (line, body) in [
@@ -160,7 +160,7 @@ fn a_mark_that_follows_no_last_line_is_refused() {
 }
 
 #[test]
-fn hunk_headers_that_are_malformed_are_refused() {
+fn malformed_hunk_headers_are_rejected() {
     for header in
         ["@@ -1 @@", "@@ +1 -1 @@", "@@ -1,+1 @@", "@@ -1,1 +1,1", "@@ -,1 +1 @@", "@@ @@"]
     {
@@ -180,7 +180,7 @@ fn hunk_headers_that_are_malformed_are_refused() {
 }
 
 #[test]
-fn a_hunk_without_a_file_is_refused() {
+fn hunk_without_a_file_is_rejected() {
     refused(
         "+++ b/x\n@@ -1 +1 @@\n-a\n+b\n",
         "line 2, column 1: the hunk `@@ -1 +1 @@` does not belong to a file; add `--- ` and `+++ ` \
@@ -194,7 +194,7 @@ fn a_hunk_without_a_file_is_refused() {
 }
 
 #[test]
-fn names_without_hunks_are_refused() {
+fn file_names_without_hunks_are_rejected() {
     refused(
         "--- a/x\n+++ b/x\nprose\n",
         "line 3, column 1: expected a hunk after the file names of the section, found `prose`",
@@ -210,7 +210,7 @@ fn names_without_hunks_are_refused() {
 }
 
 #[test]
-fn a_header_that_lacks_what_it_promises_is_refused() {
+fn incomplete_section_header_is_rejected() {
     refused(
         "diff --git a/x b/y\nsimilarity index 100%\nrename from x\n",
         "line 3, column 13: the section has `rename from` but no `rename to`",
@@ -240,7 +240,7 @@ fn a_header_that_lacks_what_it_promises_is_refused() {
 }
 
 #[test]
-fn a_header_that_promises_content_without_hunks_is_refused() {
+fn content_change_without_hunks_is_rejected() {
     for header in [
         "new file mode 100644\nindex 0000000..1234567\n",
         "deleted file mode 100644\nindex 1234567..0000000\n",
@@ -256,7 +256,7 @@ fn a_header_that_promises_content_without_hunks_is_refused() {
 }
 
 #[test]
-fn header_lines_that_contradict_each_other_are_refused() {
+fn contradictory_header_lines_are_rejected() {
     refused(
         &git("new file mode 100644\ndeleted file mode 100644\n"),
         "line 3, column 19: the section has both `new file mode` and `deleted file mode`",
@@ -276,7 +276,7 @@ fn header_lines_that_contradict_each_other_are_refused() {
 }
 
 #[test]
-fn names_that_contradict_each_other_are_refused() {
+fn contradictory_file_names_are_rejected() {
     refused(
         &git("--- a/x\n+++ b/y\n@@ -1 +1 @@\n-a\n+b\n"),
         "line 3, column 5: the line names `b/y`, but the header of the section requires `b/x`",
@@ -306,7 +306,7 @@ fn names_that_contradict_each_other_are_refused() {
 }
 
 #[test]
-fn a_new_or_deleted_file_that_is_not_one_whole_hunk_is_refused() {
+fn created_or_deleted_file_without_one_complete_hunk_is_rejected() {
     refused(
         "--- /dev/null\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n",
         "line 1, column 1: the section for `x` must have exactly one hunk, with the header `@@ -0,0 +1,COUNT @@`",
@@ -322,7 +322,7 @@ fn a_new_or_deleted_file_that_is_not_one_whole_hunk_is_refused() {
 }
 
 #[test]
-fn a_path_that_two_sections_change_is_refused() {
+fn path_changed_by_two_sections_is_rejected() {
     let again = "`x` is changed by two sections, here and at line 1; merge them";
     refused(&format!("{EDIT}{EDIT}"), &format!("line 6, column 1: {again}"));
     let made = "--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+a\n";
@@ -340,7 +340,7 @@ fn a_path_that_two_sections_change_is_refused() {
 }
 
 #[test]
-fn a_file_below_a_file_is_refused() {
+fn file_below_a_file_is_rejected() {
     let below = EDIT.replace("/x", "/x/y");
     let beside = EDIT.replace("/x", "/x-");
     refused(
@@ -350,7 +350,7 @@ fn a_file_below_a_file_is_refused() {
 }
 
 #[test]
-fn a_file_below_the_source_of_a_copy_is_refused() {
+fn file_below_a_copy_source_is_rejected() {
     refused(
         "diff --git a/x b/z\ncopy from x\ncopy to z\ndiff -Nu x/y\n--- /dev/null\n+++ b/x/y\n\
          @@ -0,0 +1 @@\n+a\n",
@@ -359,7 +359,7 @@ fn a_file_below_the_source_of_a_copy_is_refused() {
 }
 
 #[test]
-fn moves_that_wait_for_each_other_are_refused_by_name() {
+fn cyclic_moves_are_rejected_and_listed() {
     let moved = |from: &str, to: &str| {
         format!("diff --git a/{from} b/{to}\nrename from {from}\nrename to {to}\n")
     };
@@ -388,7 +388,7 @@ fn moves_that_wait_for_each_other_are_refused_by_name() {
 }
 
 #[test]
-fn an_input_that_is_cut_off_inside_a_line_is_refused() {
+fn input_truncated_inside_a_line_is_rejected() {
     refused(
         "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b",
         "line 5, column 1: the input ends inside `+b`; pass the complete diff, including its final \
@@ -407,7 +407,7 @@ fn an_input_that_is_cut_off_inside_a_line_is_refused() {
 }
 
 #[test]
-fn a_diff_with_converted_line_ends_is_refused() {
+fn diff_with_converted_line_endings_is_rejected() {
     let converted = EDIT.replace('\n', "\r\n");
     refused(
         &converted,
@@ -419,7 +419,7 @@ fn a_diff_with_converted_line_ends_is_refused() {
 
 /// FO-7, D-5
 #[test]
-fn paths_that_no_change_may_touch_are_refused_where_they_stand() {
+fn forbidden_paths_are_rejected_with_their_position() {
     refused(
         "--- a/../x\n+++ b/../x\n@@ -1 +1 @@\n-a\n+b\n",
         "line 1, column 5: the path `../x` cannot be used: it contains `..`",

@@ -19,7 +19,7 @@ fn signed(sign: char, content: &str) -> String {
 
 /// FO-10; `git format-patch --stdout -1 -C -C`.
 #[test]
-fn a_mail_with_a_change_of_every_kind_gives_the_tree_it_was_made_for() {
+fn email_patch_with_every_kind_of_change_produces_the_expected_tree() {
     let before = tree(&[
         ("edit.txt", "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n", R),
         ("gone.txt", "a\nb", R),
@@ -276,7 +276,7 @@ fn a_file_becomes_a_directory_and_a_directory_a_file() {
 
 /// FO-10; `git diff --no-prefix -C -C --stat -p`, where `a/` and `b/` are directories.
 #[test]
-fn names_without_prefixes_are_taken_as_they_are() {
+fn names_without_prefixes_are_used_unchanged() {
     let before = tree(&[("a/x", "1\n", R), ("s p", "", R)]);
     let after = tree(&[("a/x", "2\n", R), ("s p", "", X), ("b/y", "1\n", R)]);
     let diff = concat!(
@@ -305,7 +305,7 @@ fn names_without_prefixes_are_taken_as_they_are() {
 
 /// FO-10; `git -c diff.mnemonicPrefix=true diff --cached -R -M`.
 #[test]
-fn a_reversed_diff_with_mnemonic_prefixes_leads_back() {
+fn reversed_diff_with_mnemonic_prefixes_restores_the_old_tree() {
     let before = tree(&[("x", "1\n", R), ("y", "2\n", R)]);
     let after = tree(&[("x", "3\n", R), ("z", "2\n", R)]);
     let diff = concat!(
@@ -363,7 +363,7 @@ fn commits_in_a_log_are_applied_together() {
 
 /// FO-10; `diff -ruN a b`, which marks a missing file by its time.
 #[test]
-fn a_diff_that_git_did_not_make_gives_the_tree_it_was_made_for() {
+fn output_of_plain_diff_produces_the_expected_tree() {
     let before = tree(&[("x", "1\n2\n", R), ("gone", "g\n", R), ("s p", "\n", R), ("é", "1\n", R)]);
     let after = tree(&[("x", "1\n3\n", R), ("new/n", "n", R), ("s p", "\n\n", R), ("é", "2\n", R)]);
     let diff = concat!(
@@ -403,7 +403,7 @@ fn a_diff_that_git_did_not_make_gives_the_tree_it_was_made_for() {
 
 /// FO-10; `git diff --cached -R -B`, which swaps the prefixes of a rewritten file.
 #[test]
-fn a_reversed_rewrite_leads_back() {
+fn reversed_rewrite_restores_the_old_content() {
     let first = nine_lines("first", b'a');
     let head = concat!(
         "diff --git b/x a/x\n",
@@ -424,7 +424,7 @@ fn a_reversed_rewrite_leads_back() {
 /// FO-10; `git diff --cached -B -M -U0`: a copy reads the file as it was before its change, to
 /// where another file was before it moved on.
 #[test]
-fn a_copy_to_where_a_file_was_moved_away_reads_the_old_content() {
+fn copy_to_the_old_path_of_a_renamed_file_reads_the_old_content() {
     let (first, second) = (nine_lines("first", b'a'), nine_lines("second", b'k'));
     let head = concat!(
         "diff --git a/a b/a\n",
@@ -458,7 +458,7 @@ fn a_copy_to_where_a_file_was_moved_away_reads_the_old_content() {
 
 /// FO-10; `git diff --cached -B -M`.
 #[test]
-fn files_that_change_places_are_refused_by_name() {
+fn swapped_files_are_rejected_and_listed() {
     let diff = concat!(
         "diff --git a/b b/a\n",
         "similarity index 100%\n",

@@ -128,7 +128,7 @@ const OTHERS: &[(&str, &str, Option<&str>)] = &[
 
 /// FO-10
 #[test]
-fn the_examples_of_rfc_6902_come_out_as_it_says() {
+fn rfc_6902_examples_produce_the_specified_results() {
     for (document, patch, expected) in RFC.iter().chain(OTHERS) {
         let value = |text: &str| serde_json::from_str::<Value>(text).unwrap();
         let found = patched(patch, document);

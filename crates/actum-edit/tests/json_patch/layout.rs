@@ -21,7 +21,7 @@ const PACKAGE: &str = r#"{
 "#;
 
 #[test]
-fn a_member_goes_last_in_the_lines_of_its_object() {
+fn new_member_is_appended_on_its_own_line() {
     check(
         r#"[{"op":"add","path":"/scripts/build","value":"tsc"}]"#,
         PACKAGE,
@@ -35,7 +35,7 @@ fn a_member_goes_last_in_the_lines_of_its_object() {
 }
 
 #[test]
-fn a_container_in_one_line_stays_in_one_line() {
+fn single_line_container_stays_on_one_line() {
     check(
         r#"[{"op":"add","path":"/files/-","value":"bin"},
             {"op":"add","path":"/files/0","value":{"a":[1,{}]}},
@@ -54,7 +54,7 @@ fn a_container_in_one_line_stays_in_one_line() {
 }
 
 #[test]
-fn an_empty_container_opens_as_its_siblings_stand() {
+fn empty_container_opens_in_the_layout_of_its_siblings() {
     check(
         r#"[{"op":"add","path":"/empty/a","value":1}]"#,
         &PACKAGE.replace("  \"engines\": { \"node\": \">=18\" },\n", ""),
@@ -73,7 +73,7 @@ fn an_empty_container_opens_as_its_siblings_stand() {
 }
 
 #[test]
-fn a_removed_member_takes_its_comma_and_its_line_along() {
+fn removing_a_member_removes_its_comma_and_line() {
     let without = |line: &str| PACKAGE.replace(line, "");
     check(r#"[{"op":"remove","path":"/name"}]"#, PACKAGE, &without("  \"name\": \"x\",\n"));
     check(
@@ -100,7 +100,7 @@ fn a_removed_member_takes_its_comma_and_its_line_along() {
 }
 
 #[test]
-fn a_nested_value_is_indented_as_the_file_is() {
+fn nested_value_follows_the_indentation_of_the_file() {
     let patch = r#"[{"op":"add","path":"/b","value":{"c":[{"d":1},[]],"e":{}}}]"#;
     check(
         patch,
@@ -120,7 +120,7 @@ fn a_nested_value_is_indented_as_the_file_is() {
 }
 
 #[test]
-fn short_lists_follow_the_other_lists_of_the_file() {
+fn short_lists_follow_the_layout_of_other_lists() {
     check(
         r#"[{"op":"add","path":"/b","value":{"x":["p","q"],"y":[["r"]]}}]"#,
         "{\n  \"a\": {\n    \"l\": [ 1, 2 ]\n  }\n}\n",
@@ -130,7 +130,7 @@ fn short_lists_follow_the_other_lists_of_the_file() {
 }
 
 #[test]
-fn elements_that_share_lines_go_on_sharing_them() {
+fn elements_sharing_lines_keep_sharing_them() {
     let wrapped = "[\n  1, 2,\n  3, 4\n]";
     check(r#"[{"op":"add","path":"/-","value":5}]"#, wrapped, "[\n  1, 2,\n  3, 4, 5\n]");
     check(r#"[{"op":"add","path":"/0","value":0}]"#, wrapped, "[\n  0, 1, 2,\n  3, 4\n]");
@@ -140,7 +140,7 @@ fn elements_that_share_lines_go_on_sharing_them() {
 }
 
 #[test]
-fn what_is_moved_keeps_its_layout_and_changes_its_indentation() {
+fn moved_value_keeps_its_layout_and_is_reindented() {
     let before = "{\n  \"a\": {\n    \"b\": {\n      \"c\": [1, 2],\n      \"d\": {}\n    },\n    \
                   \"e\": 1\n  },\n  \"f\": [0]\n}\n";
     check(
@@ -162,7 +162,7 @@ fn what_is_moved_keeps_its_layout_and_changes_its_indentation() {
 }
 
 #[test]
-fn values_keep_the_spelling_they_have_in_the_patch() {
+fn values_keep_their_spelling_from_the_patch() {
     check(
         r#"[{"op":"replace","path":"/a","value": 12345678901234567890.50e-0 },
             {"op":"add","path":"/b","value":"\u00e9\/"},
@@ -173,7 +173,7 @@ fn values_keep_the_spelling_they_have_in_the_patch() {
 }
 
 #[test]
-fn nothing_else_is_spelled_anew() {
+fn unrelated_content_is_not_rewritten() {
     let odd = "\u{feff} \n{\"k\\u0065y\":1e400,  \"a\\/b\" :[ ],\t\"x\": -0.0,\"dup\":1,\"dup\":2}\r\n \n";
     check(
         r#"[{"op":"replace","path":"/x","value":1},{"op":"test","path":"/key","value":1e400}]"#,
@@ -184,7 +184,7 @@ fn nothing_else_is_spelled_anew() {
 }
 
 #[test]
-fn an_inserted_element_pushes_the_others_on() {
+fn inserted_element_shifts_the_following_ones() {
     let lines = "[\n  1,\n\n  2\n]";
     check(r#"[{"op":"add","path":"/0","value":0}]"#, lines, "[\n  0,\n  1,\n\n  2\n]");
     check(r#"[{"op":"add","path":"/1","value":9}]"#, lines, "[\n  1,\n  9,\n\n  2\n]");
@@ -196,7 +196,7 @@ fn an_inserted_element_pushes_the_others_on() {
 }
 
 #[test]
-fn several_operations_see_each_other() {
+fn later_operations_see_earlier_results() {
     check(
         r#"[{"op":"add","path":"/a/b","value":{}},
             {"op":"add","path":"/a/b/c","value":[]},
@@ -211,7 +211,7 @@ fn several_operations_see_each_other() {
 
 /// FO-5
 #[test]
-fn splices_cover_only_what_changes() {
+fn splices_cover_only_the_changed_bytes() {
     let before = "{\n  \"a\": 1,\n  \"b\": [1, 2, 3],\n  \"c\": 3\n}\n";
     let patch = r#"[{"op":"replace","path":"/a","value":2},{"op":"remove","path":"/b/1"},
         {"op":"add","path":"/d","value":4}]"#;

@@ -6,7 +6,7 @@ use actum_edit::edit::json_patch::{JSON_BYTES_MAX, OPERATIONS_MAX};
 use super::{patched, splices};
 
 #[test]
-fn the_number_of_operations_is_limited_on_both_sides() {
+fn number_of_operations_is_limited() {
     let tests = |count| vec![r#"{"op":"test","path":"","value":1}"#; count].join(",");
     assert_eq!(splices(&format!("[{}]", tests(OPERATIONS_MAX)), b"1"), Ok(vec![]));
     assert_eq!(
@@ -16,7 +16,7 @@ fn the_number_of_operations_is_limited_on_both_sides() {
 }
 
 #[test]
-fn the_size_of_the_file_is_limited_on_both_sides() {
+fn file_size_is_limited() {
     let patch = r#"[{"op":"replace","path":"","value":1}]"#;
     let file = |bytes: u64| format!("\"{}\"", "x".repeat(usize::try_from(bytes).unwrap() - 2));
     assert_eq!(patched(patch, &file(JSON_BYTES_MAX)).as_deref(), Ok("1"));
@@ -27,7 +27,7 @@ fn the_size_of_the_file_is_limited_on_both_sides() {
 }
 
 #[test]
-fn the_size_of_the_result_is_limited_on_both_sides() {
+fn delta_result_size_is_limited_on_both_sides() {
     // Each copy into itself doubles the document.
     let copies = |count| vec![r#"{"op":"copy","from":"","path":"/-"}"#; count].join(",");
     assert!(patched(&format!("[{}]", copies(15)), "[1]").is_ok());
@@ -45,7 +45,7 @@ fn the_size_of_the_result_is_limited_on_both_sides() {
 }
 
 #[test]
-fn the_depth_of_the_result_is_limited_on_both_sides() {
+fn result_depth_is_limited() {
     let nested = |depth| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
     let pointer = "/0".repeat(DEPTH_MAX - 11) + "/-";
     let add =
@@ -60,7 +60,7 @@ fn the_depth_of_the_result_is_limited_on_both_sides() {
 
 /// A patch is written by an agent, so the worst of them must end.
 #[test]
-fn blanks_cannot_be_multiplied_without_end() {
+fn indentation_growth_is_limited() {
     let deep = format!("{{\n{}\"a\": [\n]\n}}", " ".repeat(1_000_000));
     let patch =
         format!("[{{\"op\":\"add\",\"path\":\"/a\",\"value\":[{}[]]}}]", "[[]],".repeat(1000));

@@ -164,7 +164,7 @@ proptest! {
 
     /// FO-10
     #[test]
-    fn an_edit_gives_the_value_that_another_implementation_gives(
+    fn edited_values_match_another_implementation(
         document in document(),
         style in style(),
         picks in picks(),
@@ -180,7 +180,7 @@ proptest! {
 
     /// FO-10
     #[test]
-    fn an_edit_stays_inside_the_container_it_addresses(
+    fn edits_stay_inside_the_addressed_container(
         document in document(),
         style in style(),
         pick in (0u8..4, any::<prop::sample::Index>(), any::<prop::sample::Index>(), 0u8..6, self::document()),
@@ -202,7 +202,7 @@ proptest! {
 
     /// FO-5
     #[test]
-    fn what_is_added_and_removed_again_leaves_no_trace(
+    fn adding_and_removing_a_value_restores_the_bytes(
         document in document(),
         style in style(),
         place in any::<prop::sample::Index>(),
@@ -235,7 +235,7 @@ proptest! {
 
     /// FO-5
     #[test]
-    fn the_inverse_of_an_edit_gives_the_bytes_back(
+    fn inverse_of_an_edit_restores_the_bytes(
         document in document(),
         style in style(),
         picks in picks(),

@@ -8,7 +8,7 @@ fn refused(patch: &str, content: &str) -> String {
 
 /// FO-10
 #[test]
-fn an_operation_that_fits_nowhere_names_itself_its_pointer_and_the_reason() {
+fn failed_operation_reports_its_number_pointer_and_reason() {
     let document = r#"{"a":{"b":[1,2]},"s":"text","d":1,"d":2}"#;
     for (operation, message) in [
         (
@@ -71,7 +71,7 @@ fn an_operation_that_fits_nowhere_names_itself_its_pointer_and_the_reason() {
 
 /// D-4
 #[test]
-fn a_file_that_is_not_strict_json_is_not_edited() {
+fn file_that_is_not_strict_json_is_rejected() {
     let patch = r#"[{"op":"remove","path":"/a"}]"#;
     assert_eq!(
         refused(patch, "{\n  // comment\n  \"a\": 1\n}\n"),
@@ -81,7 +81,7 @@ fn a_file_that_is_not_strict_json_is_not_edited() {
     for content in ["", "{\"a\":1,}", "{a:1}", "{\"a\":\"\t\"}", "{'a':1}", "{\"a\":01}", "{} {}"] {
         assert!(patched(patch, content).is_err(), "{content}");
     }
-    assert!(splices(patch, b"{\"a\":\"\xff\"}").unwrap_err().contains("JSON is UTF-8"));
+    assert!(splices(patch, b"{\"a\":\"\xff\"}").unwrap_err().contains("not valid UTF-8"));
     assert_eq!(
         refused(patch, "\u{feff}x"),
         "the file is not strict JSON without comments: line 1, column 4: expected a value, found \

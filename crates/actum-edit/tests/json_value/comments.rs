@@ -20,7 +20,7 @@ fn a_value_is_replaced_between_comments() {
 
 /// EX-10
 #[test]
-fn a_property_is_added_behind_the_comments_in_the_line_of_the_last() {
+fn property_is_added_after_trailing_comments_of_the_last_one() {
     check(
         add("$", "c", "3"),
         SETTINGS,
@@ -50,7 +50,7 @@ fn a_property_is_added_behind_the_comments_in_the_line_of_the_last() {
 
 /// EX-10
 #[test]
-fn a_property_is_removed_and_the_comments_around_it_stay() {
+fn removing_a_property_keeps_the_comments_around_it() {
     check(remove("$", "a"), SETTINGS, &SETTINGS.replace("\"a\": 1, ", ""));
     check(remove("$", "b"), SETTINGS, &SETTINGS.replace("\"b\": [1, /* two */ 2,], ", ""));
     for (key, before, after) in [

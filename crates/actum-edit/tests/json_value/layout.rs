@@ -17,7 +17,7 @@ const SCHEMA: &str = r#"{
 
 /// EX-10
 #[test]
-fn a_property_is_added_behind_the_last_in_the_layout_of_its_object() {
+fn property_is_appended_in_the_layout_of_its_object() {
     check(
         add("$.properties", "new_field", r#"{"type": "string"}"#),
         SCHEMA,
@@ -51,7 +51,7 @@ fn a_property_is_added_behind_the_last_in_the_layout_of_its_object() {
 
 /// EX-10
 #[test]
-fn a_property_is_removed_with_its_comma_and_its_line() {
+fn removing_a_property_removes_its_comma_and_line() {
     let big = "  \"big\": 12345678901234567890123,\n";
     check(remove("$", "big"), SCHEMA, &SCHEMA.replace(big, ""));
     check(remove("$", "empty"), SCHEMA, &SCHEMA.replace(",\n  \"empty\": {}", ""));
@@ -81,7 +81,7 @@ fn a_property_is_removed_with_its_comma_and_its_line() {
 
 /// EX-10
 #[test]
-fn a_value_is_replaced_where_it_stands() {
+fn value_is_replaced_in_place() {
     check(update("$.big", "1.50"), SCHEMA, &SCHEMA.replace("12345678901234567890123", "1.50"));
     check(
         update("$.properties.id", "{\"type\":\"string\",\"a\":[]}"),

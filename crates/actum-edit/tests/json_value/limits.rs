@@ -7,7 +7,7 @@ use super::{add, edited, update};
 
 /// EX-10
 #[test]
-fn the_size_of_the_file_is_limited_on_both_sides() {
+fn file_size_is_limited() {
     let file = |bytes: u64| format!("\"{}\"", "x".repeat(usize::try_from(bytes).unwrap() - 2));
     assert_eq!(edited(update("$", "1"), &file(JSON_BYTES_MAX)).as_deref(), Ok("1"));
     assert_eq!(
@@ -18,7 +18,7 @@ fn the_size_of_the_file_is_limited_on_both_sides() {
 
 /// EX-10
 #[test]
-fn the_size_of_the_result_is_limited_on_both_sides() {
+fn delta_result_size_is_limited_on_both_sides() {
     let value = |bytes: usize| format!("\"{}\"", "x".repeat(bytes - 2));
     let max = usize::try_from(JSON_BYTES_MAX).unwrap();
     assert_eq!(edited(update("$[0]", &value(max - 2)), "[1]").unwrap().len(), max);
@@ -32,7 +32,7 @@ fn the_size_of_the_result_is_limited_on_both_sides() {
 
 /// EX-10
 #[test]
-fn the_depth_of_the_result_is_limited_on_both_sides() {
+fn result_depth_is_limited() {
     let nested = |depth| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
     let file = format!("{}1{}", "[".repeat(100), "]".repeat(100));
     let path = format!("${}", "[0]".repeat(100));
@@ -49,7 +49,7 @@ fn the_depth_of_the_result_is_limited_on_both_sides() {
 
 /// EX-10: containers with more children than are looked at for examples, and large ones beside the way.
 #[test]
-fn what_is_large_is_edited_alike() {
+fn large_containers_are_edited_like_small_ones() {
     let element = format!("{{\"x\": \"{}\"}}", "y".repeat(100));
     let all = |middle: &str| {
         let many = vec![format!("  {element}"); 2_000].join(",\n");

@@ -232,7 +232,7 @@ proptest! {
 
     /// EX-10
     #[test]
-    fn only_the_place_changes_in_values_and_in_bytes(
+    fn edits_change_only_the_addressed_value_and_its_bytes(
         before in document(),
         gaps in prop::collection::vec(gap(), 1..40),
         commas in any::<u32>(),

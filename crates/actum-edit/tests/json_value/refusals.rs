@@ -10,7 +10,7 @@ fn refused(edit: JsonValueEdit, file: &str) -> String {
 
 /// EX-10
 #[test]
-fn what_is_there_or_missing_is_said_with_its_line() {
+fn existing_and_missing_properties_are_reported_with_their_line() {
     assert_eq!(
         refused(add("$.a", "b", "1"), "{\n\"a\": {\n  \"b\": 1}}"),
         "the property `b` already exists at line 3, column 3"
@@ -35,7 +35,7 @@ fn what_is_there_or_missing_is_said_with_its_line() {
 
 /// EX-10
 #[test]
-fn a_path_that_stops_says_where() {
+fn unresolved_path_reports_where_it_stops() {
     let file = "{\"a\": [{\"b\": 1}]}";
     for (path, end) in [
         ("$.c", "there is no `c` at `$`"),
@@ -62,7 +62,7 @@ fn a_path_that_stops_says_where() {
 
 /// EX-10
 #[test]
-fn an_object_with_a_name_twice_is_not_gone_through() {
+fn object_with_duplicate_names_is_not_traversed() {
     let doubled = |line, column| {
         format!(
             "the name `a` occurs again in its object at line {line}, column {column}, so the path \
@@ -81,7 +81,7 @@ fn an_object_with_a_name_twice_is_not_gone_through() {
 
 /// EX-10, EX-20
 #[test]
-fn what_is_no_json_with_comments_is_refused_at_its_place() {
+fn invalid_json_with_comments_is_rejected_with_its_position() {
     for (file, error) in [
         ("{\n a: 1}", "line 2, column 2: expected a name in double quotes, found `a`"),
         ("[1,,]", "line 1, column 4: expected a value, found `,`"),
@@ -116,7 +116,7 @@ fn what_is_no_json_with_comments_is_refused_at_its_place() {
 
 /// EX-10
 #[test]
-fn a_number_that_a_filter_cannot_compare_is_refused() {
+fn number_a_filter_cannot_compare_exactly_is_rejected() {
     assert_eq!(
         refused(
             update("$[?@.id == 1].n", "1"),

@@ -26,7 +26,7 @@ last: x
 
 /// EX-10
 #[test]
-fn a_scalar_takes_the_place_of_a_scalar() {
+fn scalar_replaces_a_scalar() {
     let replaced = |from: &str, to: &str| SETTINGS.replace(from, to);
     check("$.name", "\"other name\"", SETTINGS, &replaced("demo ", "other name "));
     check("$.version", "\"it's\"", SETTINGS, &replaced("'1.0'", "'it''s'"));
@@ -76,7 +76,7 @@ fn a_scalar_takes_the_place_of_a_scalar() {
 
 /// EX-10
 #[test]
-fn a_mapping_or_a_sequence_is_written_in_lines_where_there_is_room() {
+fn containers_are_written_in_block_style_where_possible() {
     let replaced = |from: &str, to: &str| SETTINGS.replace(from, to);
     let value = "{\"a\": [1, {\"b\": {}}], \"c\": [[], [2]]}";
     let flow = "{a: [1, {b: {}}], c: [[], [2]]}";
@@ -115,7 +115,7 @@ fn a_mapping_or_a_sequence_is_written_in_lines_where_there_is_room() {
 
 /// EX-10
 #[test]
-fn lines_are_replaced_by_one_and_the_comments_around_them_stay() {
+fn comments_around_a_replaced_multi_line_value_are_kept() {
     for (before, after) in [
         ("a:\n  b: 1\nc: 2\n", "a: 0\nc: 2\n"),
         ("a:\n  - 1\n  - 2 # x\nc: 2\n", "a: 0 # x\nc: 2\n"),
@@ -144,7 +144,7 @@ fn lines_are_replaced_by_one_and_the_comments_around_them_stay() {
 
 /// EX-10
 #[test]
-fn line_ends_a_byte_order_mark_and_other_documents_stay() {
+fn line_endings_byte_order_mark_and_other_documents_are_preserved() {
     check("$.a", "2", "\u{feff}a: 1\r\nb: é\r\n", "\u{feff}a: 2\r\nb: é\r\n");
     check(
         "$.a",
@@ -167,7 +167,7 @@ fn line_ends_a_byte_order_mark_and_other_documents_stay() {
 
 /// EX-10: what some readers would take for something else is quoted.
 #[test]
-fn a_string_stays_a_string_for_every_reader() {
+fn strings_are_quoted_if_a_parser_could_misread_them() {
     for (string, spelled) in [
         ("x", "x"),
         ("a b/c.d-e_f@g", "a b/c.d-e_f@g"),
@@ -211,7 +211,7 @@ fn a_string_stays_a_string_for_every_reader() {
 
 /// EX-10
 #[test]
-fn a_number_stays_a_number_for_every_reader() {
+fn numbers_are_written_as_numbers_for_every_parser() {
     for (number, spelled) in
         [("1", "1"), ("-0.50", "-0.50"), ("1e3", "1.0e+3"), ("1E-2", "1.0E-2"), ("1.5e3", "1.5e+3")]
     {
@@ -221,7 +221,7 @@ fn a_number_stays_a_number_for_every_reader() {
 
 /// EX-10
 #[test]
-fn tags_elsewhere_stay_whatever_they_say() {
+fn tags_elsewhere_are_preserved() {
     let file = "\
 b: !!binary |\n  gIGC/w==\nt: !!timestamp 2001-01-01\nn: !!int 1_000\nf: !!float 1\n\
 h: !!int \"99999999999999999999999\"\ny: !!bool yes\no: !!omap [x: 1]\n\
@@ -235,7 +235,7 @@ h: !!int \"99999999999999999999999\"\ny: !!bool yes\no: !!omap [x: 1]\n\
 
 /// EX-10
 #[test]
-fn a_pair_in_a_flow_sequence_ends_where_its_value_ends() {
+fn flow_sequence_pair_ends_with_its_value() {
     check("$[0]", "2", "[\n? foo\n bar : baz\n]\n", "[\n2\n]\n");
     check("$[0]", "2", "[? a : b , c]\n", "[2 , c]\n");
     check("$[0]", "2", "[a: b\n, c]\n", "[2\n, c]\n");
@@ -244,7 +244,7 @@ fn a_pair_in_a_flow_sequence_ends_where_its_value_ends() {
 
 /// EX-10
 #[test]
-fn a_carriage_return_alone_ends_a_line() {
+fn lone_carriage_return_ends_a_line() {
     let file = "a: 1 # c\rb:\r  - x\r  # d\r  - |\r    y\rc: &k {d: 1}\r";
     check("$.a", "2", file, &file.replace("a: 1", "a: 2"));
     check("$.b[0]", "[1]", file, &file.replace("- x", "- - 1"));
@@ -255,7 +255,7 @@ fn a_carriage_return_alone_ends_a_line() {
 
 /// EX-10
 #[test]
-fn anchors_and_aliases_elsewhere_stay() {
+fn anchors_and_aliases_elsewhere_are_preserved() {
     check("$.c", "2", "a: &x 1\nb: *x\nc: 1\n", "a: &x 1\nb: *x\nc: 2\n");
     check(
         "$.b.c",
@@ -270,7 +270,7 @@ fn anchors_and_aliases_elsewhere_stay() {
 
 /// EX-10
 #[test]
-fn comments_that_are_indented_less_than_a_block_scalar_stay() {
+fn comments_indented_less_than_a_block_scalar_are_preserved() {
     for sign in ["|", "|-", "|+", "|2+", ">", ">-", ">+", ">2"] {
         let file = format!("m:\n  a: {sign}\n    text\n\n  # about b\n\n  b: 1\nn: 1\n");
         let b = file.replace("b: 1", "b: 2");
@@ -296,7 +296,7 @@ fn comments_that_are_indented_less_than_a_block_scalar_stay() {
 
 /// EX-10
 #[test]
-fn blanks_behind_lines_that_one_takes_the_place_of_join_no_comment() {
+fn trailing_blanks_of_replaced_lines_are_removed() {
     check("$.a", "2", "a: # c\n  b: 1 \n", "a: 2 # c\n");
     check("$.a", "2", "a: # c\n  - 1\t\nb: 2\n", "a: 2 # c\nb: 2\n");
     check("$.a", "2", "a:\r\n  # c\r\n  b: 1 \r\n", "a: 2\r\n  # c\r\n");
@@ -305,7 +305,7 @@ fn blanks_behind_lines_that_one_takes_the_place_of_join_no_comment() {
 
 /// EX-10
 #[test]
-fn a_name_without_a_colon_gets_one_in_a_line_of_its_own() {
+fn key_without_a_colon_gets_one_with_its_new_value() {
     check("$.x", "1", "? x\n? y\n", "? x\n: 1\n? y\n");
     check("$.a.y", "[1]", "a:\n  ? x\n  ? y # c\n", "a:\n  ? x\n  ? y # c\n  : [1]\n");
     check("$.a", "1", "{? a, b: 1}\n", "{? a: 1, b: 1}\n");

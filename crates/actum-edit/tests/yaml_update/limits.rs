@@ -11,7 +11,7 @@ fn max() -> usize {
 
 /// EX-10
 #[test]
-fn the_size_of_the_file_is_limited_on_both_sides() {
+fn file_size_is_limited() {
     let file = |bytes: usize| format!("a: 1 #{}\n", "x".repeat(bytes - 7));
     assert!(edited("$.a", "2", &file(max())).is_ok());
     assert_eq!(
@@ -22,7 +22,7 @@ fn the_size_of_the_file_is_limited_on_both_sides() {
 
 /// EX-10
 #[test]
-fn the_size_of_the_result_is_limited_on_both_sides() {
+fn delta_result_size_is_limited_on_both_sides() {
     let value = |bytes: usize| format!("\"{}\"", "x".repeat(bytes));
     assert_eq!(edited("$.a", &value(max() - 4), "a: 1\n").unwrap().len(), max());
     assert_eq!(
@@ -33,7 +33,7 @@ fn the_size_of_the_result_is_limited_on_both_sides() {
 
 /// EX-10
 #[test]
-fn the_depth_of_the_file_is_limited_on_both_sides() {
+fn yaml_file_depth_is_limited() {
     let nested = |depth| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
     let path = |depth| format!("${}", "[0]".repeat(depth));
     let deepest = DEPTH_MAX - 1;
@@ -43,7 +43,7 @@ fn the_depth_of_the_file_is_limited_on_both_sides() {
 
 /// EX-10: aliases stand for more than memory holds.
 #[test]
-fn aliases_cannot_be_multiplied_without_end() {
+fn alias_expansion_is_limited() {
     let mut file = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
     for n in 1..20 {
         let all = vec![format!("*a{}", n - 1); 9].join(", ");
@@ -55,7 +55,7 @@ fn aliases_cannot_be_multiplied_without_end() {
 
 /// EX-10
 #[test]
-fn any_number_of_comments_may_stand_between_a_name_and_its_value() {
+fn any_number_of_comments_may_separate_a_key_from_its_value() {
     let file = format!("a:\n{}  b: 1\nz: 1\n", "  # c\n".repeat(5000));
     check("$.z", "2", &file, &file.replace("z: 1", "z: 2"));
     check("$.a.b", "2", &file, &file.replace("b: 1", "b: 2"));

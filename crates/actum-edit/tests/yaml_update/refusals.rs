@@ -10,7 +10,7 @@ fn refused(path: &str, file: &str) -> String {
 
 /// EX-10
 #[test]
-fn a_path_that_stops_says_where() {
+fn unresolved_path_reports_where_it_stops() {
     let file = "a:\n  - b: 1\n1: x\n";
     for (path, end) in [
         ("$.c.d", "there is no `c` at `$`"),
@@ -33,7 +33,7 @@ fn a_path_that_stops_says_where() {
 
 /// EX-10
 #[test]
-fn a_path_that_selects_several_places_names_them_over_all_documents() {
+fn ambiguous_path_lists_its_matches_in_all_documents() {
     assert_eq!(
         refused("$.a", "a: 1\n---\nb: 1\n---\na: 2\n"),
         "the path `$.a` selects 2 places (`document 1: $['a']`, `document 3: $['a']`), but must \
@@ -53,7 +53,7 @@ fn a_path_that_selects_several_places_names_them_over_all_documents() {
 
 /// EX-10
 #[test]
-fn nothing_is_written_through_an_alias_or_under_one() {
+fn aliased_values_are_not_modified() {
     let alias = "the path leads through the alias `*x` at line 2, column 4; edit the value at its anchor \
                  instead";
     assert_eq!(refused("$.b", "a: &x {c: 1}\nb: *x\n"), alias);
@@ -74,7 +74,7 @@ fn nothing_is_written_through_an_alias_or_under_one() {
 
 /// EX-10
 #[test]
-fn a_value_with_a_tag_is_not_written_over() {
+fn tagged_value_is_not_replaced() {
     let tagged = |tag| {
         format!(
             "the value at line 1, column 4 has the tag `{tag}`; values with a tag cannot be replaced"
@@ -89,7 +89,7 @@ fn a_value_with_a_tag_is_not_written_over() {
 
 /// EX-10, EX-20
 #[test]
-fn what_is_no_strict_yaml_is_refused_at_its_place() {
+fn invalid_yaml_is_rejected_with_its_position() {
     let brackets = "a `[` or `{` is not closed, or a `,` is missing between two of its values";
     let entry = "a mapping or sequence entry cannot begin here; quote a value that contains `: `";
     for (file, line, column, problem) in [
@@ -113,7 +113,7 @@ fn what_is_no_strict_yaml_is_refused_at_its_place() {
 
 /// EX-10
 #[test]
-fn a_query_over_names_that_are_no_strings_is_refused() {
+fn query_over_keys_that_are_not_strings_is_rejected() {
     let name = |line, column| {
         format!(
             "the key at line {line}, column {column} is not a plain string, so the path is ambiguous; use \
@@ -132,7 +132,7 @@ fn a_query_over_names_that_are_no_strings_is_refused() {
 
 /// EX-10
 #[test]
-fn a_document_in_which_nothing_is_has_no_place() {
+fn empty_document_has_no_value_to_replace() {
     assert_eq!(
         refused("$", "---\n"),
         "the document at line 1, column 4 is empty, so there is no value to replace"
@@ -141,7 +141,7 @@ fn a_document_in_which_nothing_is_has_no_place() {
 
 /// EX-10
 #[test]
-fn a_document_is_chosen_by_its_number() {
+fn document_is_selected_by_its_number() {
     let file = "a: 1\n---\n---\na: 2 # x\n...\n---\n- a: 3\n";
     let edited = |document, path| edited_in(document, path, "0", file);
     assert_eq!(edited(1, "$.a").unwrap(), file.replace("a: 1", "a: 0"));

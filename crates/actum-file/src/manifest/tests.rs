@@ -11,7 +11,7 @@ fn error(text: &str) -> ManifestError {
 
 /// FE-1, FE-3
 #[test]
-fn a_manifest_is_read_with_normalised_paths_and_the_digest_of_its_bytes() {
+fn manifest_has_normalised_paths_and_the_digest_of_its_bytes() {
     let text = MOVE.replace("/b/a", "//b/./a");
     let read = Manifest::read(text.as_bytes()).unwrap();
     assert_eq!(read.task.as_str(), "t-1");
@@ -26,7 +26,7 @@ fn a_manifest_is_read_with_normalised_paths_and_the_digest_of_its_bytes() {
 
 /// FE-2: an unsupported capability is reported even if the rest of the manifest is invalid.
 #[test]
-fn a_capability_outside_the_closed_set_is_unsupported_before_anything_else_is_looked_at() {
+fn unsupported_capability_is_reported_before_other_manifest_errors() {
     for other in ["FILE_CHMOD", "file_move", "FILE_MOVE ", "", "APPLY", "ACTION:x", "FILE_*"] {
         for text in [
             MOVE.replace("FILE_MOVE", other),
@@ -46,7 +46,7 @@ fn a_capability_outside_the_closed_set_is_unsupported_before_anything_else_is_lo
 
 /// FE-3
 #[test]
-fn a_manifest_with_unknown_doubled_missing_or_mistyped_fields_is_rejected() {
+fn manifest_with_unknown_duplicate_missing_or_invalid_fields_is_rejected() {
     for (from, to) in [
         ("{\"task_id\"", "{\"more\":1,\"task_id\""),
         ("\"input\":{", "\"input\":{\"more\":1,"),
@@ -103,7 +103,7 @@ fn a_deletion_must_be_declared_reversible() {
 
 /// FE-3: manifests of exactly the maximum size and of one byte more.
 #[test]
-fn a_manifest_has_at_most_64_kib() {
+fn manifest_size_is_limited_to_64_kib() {
     let padded = |bytes: usize| format!("{MOVE}{}", " ".repeat(bytes - MOVE.len()));
     assert!(Manifest::read(padded(MANIFEST_BYTES_MAX).as_bytes()).is_ok());
     assert!(Manifest::read(padded(MANIFEST_BYTES_MAX + 1).as_bytes()).is_err());
@@ -111,7 +111,7 @@ fn a_manifest_has_at_most_64_kib() {
 
 /// FE-14: the result for a rejected manifest contains the task id, so that a kernel can assign the result to its task.
 #[test]
-fn the_task_of_a_rejected_manifest_is_found_where_it_is_sound() {
+fn rejected_manifest_still_provides_a_valid_task_id() {
     let asked = Asked::new(MOVE.replace("\"input\"", "\"inputs\"").as_bytes());
     assert_eq!(asked.task.unwrap().as_str(), "t-1");
     assert_eq!(asked.capability.unwrap(), "FILE_MOVE");
@@ -121,7 +121,7 @@ fn the_task_of_a_rejected_manifest_is_found_where_it_is_sound() {
 
 /// FE-3
 #[test]
-fn the_published_schema_accepts_what_the_reader_accepts() {
+fn published_manifest_schema_agrees_with_the_reader() {
     let [file, _] = crate::schemas();
     let schema = serde_json::from_str(&file.text).unwrap();
     let schema = jsonschema::validator_for(&schema).unwrap();

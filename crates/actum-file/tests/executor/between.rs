@@ -42,7 +42,7 @@ fn a_copy_between_base_directories_is_one_run_in_the_destination() {
 
 /// FE-4, FE-6
 #[test]
-fn a_move_between_base_directories_that_cannot_be_made_changes_neither() {
+fn failed_move_between_base_directories_changes_neither() {
     let world = World::new();
     world.directory.put("a/f", "f");
     world.directory.put("b/g", "g");
@@ -55,7 +55,7 @@ fn a_move_between_base_directories_that_cannot_be_made_changes_neither() {
 
 /// FE-6, FE-8: the source decides. The published destination is undone.
 #[test]
-fn a_move_whose_source_is_not_removed_is_undone_at_its_destination() {
+fn move_is_undone_at_the_destination_if_the_source_is_not_removed() {
     let world = World::new();
     world.directory.put("a/f", "f");
     let expired = actum_file::LeaseRefusal::Expired {
@@ -70,7 +70,7 @@ fn a_move_whose_source_is_not_removed_is_undone_at_its_destination() {
 
 /// FE-8, FE-11: a kill after either half.
 #[test]
-fn a_move_that_was_killed_between_its_halves_is_settled_from_the_source() {
+fn killed_move_between_base_directories_is_settled_from_the_source() {
     let world = World::new();
     world.directory.put("a/f", "f");
     let files = world.files();
@@ -104,7 +104,7 @@ fn a_move_that_was_killed_between_its_halves_is_settled_from_the_source() {
 /// FE-4, FE-11: a move whose source is gone, and whose destination the ledger does not know, is
 /// reported as it is.
 #[test]
-fn a_move_of_which_only_the_removal_is_recorded_needs_attention() {
+fn move_with_only_its_removal_recorded_needs_attention() {
     let world = World::new();
     world.directory.put("a/f", "f");
     world.succeed("t", "FILE_MOVE", "a/f", "b/g");
@@ -125,7 +125,7 @@ fn a_move_of_which_only_the_removal_is_recorded_needs_attention() {
 /// FE-4, FE-8: the destination of a move that was killed is not undone if the source has gone
 /// since.
 #[test]
-fn a_move_that_was_killed_keeps_the_only_copy() {
+fn killed_move_keeps_the_only_copy() {
     let world = World::new();
     world.directory.put("a/f", "f");
     world.succeed("t", "FILE_MOVE", "a/f", "b/g");

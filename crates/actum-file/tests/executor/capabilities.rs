@@ -12,7 +12,7 @@ fn inode(world: &World, path: &str) -> u64 {
 
 /// FE-8, FE-13
 #[test]
-fn a_move_keeps_the_inode_and_names_the_original_path() {
+fn move_keeps_the_inode_and_reports_the_original_path() {
     let world = World::new();
     world.directory.put("a/f", "content");
     world.directory.chmod("a/f", 0o640);
@@ -33,7 +33,7 @@ fn a_move_keeps_the_inode_and_names_the_original_path() {
 
 /// FE-9, FE-13
 #[test]
-fn a_copy_has_the_bytes_alone_and_changes_nothing_that_existed() {
+fn copy_contains_only_the_bytes_and_leaves_the_source_unchanged() {
     let world = World::new();
     world.directory.put("a/f", "content");
     world.directory.chmod("a/f", 0o755);
@@ -51,7 +51,7 @@ fn a_copy_has_the_bytes_alone_and_changes_nothing_that_existed() {
 
 /// FE-9
 #[test]
-fn copies_of_every_size_are_byte_for_byte() {
+fn copies_of_every_size_are_byte_identical() {
     let world = World::new();
     let sizes =
         [0, 1, 4095, 4096, 4097, 256 << 10, (256 << 10) + 1, 1 << 20, (1 << 20) + 1, 5 << 20];
@@ -67,7 +67,7 @@ fn copies_of_every_size_are_byte_for_byte() {
 
 /// FE-5, FE-10, FE-13
 #[test]
-fn a_deletion_has_a_reference_that_restores_the_file() {
+fn deletion_returns_a_reference_that_restores_the_file() {
     let world = World::new();
     for (task, size) in [("small", 10), ("large", 3 << 20)] {
         let bytes = vec![7; size];
@@ -91,7 +91,7 @@ fn a_deletion_has_a_reference_that_restores_the_file() {
 
 /// FE-4
 #[test]
-fn a_missing_source_and_an_existing_destination_are_refused() {
+fn missing_source_and_existing_destination_are_rejected() {
     let world = World::new();
     world.directory.put("a/f", "f");
     world.directory.put("a/g", "g");
@@ -114,7 +114,7 @@ fn a_missing_source_and_an_existing_destination_are_refused() {
 
 /// EX-20: binary parts of a large file are left out, and no secret is.
 #[test]
-fn a_secret_in_a_large_file_is_found_wherever_it_stands() {
+fn secret_in_a_large_file_is_found_at_any_position() {
     const SIZE: usize = 17 << 20;
     let world = World::new();
     // In two pieces, so that no scanner takes this file for a leak.
@@ -137,7 +137,7 @@ fn a_secret_in_a_large_file_is_found_wherever_it_stands() {
 
 /// EX-20: no key store is as long, so its content is not known.
 #[test]
-fn a_large_file_with_the_name_of_a_key_store_is_denied() {
+fn large_file_named_like_a_key_store_is_denied() {
     let world = World::new();
     world.directory.put("a/f", vec![0; 17 << 20]);
     let failed = world.fail("t", "FILE_COPY", "a/f", "a/f.p12");

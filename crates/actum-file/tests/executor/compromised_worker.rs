@@ -36,7 +36,7 @@ impl ByteWorker<LinuxDisk> for TakenOver {
 
 /// FE-1, FE-16
 #[test]
-fn other_bytes_in_the_staged_file_are_not_published() {
+fn altered_staged_bytes_are_not_published() {
     let world = World::new();
     // More than is compared at once, so that only the end differs.
     world.directory.put("a/f", vec![7; (5 << 20) + 3]);
@@ -61,7 +61,7 @@ fn other_bytes_in_the_staged_file_are_not_published() {
 
 /// FE-1, FE-16
 #[test]
-fn a_digest_of_other_bytes_fails_the_task() {
+fn wrong_digest_from_the_worker_fails_the_task() {
     let world = World::new();
     world.directory.put("a/f", "f");
     for (task, capability, to) in [("m", "FILE_MOVE", "a/g"), ("d", "FILE_DELETE", "")] {

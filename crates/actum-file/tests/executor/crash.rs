@@ -39,7 +39,7 @@ fn assert_settled(
 
 /// FE-1, FE-8, FE-11
 #[test]
-fn a_task_that_is_killed_at_any_call_is_done_or_undone_when_it_is_requested_again() {
+fn task_killed_at_any_call_is_done_or_undone_when_requested_again() {
     for case in CASES {
         let (after, calls) = run_undisturbed(case);
         let mut done = 0;
@@ -59,7 +59,7 @@ fn a_task_that_is_killed_at_any_call_is_done_or_undone_when_it_is_requested_agai
 
 /// FE-1, FE-8, FE-15: the result agrees with the files also if the disk is full or fails.
 #[test]
-fn a_call_that_fails_leaves_before_or_after_and_the_result_says_which() {
+fn failing_call_leaves_the_old_or_new_state_as_reported() {
     let stride = effort("ACTUM_FAULT_STRIDE", STRIDE);
     for (number, case) in CASES.into_iter().enumerate() {
         let (after, calls) = run_undisturbed(case);

@@ -9,7 +9,7 @@ use crate::world::{World, failure};
 
 /// FE-11
 #[test]
-fn the_same_task_gives_the_stored_result_byte_for_byte() {
+fn repeated_task_returns_the_stored_result_byte_for_byte() {
     let world = World::new();
     world.directory.put("a/f", "f");
     let first = world.succeed("t", "FILE_COPY", "a/f", "a/g");
@@ -33,7 +33,7 @@ fn a_failure_under_a_valid_lease_is_stored_too() {
 
 /// FE-11
 #[test]
-fn another_manifest_under_a_used_id_is_refused_and_not_stored() {
+fn different_manifest_with_a_used_id_is_rejected_and_not_stored() {
     let world = World::new();
     world.directory.put("a/f", "f");
     let first = world.succeed("t", "FILE_COPY", "a/f", "a/g");
@@ -45,7 +45,7 @@ fn another_manifest_under_a_used_id_is_refused_and_not_stored() {
 
 /// FE-11: the run that was recorded is the result of a task that was killed after its effect.
 #[test]
-fn a_task_that_was_killed_after_its_effect_gets_its_result_when_asked_again() {
+fn task_killed_after_its_effect_returns_its_result_on_retry() {
     let world = World::new();
     world.directory.put("a/f", "f");
     for (task, capability, from, to) in [
@@ -73,7 +73,7 @@ fn a_task_that_was_killed_after_its_effect_gets_its_result_when_asked_again() {
 
 /// FE-14
 #[test]
-fn a_result_is_rejected_unsigned_changed_by_another_role_and_for_another_task() {
+fn unsigned_altered_or_unrelated_results_are_rejected() {
     let world = World::new();
     world.directory.put("a/f", "f");
     let end = world.succeed("t", "FILE_COPY", "a/f", "a/g");
@@ -130,7 +130,7 @@ impl ByteWorker<LinuxDisk> for AsksAgain<'_> {
 
 /// FE-11: only the process that carries out a task records its end.
 #[test]
-fn a_task_that_is_asked_for_while_it_is_carried_out_keeps_its_result() {
+fn task_requested_again_while_running_keeps_its_result() {
     let world = World::new();
     world.directory.put("a/f", "f");
     let manifest = world.manifest("t", "FILE_COPY", "a/f", "a/g");

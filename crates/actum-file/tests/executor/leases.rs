@@ -15,7 +15,7 @@ fn expired() -> LeaseRefusal {
 
 /// FE-2, FE-15, FE-17
 #[test]
-fn without_a_valid_lease_nothing_happens_and_no_id_is_used() {
+fn invalid_lease_has_no_effect_and_uses_no_task_id() {
     let world = World::new();
     world.directory.put("a/f", "f");
     for (refusal, code) in
@@ -33,7 +33,7 @@ fn without_a_valid_lease_nothing_happens_and_no_id_is_used() {
 
 /// FE-2
 #[test]
-fn an_unsupported_capability_is_told_before_the_lease_is_looked_at() {
+fn unsupported_capability_is_reported_before_the_lease_is_checked() {
     let world = World::new();
     world.lease.answers.borrow_mut().push(Err(invalid()));
     let end = world.run(&world.manifest("t", "FILE_CHMOD", "a/f", "a/g"));
@@ -46,7 +46,7 @@ fn an_unsupported_capability_is_told_before_the_lease_is_looked_at() {
 
 /// FE-17
 #[test]
-fn a_lease_that_expires_while_the_bytes_are_copied_stops_the_change() {
+fn lease_that_expires_during_the_copy_stops_the_change() {
     let world = World::new();
     world.directory.put("a/f", "f");
     *world.lease.answers.borrow_mut() = vec![Err(expired()), Ok(())];
@@ -55,7 +55,7 @@ fn a_lease_that_expires_while_the_bytes_are_copied_stops_the_change() {
 
 /// FE-12, FE-15
 #[test]
-fn each_quota_that_is_exceeded_exhausts_the_resources() {
+fn each_exceeded_quota_reports_exhausted_resources() {
     let world = World::new();
     world.directory.put("a/f", vec![1; 1000]);
     let exhausted = (ErrorCode::ResourceExhausted, "QUOTA_EXCEEDED".to_owned());
@@ -101,7 +101,7 @@ fn a_quota_of_one_file_allows_each_capability() {
 
 /// FE-1
 #[test]
-fn a_cancelled_task_fails_and_says_so() {
+fn cancelled_task_fails_and_reports_the_cancellation() {
     let world = World::new();
     world.directory.put("a/f", "f");
     world.is_cancelled.set(true);
@@ -111,7 +111,7 @@ fn a_cancelled_task_fails_and_says_so() {
 
 /// FE-3, FE-15
 #[test]
-fn a_manifest_that_is_rejected_gets_a_signed_failure_of_the_closed_set() {
+fn rejected_manifest_returns_a_signed_failure() {
     let world = World::new();
     for manifest in ["", "{}", "[]", "{\"task_id\":\"t\"}", "\u{0}"] {
         let end = world.run(manifest);
@@ -124,7 +124,7 @@ fn a_manifest_that_is_rejected_gets_a_signed_failure_of_the_closed_set() {
 
 /// FE-17: a task is one use, however many runs it takes.
 #[test]
-fn a_lease_of_one_use_allows_one_task() {
+fn single_use_lease_allows_one_task() {
     for to in ["a/g", "b/g"] {
         let world = World::new();
         world.directory.put("a/f", "f");

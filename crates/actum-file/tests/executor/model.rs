@@ -288,7 +288,7 @@ fn leases(world: &World) -> BTreeMap<Lease, Option<RequestLease>> {
 
 /// FE-2, FE-3, FE-12, FE-15, FE-17
 #[test]
-fn each_request_gets_the_code_that_the_model_says() {
+fn each_request_returns_the_code_predicted_by_the_model() {
     let cases = effort("ACTUM_MODEL_CASES", CASES);
     let world = World::in_memory();
     world.directory.mkdir("c");

@@ -235,7 +235,7 @@ fn check(world: &World, name: &str, manifest: &str, reason: &str, wrong: &mut Ve
 
 /// FE-3, FE-6, FE-7, FE-16
 #[test]
-fn no_attack_by_the_source_reaches_anything() {
+fn attacks_through_the_source_path_have_no_effect() {
     let (mut rows, mut wrong) = (0, Vec::new());
     for capability in ["FILE_MOVE", "FILE_COPY", "FILE_DELETE"] {
         let world = world();
@@ -257,7 +257,7 @@ fn no_attack_by_the_source_reaches_anything() {
 
 /// FE-3, FE-4, FE-6, FE-7, FE-16
 #[test]
-fn no_attack_by_the_destination_reaches_anything() {
+fn attacks_through_the_destination_path_have_no_effect() {
     let (mut rows, mut wrong) = (0, Vec::new());
     for capability in ["FILE_MOVE", "FILE_COPY"] {
         let world = world();
@@ -277,7 +277,7 @@ fn no_attack_by_the_destination_reaches_anything() {
 
 /// FE-3: the limits of the kernel, on each side.
 #[test]
-fn names_and_paths_have_the_limits_of_the_kernel() {
+fn name_and_path_lengths_follow_kernel_limits() {
     let world = world();
     world.directory.put("a/f", "f");
     let name = |length: usize| format!("{}/{}", world.path("a"), "n".repeat(length));
@@ -291,7 +291,7 @@ fn names_and_paths_have_the_limits_of_the_kernel() {
 
 /// FE-6, FE-7: a missing base directory, a file and a link are refused as base directories.
 #[test]
-fn a_base_directory_that_was_swapped_is_not_used() {
+fn missing_or_replaced_base_directory_is_rejected() {
     let world = world();
     let base = world.path("a");
     let failed = |task: &str| {

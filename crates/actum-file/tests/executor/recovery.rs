@@ -7,7 +7,7 @@ use crate::world::World;
 
 /// FE-10
 #[test]
-fn garbage_collection_keeps_what_a_recovery_reference_names() {
+fn garbage_collection_keeps_content_of_recovery_references() {
     let world = World::new();
     world.directory.put("a/f", vec![3; 2 << 20]);
     let end = world.succeed("t", "FILE_DELETE", "a/f", "");
@@ -26,7 +26,7 @@ fn garbage_collection_keeps_what_a_recovery_reference_names() {
 
 /// FE-10
 #[test]
-fn a_reference_to_another_content_or_run_restores_nothing() {
+fn reference_to_other_content_or_another_run_restores_nothing() {
     let world = World::new();
     world.directory.put("a/f", "f");
     let end = world.succeed("t", "FILE_DELETE", "a/f", "");

@@ -38,7 +38,7 @@ fn open(directory: &TestDir, name: &str) -> OwnedFd {
 
 /// FE-1: the whole task, by the child.
 #[test]
-fn tasks_are_carried_out_by_a_sandboxed_process() {
+fn tasks_run_in_a_sandboxed_process() {
     let world = World::new();
     world.directory.put("a/f", "content");
     world.directory.put("a/large", vec![9; 3 << 20]);
@@ -83,7 +83,7 @@ fn a_sparse_file_stays_sparse_and_is_copied_byte_for_byte() {
 
 /// FE-1
 #[test]
-fn the_worker_hashes_what_the_host_hashes() {
+fn worker_and_host_compute_the_same_digest() {
     let directory = TestDir::new();
     for size in [0, 1, 1 << 20] {
         directory.put("f", vec![1; size]);
@@ -94,7 +94,7 @@ fn the_worker_hashes_what_the_host_hashes() {
 
 /// FE-12
 #[test]
-fn each_quota_ends_the_process() {
+fn each_exceeded_quota_ends_the_process() {
     let directory = TestDir::new();
     directory.put("f", vec![1; 1 << 20]);
     let none = Quotas::default();
@@ -119,7 +119,7 @@ fn each_quota_ends_the_process() {
 
 /// FE-12: the memory of the child stays under 32 MiB, whatever the file.
 #[test]
-fn the_worker_needs_little_memory_for_any_size() {
+fn worker_memory_does_not_grow_with_the_file_size() {
     let directory = TestDir::new();
     File::from(new_file(&directory, "f")).set_len(1 << 40).unwrap_or(());
     let staged = new_file(&directory, "g");
@@ -133,7 +133,7 @@ fn the_worker_needs_little_memory_for_any_size() {
 
 /// FE-1: within 100 ms, and no process is left that could write.
 #[test]
-fn a_stop_ends_the_process_at_once() {
+fn stop_ends_the_process_immediately() {
     let directory = TestDir::new();
     let (readable, writer) = rustix::pipe::pipe().unwrap();
     // A pipe without any input: the worker waits for bytes that never come.
@@ -153,7 +153,7 @@ fn a_stop_ends_the_process_at_once() {
 
 /// FE-12
 #[test]
-fn the_process_is_killed_when_its_time_is_over() {
+fn process_is_killed_at_its_deadline() {
     let (source, _kept) = rustix::pipe::pipe().unwrap();
     let late = Bounds { deadline: Timestamp::from_micros(20_000), ..bounds(Quotas::default()) };
     let ended = worker(None).hash(&source, &late);
@@ -162,7 +162,7 @@ fn the_process_is_killed_when_its_time_is_over() {
 
 /// FE-1, FE-15
 #[test]
-fn a_worker_that_cannot_be_started_fails_the_task() {
+fn unusable_worker_fails_the_task() {
     let world = World::new();
     world.directory.put("a/f", "f");
     let mut missing = Sandboxed::new(Helper::at("/nonexistent/worker"), None);

@@ -128,7 +128,7 @@ fn contents(disk: &SimDisk) -> BTreeSet<Vec<u8>> {
 
 /// FE-6, FE-7, FE-8, FE-9, FE-10
 #[test]
-fn concurrent_changes_lose_no_content_and_reach_nothing_outside() {
+fn concurrent_changes_never_lose_content_or_reach_outside() {
     let stride = effort("ACTUM_RACE_STRIDE", STRIDE);
     let (mut rounds, mut successes) = (0, 0);
     for case in CASES {

@@ -12,7 +12,7 @@ use std::fs;
 
 /// FE-3
 #[test]
-fn every_kept_manifest_keeps_every_rule() {
+fn every_corpus_manifest_satisfies_all_rules() {
     let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz/corpus/file_manifests");
     let inputs: Vec<_> = fs::read_dir(corpus).unwrap().map(|entry| entry.unwrap().path()).collect();
     for path in &inputs {

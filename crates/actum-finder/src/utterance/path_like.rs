@@ -81,7 +81,7 @@ mod tests {
 
     /// AEC-1
     #[test]
-    fn paths_and_abbreviations_are_told_apart() {
+    fn paths_are_distinguished_from_abbreviations() {
         for text in [
             "a.txt",
             "src/main",

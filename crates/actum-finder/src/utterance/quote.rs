@@ -90,7 +90,7 @@ mod tests {
 
     /// AEC-1
     #[test]
-    fn quotes_of_each_language_hold_their_text() {
+    fn quotation_marks_of_each_language_enclose_their_text() {
         for text in
             ["\"x y\" z", "“x y” z", "„x y“ z", "»x y« z", "« x y » z", "'x y' z", "`x y` z"]
         {

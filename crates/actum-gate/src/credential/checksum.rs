@@ -87,7 +87,7 @@ mod tests {
     /// EX-20: uses the check value of the CRC catalogue, and a token that was published to explain the format. The token
     /// expired in 2021.
     #[test]
-    fn the_crc_is_the_published_one() {
+    fn crc32_matches_published_values() {
         assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
         assert!(crc32_holds(concat!("zQWBuTSOoRi4A9spHc", "VY5ncnsDkxkJ", "0mLq17").as_bytes()));
         assert!(!crc32_holds(concat!("zQWBuTSOoRi4A9spHc", "VY5ncnsDkxkj", "0mLq17").as_bytes()));
@@ -96,7 +96,7 @@ mod tests {
 
     /// EX-20: uses the test vectors of BIP 173.
     #[test]
-    fn bech32_is_the_published_one() {
+    fn bech32_matches_the_bip_173_test_vectors() {
         assert!(bech32_holds(b"a", b"2UEL5L"));
         assert!(bech32_holds(b"abcdef", b"qpzry9x8gf2tvdw0s3jn54khce6mua7lmqqqxw"));
         assert!(!bech32_holds(b"abcdef", b"qpzry9x8gf2tvdw0s3jn54khce6mua7lmqqqxq"));

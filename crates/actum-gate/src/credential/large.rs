@@ -97,7 +97,7 @@ mod tests {
     proptest! {
         /// EX-20
         #[test]
-        fn windows_find_what_is_found_in_the_whole(
+        fn windowed_scan_finds_the_same_as_a_whole_scan(
             content in content(), cuts in proptest::collection::vec(0..60_000usize, 0..5),
         ) {
             prop_assert_eq!(scan_in_windows(&content, &cuts), scan(None, &content));
@@ -106,7 +106,7 @@ mod tests {
 
     /// EX-20: the encoding is determined by the beginning of the content, and not by the beginning of a window.
     #[test]
-    fn a_mark_of_utf_16_in_the_middle_hides_nothing() {
+    fn utf_16_mark_in_the_middle_hides_no_findings() {
         let (_, key) = examples().next().unwrap();
         let before = usize::try_from(BEFORE_BYTES).unwrap();
         for mark in [&b"\xff\xfe"[..], b"\xfe\xff", &b"x\0".repeat(600)] {

@@ -88,7 +88,7 @@ mod tests {
 
     /// EX-20
     #[test]
-    fn nothing_is_quoted_of_a_file_in_a_usual_place_or_with_a_credential() {
+    fn files_at_usual_secret_paths_or_with_credentials_are_withheld() {
         let withheld = |path: &str, content: &str| {
             is_withheld(b"/home/u/.config/p", &RelPath::new(path).unwrap(), content.as_bytes())
         };

@@ -166,7 +166,7 @@ mod tests {
 
     /// EX-20
     #[test]
-    fn examples_sequences_and_repetitions_are_made_up() {
+    fn examples_sequences_and_repetitions_are_placeholders() {
         for made_up in [
             "IOSFODNN7EXAMPLE",
             "aaaaaaaaaaaaaaaaaaaaaaaa",
@@ -200,7 +200,7 @@ mod tests {
 
     /// EX-20
     #[test]
-    fn what_looks_like_chance_is_not() {
+    fn random_values_are_not_placeholders() {
         for random in ["9f86d081884c7d659a2feaa0c55ad015", "Q7JH2MXPLZ5RD3KW", "u7Rk2Vb9Qe4Xp0Lw"] {
             assert!(!is_made_up(random.as_bytes()), "{random}");
         }

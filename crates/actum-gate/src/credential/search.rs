@@ -213,13 +213,13 @@ mod tests {
     /// EX-20: the vectorised searcher supports a limited number of literals. Beyond that, scans would be
     /// several times slower.
     #[test]
-    fn short_literals_fit_into_the_vectors() {
+    fn short_literals_fit_the_vectorised_search() {
         assert!(SHORT.literals.len() <= 32, "{}", SHORT.literals.len());
     }
 
     /// EX-20
     #[test]
-    fn a_processor_without_vectors_finds_the_same() {
+    fn search_without_vector_instructions_finds_the_same() {
         let all: Vec<&str> = literals().map(|(literal, _)| literal).collect();
         let content = format!("ci hf{} SG xox", all.join(" x"));
         let content = content.as_bytes();

@@ -135,7 +135,7 @@ fn found(content: &str) -> Vec<String> {
 /// EX-20: each example is found by its own rule and no other, both alone and between other lines. No rule
 /// reports a near miss.
 #[test]
-fn every_rule_finds_its_examples_and_passes_over_what_is_nearly_one() {
+fn every_rule_finds_its_examples_and_ignores_near_misses() {
     let mut wrong = Vec::new();
     for rule in rules() {
         assert!(!rule.matches.is_empty() && rule.misses.len() >= 2, "{}", rule.id);
@@ -157,7 +157,7 @@ fn every_rule_finds_its_examples_and_passes_over_what_is_nearly_one() {
 
 /// EX-20: a comment in the content cannot allow a credential. Only the operator's policy can, by the digest.
 #[test]
-fn a_marker_in_the_content_allows_nothing() {
+fn marker_in_the_content_cannot_allow_a_credential() {
     let secret = format!("AKIA{}", noise(UPPER, 16));
     let digest = Digest::tagged(DIGEST_TAG, &[secret.as_bytes()]);
     let content = format!("id = {secret} # actum:allow-credential {digest}\n");
@@ -166,7 +166,7 @@ fn a_marker_in_the_content_allows_nothing() {
 
 /// EX-20
 #[test]
-fn text_in_utf_16_is_scanned_and_spans_are_of_its_bytes() {
+fn utf_16_text_is_scanned_with_spans_in_bytes() {
     let text = format!("erste Zeile\nid = AKIA{}\n", noise(UPPER, 16));
     let little: Vec<u8> = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
     let big: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
@@ -180,7 +180,7 @@ fn text_in_utf_16_is_scanned_and_spans_are_of_its_bytes() {
 
 /// EX-20
 #[test]
-fn zero_width_characters_split_no_credential() {
+fn zero_width_characters_do_not_hide_credentials() {
     let key = noise(UPPER, 16);
     let plain = format!("é\nid = AKIA{key}\n");
     for between in ["\u{200b}", "\u{200d}\u{2060}", "\u{feff}", "\u{ad}"] {
@@ -195,7 +195,7 @@ fn zero_width_characters_split_no_credential() {
 
 /// EX-20
 #[test]
-fn new_files_are_known_by_their_names() {
+fn new_credential_files_are_recognised_by_name() {
     let rules = |name: &str, before: Option<&[u8]>, content: &[u8]| -> Vec<String> {
         let before = before.map(|content| FileBefore { name: name.as_bytes(), content });
         let findings = scan_file(name.as_bytes(), before, content);
@@ -224,7 +224,7 @@ fn new_files_are_known_by_their_names() {
 
 /// EX-20: if two rules find the same value, only the rule that identifies the service reports it.
 #[test]
-fn a_generic_rule_gives_way_to_a_specific_one() {
+fn specific_rule_takes_precedence_over_a_generic_one() {
     for (value, rule) in [
         (format!("ghp_{}", with_crc32(&word(30))), "github-token"),
         (format!("gsk_{}", word(52)), "groq-api-key"),
@@ -237,7 +237,7 @@ fn a_generic_rule_gives_way_to_a_specific_one() {
 
 /// EX-20
 #[test]
-fn only_what_was_not_there_before_is_found_wherever_it_stood() {
+fn only_new_credentials_are_found_regardless_of_position() {
     let key = format!("AKIA{}", noise(UPPER, 16));
     let other = format!("AKIA{}", varied(UPPER, 16, 3));
     let before = format!("a\nb\nid = {key}\n");
@@ -251,7 +251,7 @@ fn only_what_was_not_there_before_is_found_wherever_it_stood() {
 
 /// EX-20: a private key stays the same secret if it is reindented or moved into a string literal.
 #[test]
-fn a_private_key_is_the_same_however_its_lines_are_broken() {
+fn rewrapped_private_key_is_the_same_secret() {
     let label = ["PRIVATE", " KEY"].concat();
     let key = |newline: &str| pem(&label, &word(400), newline);
     assert_eq!(scan(Some(key("\n").as_bytes()), key("\\n").as_bytes()), []);
@@ -260,7 +260,7 @@ fn a_private_key_is_the_same_however_its_lines_are_broken() {
 
 /// EX-20
 #[test]
-fn a_finding_tells_nothing_of_the_secret() {
+fn finding_does_not_reveal_the_secret() {
     for (_, content) in examples() {
         for finding in scan(None, content.as_bytes()) {
             let told = format!("{finding:?} {}", serde_json::to_string(&finding).unwrap());
@@ -274,7 +274,7 @@ fn a_finding_tells_nothing_of_the_secret() {
 
 /// EX-20
 #[test]
-fn a_finding_is_read_back_and_nothing_unknown_is_in_it() {
+fn finding_round_trips_and_rejects_unknown_fields() {
     let content = format!("AKIA{}", noise(UPPER, 16));
     let finding = scan(None, content.as_bytes()).remove(0);
     let json = serde_json::to_string(&finding).unwrap();
@@ -285,7 +285,7 @@ fn a_finding_is_read_back_and_nothing_unknown_is_in_it() {
 
 /// EX-20
 #[test]
-fn findings_come_by_line_and_then_by_rule() {
+fn findings_are_sorted_by_line_and_rule() {
     let (npm, aws) = (format!("npm_{}", word(36)), format!("AKIA{}", noise(UPPER, 16)));
     let age = format!("AKIA{}", varied(UPPER, 16, 3));
     let content = format!("{age}\n\n{npm} {aws}\n");
@@ -297,7 +297,7 @@ fn findings_come_by_line_and_then_by_rule() {
 
 /// EX-20: the scan accepts arbitrary bytes.
 #[test]
-fn binary_content_is_scanned_too_and_a_token_in_a_string_is_found() {
+fn binary_content_and_string_literals_are_scanned() {
     let key = format!("AKIA{}", noise(UPPER, 16));
     let content = [b"\0\xff\n\x80", key.as_bytes(), b"\0\xff"].concat();
     assert_eq!(scan(None, &content).first().map(|finding| finding.line), Some(2));
@@ -312,7 +312,7 @@ fn keys(count: u64) -> String {
 
 /// EX-20: at most 100 findings are reported. Secrets that existed before the change do not use up this limit.
 #[test]
-fn a_hundred_findings_are_told_and_no_more() {
+fn at_most_100_findings_are_reported() {
     let all = keys(301);
     let lines = |at: usize| all.lines().take(at).collect::<Vec<_>>().join("\n");
     assert_eq!(scan(None, lines(99).as_bytes()).len(), 99);
@@ -324,7 +324,7 @@ fn a_hundred_findings_are_told_and_no_more() {
 
 /// EX-20: every rule has a unique id and a description that is a sentence.
 #[test]
-fn every_rule_says_in_a_sentence_what_it_finds() {
+fn every_rule_has_a_unique_id_and_a_description() {
     let ids: BTreeSet<_> = super::rules().map(|rule| rule.id).collect();
     assert_eq!(ids.len(), super::rules().count());
     assert!(super::rules().all(|rule| rule.finds.ends_with('.') && rule.finds.len() > 10));
@@ -333,7 +333,7 @@ fn every_rule_says_in_a_sentence_what_it_finds() {
 /// EX-20: the scan examines each byte only a few times, even if the content is crafted to be examined
 /// repeatedly. Twice as much content costs at most twice as much.
 #[test]
-fn the_effort_grows_with_the_length_of_hostile_content_and_no_faster() {
+fn scan_effort_is_linear_for_hostile_content() {
     let begin = pem(&["PRIVATE", " KEY"].concat(), "", "\n");
     let begin = begin.lines().next().unwrap();
     let lines = format!("{begin}\nabc: def\n");
@@ -367,7 +367,7 @@ fn the_effort_grows_with_the_length_of_hostile_content_and_no_faster() {
 
 /// A database URL without a user name does not cause a panic.
 #[test]
-fn a_database_url_without_a_user_is_read_like_any_other() {
+fn database_url_without_a_user_does_not_panic() {
     for url in
         ["postgres://:@db.corp/x", "postgres://:k3v9QzT1x@db.corp/x", "postgres://@db.corp/x"]
     {
@@ -379,7 +379,7 @@ proptest! {
     /// EX-20: the findings in arbitrary bytes are sorted, and none of them is new if the content was there
     /// before.
     #[test]
-    fn any_content_is_scanned(pieces in proptest::collection::vec(piece(), 0..40)) {
+    fn findings_are_sorted_and_unchanged_content_has_none(pieces in proptest::collection::vec(piece(), 0..40)) {
         let content: Vec<u8> = pieces.concat();
         let findings = scan(None, &content);
         prop_assert!(findings.is_sorted());

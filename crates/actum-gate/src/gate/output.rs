@@ -112,7 +112,7 @@ mod tests {
 
     /// D-5, AA-5
     #[test]
-    fn result_files_are_refused_where_a_change_would_be() {
+    fn result_files_are_rejected_at_protected_or_risky_paths() {
         let protected = [
             "/w/.git",
             "/w/.git/hooks/post-commit",
@@ -136,7 +136,7 @@ mod tests {
     /// D-5: rules about files do not see the names above a root, so no root may be inside a directory that they
     /// match.
     #[test]
-    fn no_root_is_chosen_in_a_directory_of_protected_or_risky_files() {
+    fn root_inside_a_protected_or_risky_directory_is_rejected() {
         let refused = |path: &str| {
             let names: Vec<&[u8]> = path.split('/').map(str::as_bytes).collect();
             refuses_root(&[b"home", b"src", b"jenkinsfile-runner"], &names)
@@ -160,7 +160,7 @@ mod tests {
     /// D-5, issue 22: writing a keyring as a result file is refused, because it would turn its directory into a
     /// ledger home.
     #[test]
-    fn result_files_are_refused_by_what_programs_take_their_content_for() {
+    fn result_files_are_rejected_if_programs_would_interpret_them() {
         let refused = |path: &str, content: OutputContent<'_>| {
             let names: Vec<&[u8]> = path.split('/').skip(1).map(str::as_bytes).collect();
             refuses_result(&names, content).is_some()

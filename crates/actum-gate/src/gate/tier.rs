@@ -330,7 +330,7 @@ mod tests {
 
     /// EX-4
     #[test]
-    fn the_areas_of_agents_can_be_read_as_rules() {
+    fn agent_areas_are_valid_path_rules() {
         for area in OWN_AREAS {
             PathRule::new(area).unwrap();
         }

@@ -257,7 +257,7 @@ mod tests {
 
     /// D-5: every rule must be valid, because an invalid rule would protect nothing.
     #[test]
-    fn every_rule_of_a_group_can_be_read_and_each_profile_has_the_critical_ones() {
+    fn group_rules_are_valid_and_every_profile_includes_the_critical_ones() {
         for group in &PROTECTED_GROUPS {
             group.paths.check(group.name);
         }

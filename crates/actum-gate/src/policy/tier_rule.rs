@@ -540,7 +540,7 @@ mod tests {
 
     /// AA-1: every built-in rule matches its examples, but not similar paths.
     #[test]
-    fn every_rule_that_is_built_in_speaks_of_its_examples_and_not_of_what_looks_alike() {
+    fn every_built_in_rule_matches_its_examples_but_not_similar_paths() {
         for built_in in &BUILT_IN {
             built_in.paths.check(built_in.why);
         }

@@ -37,7 +37,7 @@ const POLICY: &str = r#"
 
 /// AA-7
 #[test]
-fn the_strictest_of_the_rules_that_speak_of_a_command_decides() {
+fn strictest_matching_rule_decides() {
     let rules = rules(POLICY);
     for (text, verdict, decides, reason) in [
         (
@@ -66,7 +66,7 @@ fn the_strictest_of_the_rules_that_speak_of_a_command_decides() {
 
 /// AA-7: the default is to deny, and the ground names the nearest rule and one that would allow the command.
 #[test]
-fn what_no_rule_allows_is_denied_and_told_what_would_allow_it() {
+fn unmatched_command_is_denied_with_a_suggested_rule() {
     let rules = rules(POLICY);
     for (text, nearest) in [
         ("python3 x.py", "no rule names its program"),
@@ -108,7 +108,7 @@ fn what_no_rule_allows_is_denied_and_told_what_would_allow_it() {
 
 /// AA-7: a program of the same name elsewhere is another program, but a rule that denies also matches it.
 #[test]
-fn only_rules_that_ask_or_deny_mean_a_program_by_its_name_alone() {
+fn only_restricting_rules_match_a_program_by_name_alone() {
     let rules = rules(
         r#"
         [[command]]
@@ -140,7 +140,7 @@ fn only_rules_that_ask_or_deny_mean_a_program_by_its_name_alone() {
 
 /// AA-7
 #[test]
-fn arguments_are_compared_whole_and_without_patterns() {
+fn arguments_are_compared_literally() {
     let rules = rules(
         r#"
         [[command]]
@@ -159,7 +159,7 @@ fn arguments_are_compared_whole_and_without_patterns() {
 
 /// AA-7: the rules of a workspace can restrict, but permit nothing.
 #[test]
-fn rules_that_narrow_only_narrow() {
+fn workspace_rules_only_restrict() {
     let operator = rules(POLICY);
     let workspace = rules(
         r#"
@@ -193,7 +193,7 @@ fn rules_that_narrow_only_narrow() {
 
 /// AA-7: suggested rules allow exactly the recorded commands, even for programs that run their arguments.
 #[test]
-fn suggested_rules_allow_what_was_seen_and_nothing_else() {
+fn suggested_rules_allow_only_recorded_commands() {
     let seen = ["make test", "bash -c 'a; b'", "make test", "cargo test --all"].map(line);
     let suggested = suggest(&seen);
     let text =

@@ -17,7 +17,7 @@ fn rule(lines: &str) -> String {
 
 /// AA-7: a rule that does not match its examples is not loaded.
 #[test]
-fn an_example_that_is_not_as_claimed_is_refused_with_its_rule() {
+fn rule_that_contradicts_its_examples_is_rejected() {
     let allow = "argv = [\"cargo\", \"test\"]\ndecision = \"allow\"\n";
     assert_eq!(
         refused(&rule(&format!("{allow}match = [\"cargo test\", \"cargo testx\"]"))),
@@ -53,7 +53,7 @@ fn an_example_that_is_not_as_claimed_is_refused_with_its_rule() {
 
 /// D-4
 #[test]
-fn an_unknown_field_or_word_or_another_type_in_a_rule_is_refused() {
+fn unknown_fields_values_and_wrong_types_in_a_rule_are_rejected() {
     let of = |lines: &str| policy(&rule(lines)).unwrap_err();
     assert_eq!(
         of("argv = [\"a\"]\ndecision = \"deny\"\nregex = \"x\""),

@@ -117,7 +117,7 @@ proptest! {
 
     /// AA-7: the rules and the model always agree.
     #[test]
-    fn rules_say_what_a_model_says(rules in any_rules(), line in any_line()) {
+    fn rules_agree_with_a_reference_model(rules in any_rules(), line in any_line()) {
         prop_assert_eq!(loaded(&rules).judge(&line).verdict, model(&rules, &line));
     }
 
@@ -134,7 +134,7 @@ proptest! {
 
     /// AA-7: a tightening rule never allows more, and each one tightens further.
     #[test]
-    fn one_more_rule_that_narrows_never_allows_more(
+    fn additional_restricting_rule_never_allows_more(
         operator in any_rules(),
         narrowing in any_rules(),
         more in any_rule(),
@@ -151,7 +151,7 @@ proptest! {
 
     /// AA-7
     #[test]
-    fn suggested_rules_allow_exactly_what_was_seen(
+    fn suggested_rules_allow_exactly_the_recorded_commands(
         seen in prop::collection::vec(any_line(), 0..5),
         line in any_line(),
     ) {
@@ -161,7 +161,7 @@ proptest! {
 
     /// AA-7
     #[test]
-    fn a_quoted_command_is_read_back(
+    fn quoted_command_round_trips(
         program in "[^\0]{1,8}",
         arguments in prop::collection::vec("[^\0]{0,8}", 0..6),
     ) {
@@ -171,7 +171,7 @@ proptest! {
 
     /// AA-7: another implementation splits each accepted text into the same words.
     #[test]
-    fn words_are_those_that_another_implementation_finds(text in any_text()) {
+    fn word_splitting_agrees_with_another_implementation(text in any_text()) {
         match CommandLine::parse(&text) {
             Ok(line) => prop_assert_eq!(Some(line.into()), shlex::split(&text)),
             Err(CommandLineError::Unclosed { .. } | CommandLineError::Backslash { .. }) => {
@@ -183,7 +183,7 @@ proptest! {
 
     /// AA-7: the parser accepts or rejects any text, without another kind of failure.
     #[test]
-    fn any_text_is_read_or_refused(text in any::<String>()) {
+    fn any_policy_text_is_read_or_rejected(text in any::<String>()) {
         if let Ok(line) = CommandLine::parse(&text) {
             prop_assert!(!line.argv()[0].is_empty());
         }

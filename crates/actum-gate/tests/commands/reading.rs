@@ -14,7 +14,7 @@ fn refused(text: &str) -> String {
 
 /// AA-7
 #[test]
-fn words_are_split_and_unquoted_as_a_shell_does_it() {
+fn words_are_split_and_unquoted_as_by_a_shell() {
     assert_eq!(argv("node --check src/file.js"), ["node", "--check", "src/file.js"]);
     assert_eq!(argv("  a\t b  "), ["a", "b"]);
     assert_eq!(argv(r#"a 'b c' "d e" f\ g"#), ["a", "b c", "d e", "f g"]);
@@ -28,7 +28,7 @@ fn words_are_split_and_unquoted_as_a_shell_does_it() {
 
 /// AA-7: each metacharacter, at any position outside quotes.
 #[test]
-fn what_needs_a_shell_is_refused_by_name_and_place() {
+fn shell_syntax_is_rejected_with_its_position() {
     for character in ";&|<>$`(){}*?[]~#!\n\r\u{7}".chars() {
         for (text, place) in [
             (format!("a b{character}c"), 4),
@@ -67,7 +67,7 @@ fn what_needs_a_shell_is_refused_by_name_and_place() {
 
 /// AA-7
 #[test]
-fn a_command_that_is_cut_off_or_empty_is_refused() {
+fn empty_or_incomplete_command_is_rejected() {
     assert_eq!(refused(""), "the command does not name a program");
     assert_eq!(refused(" \t "), "the command does not name a program");
     assert_eq!(refused("'' a"), "the command does not name a program");
@@ -109,7 +109,7 @@ fn a_command_has_limits() {
 
 /// AA-7, D-4: a stored command cannot contain arguments that no command can have.
 #[test]
-fn a_command_in_a_document_is_held_to_the_same() {
+fn stored_command_is_validated_like_a_parsed_one() {
     let line: CommandLine = serde_json::from_str(r#"["a", "b c"]"#).unwrap();
     assert_eq!(serde_json::to_string(&line).unwrap(), r#"["a","b c"]"#);
     assert_eq!(line.quoted(), "a 'b c'");
@@ -118,7 +118,7 @@ fn a_command_in_a_document_is_held_to_the_same() {
 }
 
 #[test]
-fn a_command_is_shown_without_what_would_change_how_it_looks() {
+fn displayed_command_is_escaped_and_truncated() {
     let shown = |argv: &[&str]| {
         CommandLine::new(argv.iter().map(ToString::to_string).collect()).unwrap().to_string()
     };

@@ -186,7 +186,7 @@ environment";
 
 /// AA-7: interpreters, shells and launchers are never allowed by wildcard.
 #[test]
-fn a_program_that_runs_its_arguments_is_not_allowed_whatever_follows() {
+fn program_that_runs_its_arguments_cannot_be_allowed_by_prefix() {
     for text in OPEN.lines() {
         assert!(!loads(allowing_all(&words(text))), "{text}");
     }
@@ -194,7 +194,7 @@ fn a_program_that_runs_its_arguments_is_not_allowed_whatever_follows() {
 
 /// AA-7
 #[test]
-fn a_rule_that_fixes_what_runs_allows_whatever_follows() {
+fn rule_that_fixes_the_executed_code_may_allow_any_arguments() {
     for text in FIXED.lines() {
         let rule = allowing_all(&words(text));
         assert_eq!(CommandRules::new(vec![rule]).map(drop), Ok(()), "{text}");
@@ -203,7 +203,7 @@ fn a_rule_that_fixes_what_runs_allows_whatever_follows() {
 
 /// AA-7: a whole command determines its code, and an approver sees the command.
 #[test]
-fn a_whole_command_and_a_rule_that_does_not_allow_may_name_anything() {
+fn exact_and_restricting_rules_may_name_any_program() {
     for text in OPEN.lines() {
         let argv = words(text);
         let line = CommandLine::new(argv.iter().map(ToString::to_string).collect()).unwrap();
@@ -216,7 +216,7 @@ fn a_whole_command_and_a_rule_that_does_not_allow_may_name_anything() {
 
 /// AA-7: one open alternative is enough.
 #[test]
-fn every_alternative_must_fix_what_runs() {
+fn every_alternative_must_fix_the_executed_code() {
     let with = |argv: &str, example: &str| {
         let rule = format!("argv = {argv}\ndecision = \"allow\"\nmatch = [\"{example}\"]");
         loads(toml::from_str(&rule).unwrap())
@@ -233,7 +233,7 @@ fn every_alternative_must_fix_what_runs() {
 
 /// AA-7: the error suggests a replacement.
 #[test]
-fn an_open_rule_is_told_what_to_write_instead() {
+fn open_rule_is_rejected_with_a_suggested_replacement() {
     let refused =
         |text| CommandRules::new(vec![allowing_all(&words(text))]).unwrap_err().to_string();
     assert_eq!(
@@ -253,7 +253,7 @@ fn an_open_rule_is_told_what_to_write_instead() {
 
 /// AA-7: the only way around an allowed subcommand.
 #[test]
-fn a_prefix_does_not_reach_over_an_option_that_names_a_program() {
+fn prefix_rule_excludes_options_that_name_a_program() {
     let verdict = |rule: &str, text: &str| {
         CommandRules::new(vec![allowing_all(&words(rule))]).unwrap().judge(&line(text)).verdict
     };

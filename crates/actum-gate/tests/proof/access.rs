@@ -72,7 +72,7 @@ fn said(decision: &Decision) -> (&'static str, String) {
 
 /// AEC-6, AEC-10: the answer of access policies counts as one gate, before the approval gate.
 #[test]
-fn what_access_policies_say_counts_like_any_gate() {
+fn access_policies_decide_as_one_gate() {
     let policy = with_texts();
     for verdict in [Verdict::Allow, Verdict::NeedsApproval, Verdict::Deny] {
         let decision = decide(&bundle(asked(), &policy), &policy, &Says::new(verdict));
@@ -94,7 +94,7 @@ fn what_access_policies_say_counts_like_any_gate() {
 
 /// AA-5, AEC-6: an approval answers what access policies ask, and not what they deny.
 #[test]
-fn an_approval_answers_what_access_policies_ask_and_not_what_they_deny() {
+fn approval_satisfies_access_policies_that_ask_but_not_that_deny() {
     let policy = with_texts();
     let agreed = approved(&bundle(asked(), &policy));
     let agreed = bundle(Case { approved: Some(agreed), ..asked() }, &policy);
@@ -105,7 +105,7 @@ fn an_approval_answers_what_access_policies_ask_and_not_what_they_deny() {
 
 /// AEC-6: without access policies they are not asked, and an undo that restores needs no approval.
 #[test]
-fn nobody_is_asked_without_policies_nor_about_what_brings_back_what_was_there() {
+fn access_policies_are_skipped_if_absent_or_for_a_restoring_undo() {
     let judge = Says::new(Verdict::Deny);
     for policy in [Policy::default(), Policy::default().with_access(Vec::new())] {
         let decision = decide(&bundle(asked(), &policy), &policy, &judge);
@@ -124,7 +124,7 @@ fn nobody_is_asked_without_policies_nor_about_what_brings_back_what_was_there() 
 
 /// AEC-6, AEC-10, AEC-11: a program without Cedar allows nothing, and neither confirms nor refutes a decision.
 #[test]
-fn where_nobody_knows_what_they_say_nothing_is_allowed_and_no_decision_is_judged() {
+fn without_cedar_nothing_is_allowed_and_no_decision_is_verified() {
     let policy = with_texts();
     let (asked, policy_bytes) = (bundle(asked(), &policy), policy.to_vec().unwrap());
     let denied = decide(&asked, &policy, &NoAccess);
@@ -148,7 +148,7 @@ fn where_nobody_knows_what_they_say_nothing_is_allowed_and_no_decision_is_judged
 
 /// AEC-11: the exact texts are in the policy, ordered by name.
 #[test]
-fn a_policy_holds_the_texts_and_their_digest_stands_for_them() {
+fn policy_stores_access_texts_and_its_digest_covers_them() {
     let turned = Policy::default().with_access(vec![text("all.cedar"), text("team.cedar")]);
     assert_eq!(turned, with_texts());
     let bytes = turned.to_vec().unwrap();

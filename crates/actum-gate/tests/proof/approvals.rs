@@ -49,7 +49,7 @@ const CI: &str = ".github/workflows/ci.yml";
 
 /// AA-5
 #[test]
-fn what_asks_for_a_person_goes_with_an_approval_of_exactly_this_and_not_without() {
+fn change_that_needs_approval_passes_only_with_a_matching_approval() {
     let waiting = judged(&asks(CI));
     assert_eq!(waiting.verdict, Verdict::NeedsApproval);
     assert_eq!(waiting.first_refusal().unwrap().gate, GateName::Tier);
@@ -72,7 +72,7 @@ fn what_asks_for_a_person_goes_with_an_approval_of_exactly_this_and_not_without(
 
 /// AA-5: each part of the content that an approval is bound to.
 #[test]
-fn an_approval_of_something_else_denies_and_says_what_is_other() {
+fn mismatched_approval_denies_and_reports_the_difference() {
     let other = Digest::of(b"other");
     type Change<'c> = &'c dyn Fn(&mut Approved);
     let cases: [(&str, Change<'_>); 5] = [
@@ -97,7 +97,7 @@ fn an_approval_of_something_else_denies_and_says_what_is_other() {
 
 /// AA-5: the previous content of the files is part of the approved content.
 #[test]
-fn an_approval_does_not_outlive_a_file_that_somebody_changed() {
+fn approval_is_invalid_after_a_file_changes() {
     let before = with_approval(&asks(CI), |_| {});
     let mut moved = before.clone();
     moved.change[0].added += 1;
@@ -109,7 +109,7 @@ fn an_approval_does_not_outlive_a_file_that_somebody_changed() {
 
 /// AA-5, D-5: an approval cannot allow what a gate denies.
 #[test]
-fn an_approval_of_what_is_denied_changes_nothing() {
+fn approval_cannot_allow_a_denied_change() {
     let denied = with_approval(&asks(".env"), |_| {});
     let decision = judged(&denied);
     assert_eq!(decision.verdict, Verdict::Deny);
@@ -121,7 +121,7 @@ fn an_approval_of_what_is_denied_changes_nothing() {
 
 /// AA-5: signatures by another key.
 #[test]
-fn an_answer_counts_by_an_approval_key_of_its_time_alone() {
+fn answer_requires_an_approval_key_valid_at_its_time() {
     let sound = answer_of(&answered(Answer::Approved), &approval_key());
     let verified = verify_answer(&sound.to_vec().unwrap(), &keyring()).unwrap();
     assert_eq!(verified.answered, answered(Answer::Approved));
@@ -140,7 +140,7 @@ fn an_answer_counts_by_an_approval_key_of_its_time_alone() {
 }
 
 #[test]
-fn every_byte_of_an_answer_that_is_another_one_is_refused_or_changes_nothing() {
+fn bit_flips_in_an_answer_are_rejected_or_have_no_effect() {
     let said = answered(Answer::Approved);
     let sound = answer_of(&said, &approval_key()).to_vec().unwrap();
     for at in 0..sound.len() {
@@ -156,7 +156,7 @@ fn every_byte_of_an_answer_that_is_another_one_is_refused_or_changes_nothing() {
 
 /// D-4, AA-5: an unknown word allows nothing, and an approval only answers a gate that requires one.
 #[test]
-fn gates_together_say_the_strictest_that_one_says_or_what_a_person_answered() {
+fn combined_verdict_is_the_strictest_or_satisfied_by_an_approval() {
     let said = |verdicts: &[(&str, &str)]| {
         let gate = |(gate, verdict): &(&str, &str)| GateRecord {
             gate: (*gate).to_owned(),

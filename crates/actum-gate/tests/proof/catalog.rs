@@ -13,7 +13,7 @@ use crate::material::{
 
 /// AA-13
 #[test]
-fn a_change_of_the_catalog_counts_by_an_approval_key_of_its_time_alone() {
+fn catalog_change_requires_an_approval_key_valid_at_its_time() {
     let sound = change_of(&changed(), &approval_key()).to_vec().unwrap();
     let verified = verify_change(&sound, &keyring()).unwrap();
     assert_eq!((verified.changed, verified.key), (changed(), approval_key().entry().id));
@@ -35,7 +35,7 @@ fn a_change_of_the_catalog_counts_by_an_approval_key_of_its_time_alone() {
 
 /// AA-13: a signed answer to a plan is never a change of the catalog.
 #[test]
-fn what_was_signed_for_something_else_is_no_change_of_the_catalog() {
+fn other_signed_payloads_are_rejected_as_catalog_changes() {
     let answer = answer_of(&answered(Answer::Approved), &approval_key()).to_vec().unwrap();
     let refused = verify_change(&answer, &keyring()).unwrap_err();
     assert_eq!(refused.reason(), "CATALOG_CHANGE_OF_ANOTHER_TYPE");
@@ -56,7 +56,7 @@ fn what_was_signed_for_something_else_is_no_change_of_the_catalog() {
 
 /// AEC-11
 #[test]
-fn every_byte_of_a_change_that_is_another_one_is_refused_or_changes_nothing() {
+fn bit_flips_in_a_catalog_change_are_rejected_or_have_no_effect() {
     let sound = change_of(&changed(), &approval_key()).to_vec().unwrap();
     for at in 0..sound.len() {
         for bit in 0..8 {

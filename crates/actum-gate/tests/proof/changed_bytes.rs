@@ -47,7 +47,7 @@ fn is_same_in_base64(one: u8, other: u8) -> bool {
 /// FE-14. Only the name of the field `keyid` may change: a signature that names no key is tried with all
 /// keys, and matches the same one.
 #[test]
-fn a_receipt_with_one_byte_changed_is_refused_or_says_the_same() {
+fn receipt_with_a_changed_byte_is_rejected_or_equivalent() {
     let text = receipt_of(short_result(), &[&result_key()]).to_vec().unwrap();
     let keyring = keyring();
     let sound = verify_receipt(&text, &keyring).unwrap();
@@ -67,7 +67,7 @@ fn a_receipt_with_one_byte_changed_is_refused_or_says_the_same() {
 
 /// FE-14
 #[test]
-fn the_intent_of_a_receipt_with_one_byte_changed_is_refused_or_the_same() {
+fn intent_of_a_receipt_with_a_changed_byte_is_rejected_or_equal() {
     let text = receipt_of(short_result(), &[&result_key()]).to_vec().unwrap();
     let keyring = keyring();
     let sound = signed_intent(&text, &keyring).unwrap();
@@ -82,7 +82,7 @@ fn the_intent_of_a_receipt_with_one_byte_changed_is_refused_or_the_same() {
 
 /// FE-14, AEC-11. Hexadecimal digits in the proof may be upper case.
 #[test]
-fn a_bundle_with_one_byte_changed_is_refused_or_says_the_same() {
+fn receipt_bundle_with_a_changed_byte_is_rejected_or_equivalent() {
     let bundle = receipt_bundle_of(receipt_of(short_result(), &[&result_key()]));
     let (text, keyring) = (bundle.to_vec().unwrap(), keyring());
     let sound = verify_bundle(&text, &keyring).unwrap();
@@ -98,7 +98,7 @@ fn a_bundle_with_one_byte_changed_is_refused_or_says_the_same() {
 }
 
 #[test]
-fn a_checkpoint_with_one_byte_changed_is_refused() {
+fn checkpoint_with_a_changed_byte_is_rejected() {
     let text = note(&Log::of_size(5).checkpoint(ORIGIN), &[&checkpoint_key()]);
     let keyring = keyring();
     assert!(verify_checkpoint(text.as_bytes(), &keyring).is_ok());
@@ -107,7 +107,7 @@ fn a_checkpoint_with_one_byte_changed_is_refused() {
 }
 
 #[test]
-fn a_change_of_keys_with_one_byte_changed_is_refused_or_says_the_same() {
+fn key_rotation_with_a_changed_byte_is_rejected_or_equivalent() {
     let text = rotation_of(&rotated(7), &result_key()).to_vec().unwrap();
     let keyring = keyring();
     let sound = verify_rotation(&text, &keyring).unwrap();
@@ -121,7 +121,7 @@ fn a_change_of_keys_with_one_byte_changed_is_refused_or_says_the_same() {
 /// A keyring is trusted, so it is not signed. Changed keys are always detected. Changed times of a key are
 /// not, but only affect its validity.
 #[test]
-fn a_keyring_with_one_byte_changed_is_refused_or_only_its_times_differ() {
+fn keyring_with_a_changed_byte_is_rejected_or_differs_only_in_times() {
     let keyring = keyring();
     let text = keyring.to_vec().unwrap();
     let bundle = receipt_bundle_of(receipt_of(short_result(), &[&result_key()])).to_vec().unwrap();

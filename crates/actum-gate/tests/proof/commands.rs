@@ -50,7 +50,7 @@ fn verdict(policy: &Policy, text: &str) -> Verdict {
 
 /// AEC-10: a command that no rule allows is denied, even if there are no rules.
 #[test]
-fn nothing_runs_without_a_rule_that_allows_it() {
+fn command_without_an_allowing_rule_is_denied() {
     let ask = "[[command]]\nargv = ['make']\ndecision = 'ask'\n";
     let workspace = Policy::new(None, Some((file(CARGO), Trust::Untrusted))).0;
     for policy in [Policy::default(), operator(""), operator(ask), workspace] {
@@ -66,7 +66,7 @@ fn nothing_runs_without_a_rule_that_allows_it() {
 
 /// AA-5, AEC-10: the strictest command decides, and is reported with the rule and its policy.
 #[test]
-fn the_strictest_command_is_told_with_its_rule_and_whose_it_is() {
+fn strictest_command_is_reported_with_its_rule_and_policy() {
     let own = "[[command]]\nargv = ['cargo', 'test', '--release']\ndecision = 'ask'\nreason = 'it is slow'\n\
                [[command]]\nargv = ['rm']\ndecision = 'deny'\n";
     let (policy, _) = Policy::new(Some(file(CARGO)), Some((file(own), Trust::Untrusted)));
@@ -109,7 +109,7 @@ fn the_strictest_command_is_told_with_its_rule_and_whose_it_is() {
 
 /// AEC-10: a ground is part of receipts, so it is short and harmless.
 #[test]
-fn what_is_told_of_a_command_is_short_and_escaped() {
+fn command_ground_is_short_and_escaped() {
     let long = "x".repeat(100_000);
     let rule = format!(
         "[[command]]\nargv = ['tool', '{long}', ['{long}', 'y']]\ndecision = 'deny'\nreason = '{}'\n",
@@ -156,7 +156,7 @@ fn a_workspace_allows_commands_only_when_it_is_trusted() {
 
 /// AEC-10, D-4: a rule that would allow any code is reported with its line and a suggested replacement.
 #[test]
-fn shells_and_interpreters_are_not_allowed_by_their_beginning() {
+fn shells_and_interpreters_cannot_be_allowed_by_prefix() {
     for program in ["bash", "/bin/sh", "python3", "node", "env", "sudo", "xargs", "perl", "find"] {
         let rule = format!(
             "\n[[command]]\ndecision = 'allow'\nargv = ['{program}']\nmatch = ['{program} x']\n"
@@ -184,7 +184,7 @@ fn shells_and_interpreters_are_not_allowed_by_their_beginning() {
 
 /// AEC-10, D-4: a rule that does not match its examples is reported with the line of the example.
 #[test]
-fn an_example_that_is_not_so_refuses_the_file_with_its_line() {
+fn wrong_example_rejects_the_policy_file_with_its_line() {
     let rule = |examples: &str| {
         told(&format!("[[command]]\nargv = ['cargo', 'test']\ndecision = 'allow'\n{examples}\n"))
     };
@@ -223,7 +223,7 @@ fn an_example_that_is_not_so_refuses_the_file_with_its_line() {
 
 /// D-4
 #[test]
-fn a_rule_about_commands_that_cannot_be_meant_is_told_by_key_and_line() {
+fn invalid_command_rule_is_reported_with_key_and_line() {
     for (text, expected) in [
         (
             "[command]\nargv = ['a']\n",
@@ -290,7 +290,7 @@ fn a_rule_about_commands_that_cannot_be_meant_is_told_by_key_and_line() {
 
 /// AEC-10: text that a shell would interpret is rejected, and a quoted text stays one argument.
 #[test]
-fn a_text_that_needs_a_shell_is_no_command() {
+fn text_that_needs_a_shell_is_rejected_as_a_command() {
     let policy = operator(CARGO);
     for text in [
         "cargo test; rm x",
@@ -317,7 +317,7 @@ fn a_text_that_needs_a_shell_is_no_command() {
 
 /// AEC-10: the maximum number of commands, and one more.
 #[test]
-fn a_change_comes_with_a_thousand_commands_at_most() {
+fn change_may_run_at_most_1000_commands() {
     let policy = operator(CARGO);
     let of = |count: usize| running(&policy, &vec![line("cargo test"); count]);
     assert_eq!(of(1000).verdict, Verdict::Allow);
@@ -330,7 +330,7 @@ fn a_change_comes_with_a_thousand_commands_at_most() {
 /// AEC-11: a stored policy has the excluded options with each rule. So a replay does not depend on the
 /// current list of programs.
 #[test]
-fn rules_that_are_kept_are_read_back_and_sorted() {
+fn stored_command_rules_are_sorted_and_round_trip() {
     let second = "[[command]]\nargv = ['ls', ['-l', '-a']]\nexact = true\ndecision = 'ask'\n";
     let (policy, _) = Policy::new(
         Some(file(&format!("{second}{CARGO}"))),
@@ -361,7 +361,7 @@ fn rules_that_are_kept_are_read_back_and_sorted() {
 
 /// D-4: a rule is idle if other rules of the file restrict each of its examples.
 #[test]
-fn a_rule_that_allows_nothing_of_what_it_shows_is_known_as_such() {
+fn rule_with_only_restricted_examples_is_reported_as_idle() {
     let idle = |text: &str| {
         let policy = operator(text);
         let rules = &policy.layers()[0].commands.rules;
@@ -408,7 +408,7 @@ proptest! {
 
     /// D-5, AEC-10: another rule in an untrusted workspace never allows more, and neither does another command.
     #[test]
-    fn a_rule_more_in_a_layer_that_narrows_never_allows_more(
+    fn additional_rule_in_a_restricting_layer_never_allows_more(
         own in any_rules(),
         narrowing in any_rules(),
         more in any_rule(),
@@ -443,7 +443,7 @@ proptest! {
 
     /// AEC-11: a policy with any rules survives a round trip.
     #[test]
-    fn a_policy_with_rules_about_commands_is_read_back(own in any_rules(), other in any_rules()) {
+    fn policy_with_command_rules_round_trips(own in any_rules(), other in any_rules()) {
         let workspace = (file(&other.concat()), Trust::Untrusted);
         let (policy, _) = Policy::new(Some(file(&own.concat())), Some(workspace));
         prop_assert_eq!(Policy::read(&policy.to_vec().unwrap()), Ok(policy));

@@ -30,7 +30,7 @@ fn judged(scope: Scope, budget: Budget, change: Vec<PathEffect>) -> (Verdict, Ve
 
 /// FO-3, FO-4, AEC-11: all gates report, whatever one of them decides.
 #[test]
-fn the_grounds_of_all_gates_are_kept_and_the_strictest_decides() {
+fn all_gates_report_grounds_and_the_strictest_decides() {
     let scope = Scope { allow: Some(rules(&["src/", "docs/"])), deny: rules(&["docs/gone.md"]) };
     let budget = Budget { max_files: Some(2), max_loc: None };
     let (verdict, said) = judged(scope, budget, change());
@@ -65,7 +65,7 @@ fn the_grounds_of_all_gates_are_kept_and_the_strictest_decides() {
 
 /// AEC-10: the first gate that denies is reported first.
 #[test]
-fn the_first_refusal_is_the_first_of_the_strictest() {
+fn first_refusal_is_the_first_of_the_strictest_gates() {
     let decision = decide(&bundle(), &policy(), &NoAccess);
     assert_eq!((decision.verdict, decision.first_refusal()), (Verdict::Allow, None));
     let budget = Budget { max_files: Some(0), max_loc: Some(0) };
@@ -79,7 +79,7 @@ fn the_first_refusal_is_the_first_of_the_strictest() {
 
 /// FO-3: a renamed file must be in scope at both paths.
 #[test]
-fn a_renamed_file_is_in_scope_with_both_its_paths_or_not_at_all() {
+fn renamed_file_must_be_in_scope_at_both_paths() {
     let renamed = |from: &str, to: &str| {
         vec![PathEffect { from: Some(path(from)), ..touching(to, EffectKind::Renamed) }]
     };
@@ -94,7 +94,7 @@ fn a_renamed_file_is_in_scope_with_both_its_paths_or_not_at_all() {
 
 /// FO-4: a renamed file counts once, a directory not at all, a change of mode as a file.
 #[test]
-fn the_budget_counts_files_as_the_workspace_does() {
+fn budget_counts_files_like_the_workspace() {
     let change = vec![
         PathEffect { from: Some(path("a")), ..touching("b", EffectKind::Renamed) },
         PathEffect { added: 0, removed: 0, ..touching("c", EffectKind::Mode) },
@@ -112,7 +112,7 @@ fn the_budget_counts_files_as_the_workspace_does() {
 
 /// FO-3: parent directories of a file are created with it, though they are not in scope themselves.
 #[test]
-fn a_directory_comes_and_goes_with_the_files_below_it() {
+fn directory_follows_the_scope_of_the_files_below_it() {
     let scope = || Scope { allow: Some(rules(&["src/new/"])), deny: rules(&["src/new/no"]) };
     let verdict = |change| judged(scope(), Budget::unlimited(), change).0;
     for kind in [EffectKind::DirectoryCreated, EffectKind::DirectoryRemoved] {
@@ -137,7 +137,7 @@ fn recorded(bundle: &Bundle) -> (Vec<u8>, DecisionRecord) {
 
 /// AEC-11
 #[test]
-fn a_decision_is_the_same_when_it_is_made_again() {
+fn replayed_decision_is_the_same() {
     let scope = Scope { allow: Some(rules(&["src/"])), deny: Vec::new() };
     let refused = bundle_of(scope, Budget { max_files: Some(1), max_loc: Some(1) }, change());
     for bundle in [bundle(), refused] {
@@ -149,7 +149,7 @@ fn a_decision_is_the_same_when_it_is_made_again() {
 
 /// AEC-11: the digest of a whole decision is fixed here: if it changes, the version of the rules must change too.
 #[test]
-fn the_digest_of_a_decision_is_the_one_that_was_recorded() {
+fn decision_digest_matches_the_recorded_one() {
     let (_, record) = recorded(&bundle());
     let digest = "1619a8a8b873a08148cbbb2900815e14058d3716e22d28f1a9523cae09ebf98d";
     assert_eq!(record.digest.to_string(), digest);
@@ -157,7 +157,7 @@ fn the_digest_of_a_decision_is_the_one_that_was_recorded() {
 
 /// AEC-11
 #[test]
-fn any_changed_byte_of_a_bundle_is_a_changed_reference() {
+fn any_changed_byte_in_a_bundle_is_a_reference_mismatch() {
     let (bytes, record) = recorded(&bundle());
     for at in 0..bytes.len() {
         let mut changed = bytes.clone();
@@ -170,7 +170,7 @@ fn any_changed_byte_of_a_bundle_is_a_changed_reference() {
 
 /// AEC-11
 #[test]
-fn any_other_record_is_a_mismatch_and_names_the_gate() {
+fn altered_record_is_a_mismatch_that_names_the_gate() {
     let (bytes, record) = recorded(&bundle());
     let mismatch = |change: &dyn Fn(&mut DecisionRecord)| {
         let mut record = record.clone();
@@ -180,27 +180,27 @@ fn any_other_record_is_a_mismatch_and_names_the_gate() {
             judged => panic!("{judged:?}"),
         }
     };
-    assert_eq!(mismatch(&|record| record.digest = Digest::of(b"")), "the digest");
-    assert_eq!(mismatch(&|record| drop(record.gates.pop())), "the number of gates");
+    assert_eq!(mismatch(&|record| record.digest = Digest::of(b"")), "the digest differs");
+    assert_eq!(mismatch(&|record| drop(record.gates.pop())), "the number of gates differs");
     assert_eq!(
         mismatch(&|record| record.gates.push(record.gates[0].clone())),
-        "the number of gates"
+        "the number of gates differs"
     );
     assert_eq!(
         mismatch(&|record| gate(record, GateName::Budget).ground.0["files"] = 9.into()),
-        "the gate `budget`"
+        "the gate `budget` decides differently"
     );
     assert_eq!(
         mismatch(&|record| gate(record, GateName::Protected).verdict = "deny".to_owned()),
-        "the gate `protected`"
+        "the gate `protected` decides differently"
     );
-    let first = format!("the gate `{}`", GateName::ALL[0]);
+    let first = format!("the gate `{}` decides differently", GateName::ALL[0]);
     assert_eq!(mismatch(&|record| record.gates.swap(0, 1)), first);
 }
 
 /// AEC-11: a decision by other rules is unsupported, not a mismatch.
 #[test]
-fn a_decision_by_other_rules_is_unsupported_and_no_mismatch() {
+fn decision_by_other_rules_is_unsupported_but_not_a_mismatch() {
     let (bytes, record) = recorded(&bundle());
     let text = String::from_utf8(bytes.clone()).unwrap();
     let unsupported = |bytes: &[u8], semantics| {
@@ -242,7 +242,7 @@ fn a_decision_by_other_rules_is_unsupported_and_no_mismatch() {
 
 /// AEC-11, D-4: an unknown field could change the meaning.
 #[test]
-fn a_bundle_that_says_more_than_is_read_is_refused_at_any_depth() {
+fn bundle_with_unknown_fields_is_rejected_at_any_depth() {
     let text = String::from_utf8(bundle().to_vec().unwrap()).unwrap();
     let more = text.replacen("\"effect\":", "\"aside\":1,\"effect\":", 1);
     let problem = Bundle::read(more.as_bytes()).unwrap_err().problem;
@@ -251,7 +251,7 @@ fn a_bundle_that_says_more_than_is_read_is_refused_at_any_depth() {
 
 /// FO-4: a limit above the largest number that JSON can hold is reduced to that.
 #[test]
-fn a_limit_beyond_what_a_document_holds_is_held_at_that() {
+fn limit_above_the_largest_json_number_is_clamped() {
     let budget = Budget { max_files: Some(u64::MAX), max_loc: Some((1 << 53) - 1) };
     let bundle = bundle_of(Scope::everything(), budget, change());
     assert_eq!(bundle.budget().max_files, Some((1 << 53) - 1));
@@ -287,7 +287,7 @@ proptest! {
     /// AEC-11, FO-3, FO-4: the order of the paths affects only the first ground, never the verdict. More
     /// denying rules and lower limits never allow more.
     #[test]
-    fn a_decision_is_stable_and_never_more_lenient_for_a_stricter_bundle(
+    fn decision_is_stable_and_stricter_bundles_never_allow_more(
         mut change in prop::collection::vec(any_effect(), 0..6),
         allow in prop::option::of(any_rules()),
         deny in any_rules(),

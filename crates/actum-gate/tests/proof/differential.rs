@@ -100,7 +100,7 @@ proptest! {
 
     /// RFC 6962, section 2.1.1
     #[test]
-    fn inclusion_proofs_are_judged_as_another_implementation_does(
+    fn inclusion_proof_checks_agree_with_another_implementation(
         (index, size) in sizes(),
         damages in damages(),
     ) {
@@ -123,7 +123,7 @@ proptest! {
 
     /// RFC 6962, section 2.1.2
     #[test]
-    fn consistency_proofs_are_judged_as_another_implementation_does(
+    fn consistency_proof_checks_agree_with_another_implementation(
         (old, size) in sizes(),
         damages in damages(),
     ) {
@@ -147,7 +147,7 @@ proptest! {
     }
 
     #[test]
-    fn a_checkpoint_that_counts_here_counts_for_another_implementation(
+    fn accepted_checkpoint_is_valid_for_another_implementation(
         signers in prop::collection::vec(prop::sample::select(vec![2u8, 2, 3, 9, 10]), 0..4),
         damages in prop::collection::vec(note_damage(), 0..3),
     ) {

@@ -19,7 +19,7 @@ fn keyring() -> Keyring {
 
 /// AA-12, FE-14: a receipt of an earlier version verifies, and is written again byte for byte.
 #[test]
-fn a_receipt_of_an_earlier_version_verifies_byte_for_byte() {
+fn receipt_of_an_earlier_version_verifies_and_round_trips() {
     let VerifiedReceipt { statement, key, leaf, .. } = verify_receipt(RECEIPT, &keyring()).unwrap();
     assert_eq!(key.to_string(), "ff2d060caab2d311");
     assert_eq!(
@@ -41,7 +41,7 @@ fn a_receipt_of_an_earlier_version_verifies_byte_for_byte() {
 
 /// FE-14: the fixture is from an earlier version, without the fields that were added later.
 #[test]
-fn the_earlier_receipt_has_no_later_field() {
+fn receipt_of_an_earlier_version_has_no_later_fields() {
     let envelope = Envelope::read(RECEIPT).unwrap();
     let statement: Value = serde_json::from_slice(&envelope.payload).unwrap();
     let fields: BTreeSet<&str> =
@@ -54,7 +54,7 @@ fn the_earlier_receipt_has_no_later_field() {
 
 /// FE-14: any other byte in the signed payload is detected.
 #[test]
-fn an_earlier_receipt_with_another_payload_does_not_verify() {
+fn receipt_of_an_earlier_version_with_a_changed_payload_is_rejected() {
     let mut envelope = Envelope::read(RECEIPT).unwrap();
     for at in 0..envelope.payload.len() {
         envelope.payload[at] ^= 1;

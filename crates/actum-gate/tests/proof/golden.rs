@@ -24,7 +24,7 @@ fn corpus() -> Vec<(String, Bundle, Policy, DecisionRecord)> {
 
 /// AEC-11: the environment has no influence on a decision. Each child judges the whole corpus.
 #[test]
-fn golden_decisions_are_the_same_in_other_time_zones_locales_and_numbers_of_threads() {
+fn golden_decisions_do_not_depend_on_time_zone_locale_or_threads() {
     let surroundings = [
         ("Pacific/Kiritimati", "tr_TR.UTF-8", "1"),
         ("America/St_Johns", "C", "8"),
@@ -32,7 +32,7 @@ fn golden_decisions_are_the_same_in_other_time_zones_locales_and_numbers_of_thre
     ];
     for (zone, locale, threads) in surroundings {
         let ended = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "golden::golden_decisions_are_made_again_by_many_threads_at_once"])
+            .args(["--exact", "golden::golden_decisions_are_reproduced_by_concurrent_threads"])
             .env_clear()
             .envs([("TZ", zone), ("LC_ALL", locale), ("LANG", locale)])
             .env("RUST_TEST_THREADS", threads)
@@ -45,7 +45,7 @@ fn golden_decisions_are_the_same_in_other_time_zones_locales_and_numbers_of_thre
 
 /// AEC-11: each process has other seeds of its hash tables, and many threads run at once.
 #[test]
-fn golden_decisions_are_made_again_by_many_threads_at_once() {
+fn golden_decisions_are_reproduced_by_concurrent_threads() {
     let corpus = corpus();
     assert!(corpus.len() > 60, "{}", corpus.len());
     std::thread::scope(|scope| {

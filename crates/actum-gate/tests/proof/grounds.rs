@@ -26,7 +26,7 @@ fn kinds<T: DeserializeOwned>() -> BTreeSet<String> {
 
 /// AEC-10, AEC-11: a ground is read from a receipt as it was decided, and has the same sentence.
 #[test]
-fn a_recorded_ground_is_read_back_and_has_the_same_sentence() {
+fn recorded_ground_round_trips_with_the_same_sentence() {
     let path = PathName(RelPath::new(b"docs/\xff.md".as_slice()).unwrap());
     let reason = TierReason::HardLinked { path: path.clone() };
     for first in [
@@ -43,13 +43,13 @@ fn a_recorded_ground_is_read_back_and_has_the_same_sentence() {
 
 /// AEC-11: receipts of all versions of the rules can be displayed.
 #[test]
-fn grounds_of_earlier_and_later_versions_are_shown_as_they_are() {
+fn grounds_of_earlier_and_later_versions_are_displayed() {
     let before = record("every path is in scope".into());
     assert_eq!(sentence(&before), "every path is in scope");
     let later = record(json!({ "kind": "scope_lease", "path": "a\u{1b}" }));
     assert_eq!(
         sentence(&later),
-        r#"a ground that this version of actum cannot read: {"kind":"scope_lease","path":"a\u001b"}"#
+        r#"this version of actum cannot read the ground: {"kind":"scope_lease","path":"a\u001b"}"#
     );
     assert_eq!(Grounds::read(&later.ground), None);
     // An unknown field could change the meaning.

@@ -41,7 +41,7 @@ fn texts() -> Vec<(&'static str, Vec<u8>)> {
 
 /// FE-14
 #[test]
-fn ten_megabytes_of_anything_are_refused_with_a_reason() {
+fn ten_megabyte_inputs_are_rejected_with_a_reason() {
     let keyring = keyring();
     for (name, text) in texts() {
         let problem = verify_receipt(&text, &keyring).unwrap_err();
@@ -66,7 +66,7 @@ fn ten_megabytes_of_anything_are_refused_with_a_reason() {
 
 /// FE-14: even the holder of a key must not be able to crash a verifier.
 #[test]
-fn ten_megabytes_of_anything_that_is_soundly_signed_are_refused_with_a_reason() {
+fn validly_signed_ten_megabyte_payloads_are_rejected_with_a_reason() {
     let keyring = keyring();
     for (name, text) in texts() {
         let envelope = signed(PAYLOAD_TYPE, text, &[&result_key()]).to_vec().unwrap();
@@ -79,7 +79,7 @@ fn ten_megabytes_of_anything_that_is_soundly_signed_are_refused_with_a_reason() 
 }
 
 #[test]
-fn ten_megabytes_within_an_envelope_or_a_bundle_are_refused_with_a_reason() {
+fn ten_megabytes_inside_an_envelope_or_bundle_are_rejected_with_a_reason() {
     let keyring = keyring();
     let sound = String::from_utf8(receipt().to_vec().unwrap()).unwrap();
     let base64 = "QUFB".repeat(SIZE / 4);

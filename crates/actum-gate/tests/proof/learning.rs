@@ -20,7 +20,7 @@ fn envelope(keys: &[&TestKey]) -> Vec<u8> {
 
 /// AEC-20
 #[test]
-fn a_learning_table_counts_by_the_approval_key_in_force_alone() {
+fn learning_table_requires_a_currently_valid_approval_key() {
     let key = approval_key();
     let verified = verify_learning(&envelope(&[&key]), &keyring(), at(60)).unwrap();
     assert_eq!(verified, (TABLE.to_vec(), key.entry().id));
@@ -47,7 +47,7 @@ fn a_learning_table_counts_by_the_approval_key_in_force_alone() {
 
 /// AEC-20
 #[test]
-fn an_envelope_of_another_type_is_no_learning_table() {
+fn envelope_of_another_type_is_rejected_as_a_learning_table() {
     let key = approval_key();
     let problem = |bytes: &[u8]| verify_learning(bytes, &keyring(), at(60)).unwrap_err();
     let other = signed("application/json", TABLE.to_vec(), &[&key]).to_vec().unwrap();
@@ -63,7 +63,7 @@ fn an_envelope_of_another_type_is_no_learning_table() {
 
 /// AEC-20
 #[test]
-fn every_byte_of_a_learning_table_that_is_another_one_is_refused_or_changes_nothing() {
+fn bit_flips_in_a_learning_table_are_rejected_or_have_no_effect() {
     let sound = envelope(&[&approval_key()]);
     for place in 0..sound.len() {
         for bit in 0..8 {

@@ -75,7 +75,7 @@ fn result(payload: Vec<u8>, key: &TestKey) -> Vec<u8> {
 
 /// FE-17
 #[test]
-fn a_grant_and_a_revocation_count_by_a_lease_key_of_their_time_alone() {
+fn grant_and_revocation_require_a_lease_key_valid_at_their_time() {
     let key = lease_key();
     let verified = verify_lease_granted(&grant(&granted(), &key), &keyring()).unwrap();
     assert_eq!((verified.granted, verified.key), (granted(), key.entry().id));
@@ -101,7 +101,7 @@ fn a_grant_and_a_revocation_count_by_a_lease_key_of_their_time_alone() {
 
 /// FE-17: neither entry is valid as the other, and a lease key cannot sign an answer.
 #[test]
-fn what_was_signed_for_something_else_is_no_entry_about_a_lease() {
+fn other_signed_payloads_are_rejected_as_lease_entries() {
     let key = lease_key();
     let other = verify_lease_revoked(&grant(&granted(), &key), &keyring()).unwrap_err();
     assert_eq!(other.reason(), "LEASE_ENTRY_OF_ANOTHER_TYPE");
@@ -126,7 +126,7 @@ fn what_was_signed_for_something_else_is_no_entry_about_a_lease() {
 
 /// AEC-11
 #[test]
-fn every_byte_of_a_grant_that_is_another_one_is_refused_or_changes_nothing() {
+fn bit_flips_in_a_grant_are_rejected_or_have_no_effect() {
     let sound = grant(&granted(), &lease_key());
     for at in 0..sound.len() {
         for bit in 0..8 {
@@ -141,7 +141,7 @@ fn every_byte_of_a_grant_that_is_another_one_is_refused_or_changes_nothing() {
 
 /// FE-14: the result may have more fields than a ledger reads, and is read only if a result key signed it.
 #[test]
-fn the_result_of_a_file_task_counts_by_a_result_key_of_its_time_alone() {
+fn file_task_result_requires_a_result_key_valid_at_its_time() {
     let mut value = serde_json::to_value(ended()).unwrap();
     value["status"] = "SUCCESS".into();
     let payload = canonical::to_vec(&value).unwrap();

@@ -253,7 +253,7 @@ fn a_request_must_meet_each_term_of_each_block() {
 
 /// D-7: policy and lease both decide.
 #[test]
-fn a_lease_allows_nothing_that_another_gate_denies() {
+fn lease_cannot_allow_a_change_another_gate_denies() {
     let protected = Case { change: vec![effect(".env")], ..leased(|_| {}) };
     assert_eq!(judge(&protected, &policy()).0, Verdict::Allow);
     let bundle = Bundle::new(Digest::of(&policy_bytes()), protected);
@@ -262,7 +262,7 @@ fn a_lease_allows_nothing_that_another_gate_denies() {
 
 /// D-7
 #[test]
-fn a_policy_can_require_a_lease_and_an_undo_of_own_work_needs_none() {
+fn policy_can_require_a_lease_except_to_undo_own_work() {
     let file = PolicyFile::read(b"version = 1\n[lease]\nrequired = [\"apply\"]\n").unwrap();
     let (requiring, _) = Policy::new(None, Some((file, actum_gate::policy::Trust::Untrusted)));
     let without = Case { lease: None, ..leased(|_| {}) };
@@ -299,7 +299,7 @@ fn a_policy_can_require_a_lease_and_an_undo_of_own_work_needs_none() {
 
 /// D-7
 #[test]
-fn a_policy_names_only_kinds_of_requests_that_exist() {
+fn policy_with_unknown_request_kinds_is_rejected() {
     let error = PolicyFile::read(b"version = 1\n[lease]\nrequired = [\"aply\"]\n").unwrap_err();
     assert!(error.to_string().contains("`apply`"), "{error}");
     let error = PolicyFile::read(b"version = 1\n[lease]\nneeded = []\n").unwrap_err();
@@ -338,7 +338,7 @@ fn narrowing() -> impl Strategy<Value = LeaseTerms> {
 proptest! {
     /// D-7
     #[test]
-    fn one_more_block_never_allows_what_was_denied(
+    fn additional_block_never_allows_a_denied_request(
         row in 0..requests().len(),
         appended in prop::collection::vec(narrowing(), 0..4),
     ) {

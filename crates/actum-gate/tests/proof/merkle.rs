@@ -8,7 +8,7 @@ use crate::material::Log;
 
 /// RFC 6962, sections 2.1.1 and 2.1.2
 #[test]
-fn what_is_made_is_found_sound_at_every_size() {
+fn generated_proofs_verify_at_every_size() {
     let log = Log::of_size(40);
     for size in 1..=40 {
         let root = log.root_of(size);
@@ -31,7 +31,7 @@ fn what_is_made_is_found_sound_at_every_size() {
 }
 
 #[test]
-fn every_log_begins_with_the_empty_one_and_with_itself() {
+fn every_log_is_consistent_with_the_empty_log_and_itself() {
     let (log, empty) = (Log::of_size(3), empty_root());
     let (root, other) = (log.root(), Digest::of(b"other"));
     assert_eq!(check_consistency(0, &empty, 0, &empty, &[]), Ok(()));
@@ -53,7 +53,7 @@ fn every_log_begins_with_the_empty_one_and_with_itself() {
 }
 
 #[test]
-fn sizes_and_proofs_have_no_limit_that_can_be_passed() {
+fn extreme_sizes_and_proof_lengths_are_rejected_without_overflow() {
     let digest = Digest::of(b"root");
     let many = vec![digest; 100_000];
     for (index, size) in [(0, u64::MAX), (u64::MAX - 1, u64::MAX), (1 << 63, u64::MAX)] {

@@ -41,7 +41,7 @@ fn a_parameter_is_one_whole_argument() {
 
 /// EX-9: integers and fixed texts are compared, and a default replaces a missing value.
 #[test]
-fn a_parameter_has_only_the_values_that_it_takes() {
+fn parameter_accepts_only_its_declared_values() {
     let pipeline = one("steps = [[\"x\", \"{n}\", \"{word}\"]]\noutputs = []\n\
          [[pipeline.parameter]]\nname = \"n\"\nmin = -1\nmax = 3\ndefault = 2\n\
          [[pipeline.parameter]]\nname = \"word\"\none_of = [\"-a\", \"b\"]\n");
@@ -58,7 +58,7 @@ fn a_parameter_has_only_the_values_that_it_takes() {
 
 /// EX-8, EX-9: two pipelines are independent if the outputs of each overlap neither outputs nor inputs of the other.
 #[test]
-fn pipelines_are_independent_where_their_paths_cannot_meet() {
+fn pipelines_are_independent_if_their_paths_cannot_overlap() {
     let of = |inputs: &str, outputs: &str| {
         one(&format!("steps = [[\"x\"]]\n{inputs}\noutputs = [{outputs}]\n"))
     };
@@ -89,7 +89,7 @@ fn pipelines_are_independent_where_their_paths_cannot_meet() {
 
 /// EX-9: a contradictory declaration is rejected with its line.
 #[test]
-fn a_declaration_that_cannot_be_meant_is_refused() {
+fn invalid_pipeline_declaration_is_rejected() {
     let head = "[[pipeline]]\nname = \"p\"\n";
     let parameter = "[[pipeline.parameter]]\nname = \"x\"\n";
     for (text, says) in [

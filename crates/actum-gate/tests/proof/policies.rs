@@ -37,7 +37,7 @@ fn said(decision: &Decision, gate: &str) -> (String, String) {
 
 /// D-5, EX-4: each spelling that some file system considers the same name.
 #[test]
-fn a_protected_path_is_protected_however_it_is_spelled() {
+fn protected_path_is_protected_in_any_spelling() {
     for name in [
         ".env",
         "a/b/.env",
@@ -109,7 +109,7 @@ fn a_workspace_is_judged_with_the_names_above_its_root() {
 
 /// D-5: the names of the directories around a project do not make it unusable.
 #[test]
-fn ordinary_projects_are_usable_below_directories_with_such_names() {
+fn projects_below_protected_looking_directories_remain_usable() {
     for (root, name) in [
         ("/srv/p/.github", "CODEOWNERS"),
         ("/home/ada/.config/foo", "src/main.rs"),
@@ -142,7 +142,7 @@ fn ordinary_projects_are_usable_below_directories_with_such_names() {
 
 /// D-5: a rename is judged at both paths, and a directory like a file.
 #[test]
-fn what_moves_onto_or_away_from_a_protected_path_is_denied() {
+fn moves_onto_or_away_from_a_protected_path_are_denied() {
     let policy = Policy::default();
     let moved = |from: &str, to: &str| {
         let change =
@@ -159,7 +159,7 @@ fn what_moves_onto_or_away_from_a_protected_path_is_denied() {
 
 /// D-5: permission bits apply to all names of a file.
 #[test]
-fn the_permissions_of_a_file_with_other_names_are_not_changed() {
+fn permission_changes_of_a_hard_linked_file_are_denied() {
     let with = |effect| Case {
         linked: vec![path("a")],
         ..case(Scope::everything(), Budget::unlimited(), vec![touching("a", effect)])
@@ -175,7 +175,7 @@ fn the_permissions_of_a_file_with_other_names_are_not_changed() {
 
 /// D-5: a wildcard may stand for another character in the folded form.
 #[test]
-fn a_rule_protects_what_it_speaks_of_as_it_is_written() {
+fn wildcards_match_the_written_and_folded_forms() {
     let own = file("[protected]\npaths = [\"stra?e\", \"cafe*\", \"x\\\\:y\"]\n");
     let policy = Policy::new(Some(own), None).0;
     for name in ["straße", "cafe\u{301}.txt", "x:y", "CAFETERIA", ".env\u{303}"] {
@@ -185,7 +185,7 @@ fn a_rule_protects_what_it_speaks_of_as_it_is_written() {
 
 /// D-4: a message contains no terminal escapes, and is short enough to read.
 #[test]
-fn a_message_about_a_policy_is_harmless_and_short() {
+fn policy_error_message_is_escaped_and_short() {
     let escape = "version = 1\n[protected]\nprofile = \"\\u001b]0;x\\u0007\\u202e\"\n";
     let long = format!("version = 1\n[scope]\nallow = \"{}\"\n", "x".repeat(500_000));
     let example = "version = 1\n[[tier]]\ntier = \"R3\"\npaths = [\"a\"]\nwhy = \"w\"\nmatch = [\"\\u001b[31m\"]\n";
@@ -199,7 +199,7 @@ fn a_message_about_a_policy_is_harmless_and_short() {
 
 /// D-4: a rule that would take long to check is rejected.
 #[test]
-fn a_rule_has_as_many_paths_and_examples_as_fit_and_no_more() {
+fn paths_and_examples_of_a_rule_are_limited() {
     let rule = |paths: usize, examples: usize| {
         let (paths, examples) = (vec!["a"; paths], vec!["a"; examples]);
         let text = format!(
@@ -236,7 +236,7 @@ fn each_profile_protects_its_groups() {
 
 /// D-5, D-4: a new name with the invisible characters of an emoji needs an approval, and any other is denied.
 #[test]
-fn a_new_name_with_an_emoji_needs_approval_and_one_with_other_unseen_characters_is_denied() {
+fn new_names_with_invisible_characters_are_denied_or_need_approval() {
     for (name, expected) in [
         ("a/\u{1f469}\u{200d}\u{1f4bb}.md", Verdict::NeedsApproval),
         ("\u{2764}\u{fe0f}", Verdict::NeedsApproval),
@@ -260,7 +260,7 @@ fn a_new_name_with_an_emoji_needs_approval_and_one_with_other_unseen_characters_
 
 /// D-5: an operator can exclude exact paths, but only in the profile `interactive`.
 #[test]
-fn an_exception_of_the_operator_lifts_protection_of_one_exact_path() {
+fn operator_exception_unprotects_one_exact_path() {
     let excepting = "[protected]\nexcept = ['.env.example', 'a/.mcp.json']\n";
     let (policy, _) = Policy::new(Some(file(excepting)), None);
     for (name, expected) in [
@@ -298,7 +298,7 @@ fn an_exception_of_the_operator_lifts_protection_of_one_exact_path() {
 
 /// D-5: a policy in a cloned repository cannot loosen the rules.
 #[test]
-fn what_a_workspace_widens_counts_only_when_it_is_trusted() {
+fn workspace_policy_can_loosen_rules_only_if_trusted() {
     let digest = Digest::of(b"test key");
     let own = file(&format!(
         "[protected]\nprofile = \"critical\"\n[credentials]\nallow = [\"{digest}\"]\n"
@@ -322,7 +322,7 @@ fn what_a_workspace_widens_counts_only_when_it_is_trusted() {
 
 /// AA-1, D-2: the declared tier can only raise.
 #[test]
-fn a_tier_that_is_declared_raises_and_never_lowers() {
+fn declared_tier_can_only_raise_the_tier() {
     for declared in RiskTier::ALL {
         let change = vec![touching(".travis.yml", EffectKind::Modified)];
         let case = Case {
@@ -337,7 +337,7 @@ fn a_tier_that_is_declared_raises_and_never_lowers() {
 
 /// AA-5: ordinary work needs no approval.
 #[test]
-fn ordinary_work_is_r2_and_what_runs_by_itself_later_is_r3() {
+fn ordinary_work_is_r2_and_automatically_run_files_are_r3() {
     for (name, tier) in [
         ("src/main.rs", RiskTier::R2),
         ("Cargo.toml", RiskTier::R2),
@@ -359,7 +359,7 @@ fn ordinary_work_is_r2_and_what_runs_by_itself_later_is_r3() {
 
 /// D-4: any invalid content of a file is rejected, and the message has its position.
 #[test]
-fn a_file_that_is_no_policy_is_refused_with_its_place() {
+fn invalid_policy_file_is_rejected_with_its_position() {
     use PolicyFileError as E;
     assert_eq!(refused(""), E::NoVersion);
     assert_eq!(refused("[scope]\n"), E::NoVersion);
@@ -370,7 +370,7 @@ fn a_file_that_is_no_policy_is_refused_with_its_place() {
         ("version = 1\n[scpoe]\n", "line 2", "scpoe"),
         ("version = 1\n[protected]\nprofil = 1\n", "line 3", "profil"),
         ("version = 1\n[protected]\nprofile = \"lax\"\n", "line 3", "interactive"),
-        ("version = 1\n[scope]\nallow = [\"{a,b}\"]\n", "line 3", "`{` has no meaning"),
+        ("version = 1\n[scope]\nallow = [\"{a,b}\"]\n", "line 3", "`{` is not supported"),
         ("version = 1\n[scope]\nallow = [\"../a\"]\n", "line 3", "`..`"),
         ("version = 1\n[budget]\nmax_files = -1\n", "line 3", "-1"),
         ("version = 1\n[credentials]\nallow = [\"abc\"]\n", "line 3", "digest"),
@@ -407,7 +407,7 @@ fn a_file_that_is_no_policy_is_refused_with_its_place() {
 
 /// AEC-11
 #[test]
-fn a_policy_survives_being_written_and_read() {
+fn policy_round_trips() {
     let own = file(
         "[scope]\nallow = [\"src/\"]\n[[tier]]\ntier = \"R4\"\npaths = [\"a\"]\nwhy = \"w\"\n",
     );
@@ -476,7 +476,7 @@ proptest! {
     /// D-5: a policy that only tightens never allows more, whatever its content; and the order of the paths
     /// never matters.
     #[test]
-    fn another_layer_never_allows_more(
+    fn additional_layer_never_allows_more(
         operator in prop::option::of(any_file()),
         workspace in any_file(),
         mut change in any_change(),
@@ -495,7 +495,7 @@ proptest! {
 
     /// AEC-10: no change is allowed that a simple reading of the rules would deny.
     #[test]
-    fn nothing_passes_that_a_reader_would_refuse(text in any_file(), change in any_change()) {
+    fn policy_never_allows_more_than_a_simple_model(text in any_file(), change in any_change()) {
         let policy = Policy::new(Some(file(&text)), None).0;
         let decision = judged(&policy, case(Scope::everything(), Budget::unlimited(), change.clone()));
         let names: Vec<String> = change.iter().map(|effect| effect.path.to_string()).collect();

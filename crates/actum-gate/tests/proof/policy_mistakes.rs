@@ -8,7 +8,7 @@ fn told(text: &str) -> String {
 
 /// D-4: expected values are described in the terms of the policy page.
 #[test]
-fn a_value_of_another_kind_is_told_by_its_key_and_in_plain_words() {
+fn wrong_value_type_is_reported_with_its_key() {
     for (text, expected) in [
         (
             "[budget]\n\nmax_files = \"ten\"\n",
@@ -62,7 +62,7 @@ fn a_value_of_another_kind_is_told_by_its_key_and_in_plain_words() {
 
 /// D-4
 #[test]
-fn a_table_in_the_place_of_a_list_of_them_is_told_and_the_other_way_round() {
+fn confused_tables_and_lists_of_tables_are_reported() {
     assert_eq!(
         told("[tier]\ntier = 'R3'\n"),
         "line 2: `tier` must be a list of tables (`[[tier]]`), but is a table"
@@ -76,7 +76,7 @@ fn a_table_in_the_place_of_a_list_of_them_is_told_and_the_other_way_round() {
 
 /// D-5, D-4: paths that decide about changes have no exceptions, and an exception without effect is an error.
 #[test]
-fn an_exception_that_cannot_be_one_is_rejected_when_the_policy_is_loaded() {
+fn invalid_exception_is_rejected_when_the_policy_is_loaded() {
     let except = "line 3: item 1 of `protected.except` cannot be used: ";
     for (path, why) in [
         (
@@ -132,7 +132,7 @@ fn an_exception_that_cannot_be_one_is_rejected_when_the_policy_is_loaded() {
 
 /// D-4: a misspelled key is reported before the key that is missing because of it.
 #[test]
-fn a_key_that_is_not_known_is_told_with_those_that_are() {
+fn unknown_key_is_reported_with_the_valid_keys() {
     assert_eq!(
         told("[protected]\npahts = ['a']\n"),
         "line 3: unknown key `protected.pahts` (did you mean `paths`?); valid keys are `profile`, `paths` and `except`"
@@ -157,7 +157,7 @@ fn a_key_that_is_not_known_is_told_with_those_that_are() {
 
 /// D-4: each common mistake in TOML itself, with its position.
 #[test]
-fn what_is_no_toml_is_told_in_plain_words() {
+fn toml_syntax_errors_are_explained_with_their_position() {
     let escape =
         "invalid escape after `\\`; use single quotes ('…'), in which a backslash is literal";
     let no_end = "unterminated string; the closing quote is missing";
@@ -193,7 +193,7 @@ fn what_is_no_toml_is_told_in_plain_words() {
 
 /// EX-20: a secret pasted in place of its digest does not appear in a log.
 #[test]
-fn nothing_that_stands_under_credentials_is_told() {
+fn errors_never_quote_the_credentials_section() {
     for text in [
         "[credentials]\nallow = ['SECRET']\n",
         "[credentials]\nallow = 'SECRET'\n",
@@ -224,7 +224,7 @@ fn nothing_that_stands_under_credentials_is_told() {
 
 /// D-4: patterns of the older form are still read.
 #[test]
-fn a_pattern_that_is_no_text_can_be_written_in_hexadecimal() {
+fn non_utf8_pattern_can_be_written_in_hexadecimal() {
     let read = |text: &str| PolicyFile::read(format!("version = 1\n{text}").as_bytes());
     assert!(read("[scope]\nallow = [{ hex = '61ff' }]\n").is_ok());
     assert!(read("[scope]\nallow = [{ hex = '6' }]\n").is_err());

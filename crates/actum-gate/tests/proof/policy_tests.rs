@@ -32,7 +32,7 @@ fn refused(text: &str) -> String {
 
 /// D-5, AA-5, EX-4
 #[test]
-fn a_case_holds_where_the_gates_say_what_was_expected() {
+fn case_passes_if_the_gates_match_the_expectation() {
     let policy = policy(
         "[scope]\ndeny = ['vendor/']\n[budget]\nmax_loc = 10\n[protected]\nprofile = 'agent-executor'\n\
          [[tier]]\ntier = 'R3'\npaths = ['db/']\neffects = ['deleted']\nwhy = 'w'\n",
@@ -95,7 +95,7 @@ fn a_case_can_be_a_command() {
 
 /// AEC-6: the decision of access policies about an agent can be expected.
 #[test]
-fn a_case_can_be_asked_for_by_an_agent() {
+fn case_can_specify_the_requesting_agent() {
     /// Judge that allows users and denies agents.
     struct NoAgents;
     impl AccessJudge for NoAgents {
@@ -124,7 +124,7 @@ fn a_case_can_be_asked_for_by_an_agent() {
 
 /// AEC-10: a failed case is reported with the ground of the gate that decided.
 #[test]
-fn a_case_tells_the_gate_that_refuses_or_should_have() {
+fn failed_case_reports_the_deciding_or_expected_gate() {
     let test = "[[case]]\nname = 'one'\nchange = ['modified .env']\nexpect = 'allow'\n\
                 [[case]]\nname = 'two'\nchange = ['modified a']\nexpect = 'deny'\ngate = 'scope'\n\
                 [[case]]\nname = 'three'\nchange = ['modified a']\nexpect = 'ask'\n";
@@ -144,7 +144,7 @@ fn a_case_tells_the_gate_that_refuses_or_should_have() {
 
 /// D-4: an invalid file is rejected with its line.
 #[test]
-fn a_file_of_cases_that_cannot_be_meant_is_refused_with_its_line() {
+fn invalid_case_file_is_rejected_with_its_line() {
     for text in ["", "# nothing\n", "case = []\n"] {
         assert_eq!(
             refused(text),
@@ -217,7 +217,7 @@ fn a_file_of_cases_that_cannot_be_meant_is_refused_with_its_line() {
 
 /// D-4
 #[test]
-fn a_file_has_as_many_cases_and_bytes_as_fit_and_no_more() {
+fn cases_and_bytes_of_a_case_file_are_limited() {
     let cases =
         |number: usize| "[[case]]\nname='n'\nchange=['mode a']\nexpect='allow'\n".repeat(number);
     assert!(PolicyTest::read(cases(10_000).as_bytes()).is_ok());

@@ -49,7 +49,7 @@ const RFC_8032: [(&str, &str, &str); 3] = [
 
 /// RFC 8032, section 7.1 (FE-14).
 #[test]
-fn the_published_signatures_verify_and_with_any_bit_changed_they_do_not() {
+fn published_signatures_verify_only_unchanged() {
     for (key, message, signature) in RFC_8032 {
         let (key, message, signature) = (public(key), hex(message), hex(signature));
         assert_eq!(verify(&key, &message, &signature), Ok(()));
@@ -77,7 +77,7 @@ fn the_published_signatures_verify_and_with_any_bit_changed_they_do_not() {
 
 /// With the neutral element as key any process can forge signatures: R = B·S for any S.
 #[test]
-fn a_key_for_which_anybody_can_sign_is_refused() {
+fn key_that_allows_forged_signatures_is_rejected() {
     let mut neutral = [0; 32];
     neutral[0] = 1;
     let mut signature = [0; 64];
@@ -226,7 +226,7 @@ const DSSE: [Dsse; 9] = [
 
 /// DSSE, `testvectors` (FE-14).
 #[test]
-fn the_published_envelopes_are_judged_as_they_say() {
+fn dsse_test_vectors_have_the_expected_results() {
     let entry = |name: &&str| {
         let public = public(RFC_8032[usize::from(**name == *"B")].0);
         let id = KeyId::new(KeyRole::Result, &public);
@@ -257,7 +257,7 @@ fn the_published_envelopes_are_judged_as_they_say() {
 
 /// The library distinguishes the causes: a signature over another type is wrong, not unknown.
 #[test]
-fn a_published_signature_under_another_type_is_a_wrong_one() {
+fn published_signature_over_another_type_is_wrong() {
     let public = public(RFC_8032[0].0);
     let id = KeyId::new(KeyRole::Result, &public);
     let entry = KeyEntry {
@@ -292,7 +292,7 @@ const NOTES: [(&str, &str); 2] = [
 ];
 
 #[test]
-fn the_published_notes_verify_and_changed_ones_do_not() {
+fn published_notes_verify_only_unchanged() {
     for (key, note) in NOTES {
         let (key, note) = (NoteKey::read(key).unwrap(), Note::read(note.as_bytes()).unwrap());
         let line = &note.signatures[0];
@@ -309,7 +309,7 @@ fn the_published_notes_verify_and_changed_ones_do_not() {
 
 /// Example of C2SP `tlog-checkpoint`, whose key is not published: it is read, and its signer is unknown.
 #[test]
-fn the_published_checkpoint_is_read_and_its_signer_is_unknown() {
+fn published_checkpoint_parses_with_an_unknown_signer() {
     let text = "example.com/behind-the-sofa\n20852163\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n\n\u{2014} example.com/behind-the-sofa Az3grlgtzPICa5OS8npVmf1Myq/5IZniMp+ZJurmRDeOoRDe4URYN7u5/Zhcyv2q1gGzGku9nTo+zyWE+xeMcTOAYQ8=\n";
     let note = Note::read(text.as_bytes()).unwrap();
     let checkpoint = Checkpoint::read(&note.text).unwrap();
@@ -415,7 +415,7 @@ fn root(size: u64) -> Digest {
 
 /// RFC 6962, section 2.1.1.
 #[test]
-fn the_published_inclusion_proofs_hold_and_about_anything_else_they_do_not() {
+fn published_inclusion_proofs_hold_only_for_their_claim() {
     for (index, size, hashes) in INCLUSIONS {
         let leaf = leaf_hash(&hex(LEAVES[usize::try_from(index).unwrap()]));
         let proof = digests(hashes);
@@ -452,7 +452,7 @@ fn the_published_inclusion_proofs_hold_and_about_anything_else_they_do_not() {
 
 /// RFC 6962, section 2.1.2.
 #[test]
-fn the_published_consistency_proofs_hold_and_about_anything_else_they_do_not() {
+fn published_consistency_proofs_hold_only_for_their_claim() {
     for (old, size, hashes) in CONSISTENCIES {
         let proof = digests(hashes);
         let (first, second) = (root(old), root(size));
@@ -487,7 +487,7 @@ fn the_published_consistency_proofs_hold_and_about_anything_else_they_do_not() {
 
 /// The texts above are also decoded by another library.
 #[test]
-fn the_published_base64_is_the_one_of_the_standard() {
+fn published_payload_is_standard_base64() {
     assert_eq!(
         STANDARD.decode(STATEMENT).unwrap(),
         br#"{"_type":"https://in-toto.io/Statement/v1"}"#

@@ -43,7 +43,7 @@ fn a_receipt_is_verified_with_the_public_key_alone() {
 
 /// FE-14: a stolen key that was used after its rotation proves nothing.
 #[test]
-fn a_receipt_counts_only_within_the_time_of_its_key() {
+fn receipt_is_valid_only_within_the_validity_of_its_key() {
     let rotated_away = |entry: &mut KeyEntry| entry.not_after = Some(at(40));
     let keyring = keyring_with(&result_key(), rotated_away);
     let settled = |seconds| {
@@ -66,7 +66,7 @@ fn a_receipt_counts_only_within_the_time_of_its_key() {
 /// A receipt alone cannot prove its time: the holder of the key can write an earlier one. Only a keyring in
 /// which the key is revoked prevents that.
 #[test]
-fn a_stolen_key_that_writes_an_earlier_time_is_stopped_by_its_revocation_alone() {
+fn backdated_receipt_of_a_stolen_key_is_stopped_only_by_revocation() {
     let expired = keyring_with(&result_key(), |entry| entry.not_after = Some(at(40)));
     assert!(verify_receipt(&receipt().to_vec().unwrap(), &expired).is_ok());
     let revoked = keyring_with(&result_key(), |entry| entry.revoked = Some(at(1000)));
@@ -75,7 +75,7 @@ fn a_stolen_key_that_writes_an_earlier_time_is_stopped_by_its_revocation_alone()
 
 /// FE-14
 #[test]
-fn a_key_of_another_role_signs_no_receipt() {
+fn key_of_another_role_cannot_sign_a_receipt() {
     for role in [KeyRole::Lease, KeyRole::Checkpoint, KeyRole::Approval] {
         let key = TestKey::new(role, 1);
         let keyring = keyring_with(&key, |_| {});
@@ -91,7 +91,7 @@ fn a_key_of_another_role_signs_no_receipt() {
 
 /// FE-14: one valid signature is enough, and those of unknown keys are ignored.
 #[test]
-fn of_several_signatures_those_of_unknown_keys_are_ignored() {
+fn signatures_of_unknown_keys_are_ignored() {
     let (ours, stranger) = (result_key(), TestKey::new(KeyRole::Result, 99));
     for keys in [[&ours, &stranger], [&stranger, &ours]] {
         let verified =
@@ -104,7 +104,7 @@ fn of_several_signatures_those_of_unknown_keys_are_ignored() {
 
 /// FE-14: a wrong signature of a known key invalidates the whole, whatever other signatures there are.
 #[test]
-fn a_wrong_signature_of_a_known_key_is_refused_beside_a_sound_one() {
+fn wrong_signature_of_a_known_key_is_rejected_despite_a_valid_one() {
     let other = TestKey::new(KeyRole::Result, 5);
     let keyring = keyring_with(&other, |_| {});
     let mut envelope = receipt_of(run_result(), &[&result_key(), &other]);
@@ -119,7 +119,7 @@ fn a_wrong_signature_of_a_known_key_is_refused_beside_a_sound_one() {
 
 /// FE-14: an expired key beside a valid one does no harm, and alone it is reported.
 #[test]
-fn one_key_that_counts_is_enough() {
+fn one_valid_key_is_enough() {
     let expired = TestKey::new(KeyRole::Result, 5);
     let keyring = keyring_with(&expired, |entry| entry.not_after = Some(at(10)));
     for keys in [[&result_key(), &expired], [&expired, &result_key()]] {
@@ -131,7 +131,7 @@ fn one_key_that_counts_is_enough() {
 
 /// FE-14
 #[test]
-fn a_signature_that_names_no_key_is_tried_with_all_of_them_up_to_a_limit() {
+fn signature_without_a_key_id_is_tried_with_all_keys_up_to_a_limit() {
     let mut envelope = receipt();
     envelope.signatures[0].key_id = String::new();
     let verified = verify_receipt(&envelope.to_vec().unwrap(), &keyring()).unwrap();
@@ -151,7 +151,7 @@ fn a_signature_that_names_no_key_is_tried_with_all_of_them_up_to_a_limit() {
 }
 
 #[test]
-fn the_number_of_signatures_has_a_limit() {
+fn number_of_signatures_is_limited() {
     let stranger = EnvelopeSignature { key_id: "a".to_owned(), signature: vec![0; 64] };
     let mut envelope = receipt();
     envelope.signatures.resize(SIGNATURES_MAX, stranger.clone());
@@ -162,7 +162,7 @@ fn the_number_of_signatures_has_a_limit() {
 
 /// DSSE, `envelope.md`: both alphabets are accepted. The entry of the log is the same, as it is canonical.
 #[test]
-fn a_receipt_in_the_other_alphabet_of_base64_is_the_same_receipt() {
+fn receipt_in_url_safe_base64_is_the_same_receipt() {
     let label = "?>?>~~~ÿÿ".to_owned();
     let envelope = receipt_of(RunResult { label, ..run_result() }, &[&result_key()]);
     let signature = &envelope.signatures[0];
@@ -184,7 +184,7 @@ fn a_receipt_in_the_other_alphabet_of_base64_is_the_same_receipt() {
 
 /// FE-14
 #[test]
-fn what_is_signed_soundly_but_is_no_receipt_is_refused_by_its_types() {
+fn validly_signed_payloads_of_other_types_are_rejected() {
     let sound = payload(&statement());
     let other = |from: &str, to: &str| {
         let text = String::from_utf8(sound.clone()).unwrap();
@@ -210,7 +210,7 @@ fn what_is_signed_soundly_but_is_no_receipt_is_refused_by_its_types() {
 
 /// FE-14, D-4: a result may have additional fields, but none may be missing.
 #[test]
-fn a_statement_may_say_more_and_not_less() {
+fn statement_may_have_extra_fields_but_no_missing_ones() {
     let value = |change: &dyn Fn(&mut Value)| {
         let mut value: Value = serde_json::from_slice(&payload(&statement())).unwrap();
         change(&mut value);
@@ -243,7 +243,7 @@ fn a_statement_may_say_more_and_not_less() {
 
 /// D-4: a later version may add members to a path, and its digest of the change binds them too.
 #[test]
-fn the_digest_of_the_change_is_that_of_the_paths_as_they_stand_there() {
+fn change_digest_covers_the_paths_exactly_as_stored() {
     let mut value: Value = serde_json::from_slice(&payload(&statement())).unwrap();
     value["predicate"]["paths"][1]["owner"] = json!("you");
     let old = signed(PAYLOAD_TYPE, canonical::to_vec(&value).unwrap(), &[&result_key()]);
@@ -258,7 +258,7 @@ fn the_digest_of_the_change_is_that_of_the_paths_as_they_stand_there() {
 
 /// FE-14
 #[test]
-fn a_statement_that_contradicts_itself_is_refused() {
+fn inconsistent_statement_is_rejected() {
     let of = |change: &dyn Fn(&mut Statement)| {
         let mut statement = statement();
         change(&mut statement);
@@ -290,7 +290,7 @@ fn a_statement_that_contradicts_itself_is_refused() {
 
 /// FE-14, AEC-8
 #[test]
-fn a_receipt_is_proven_to_be_in_its_log() {
+fn bundle_proves_that_the_receipt_is_in_its_log() {
     let bundle = receipt_bundle_of(receipt());
     let text = bundle.to_vec().unwrap();
     assert!(canonical::is_canonical(&text));
@@ -304,7 +304,7 @@ fn a_receipt_is_proven_to_be_in_its_log() {
 
 /// FE-14, AEC-8
 #[test]
-fn a_proof_of_something_else_proves_no_receipt() {
+fn mismatched_inclusion_proof_is_rejected() {
     let judged = |change: &dyn Fn(&mut ReceiptBundle)| {
         let mut bundle = receipt_bundle_of(receipt());
         change(&mut bundle);
@@ -329,7 +329,7 @@ fn a_proof_of_something_else_proves_no_receipt() {
 }
 
 #[test]
-fn a_bundle_of_a_later_version_is_refused_as_such() {
+fn bundle_of_a_later_version_is_rejected_as_such() {
     let text = String::from_utf8(receipt_bundle_of(receipt()).to_vec().unwrap()).unwrap();
     let later = text.replace("actum.receipt/1", "actum.receipt/2");
     assert_eq!(
@@ -343,7 +343,7 @@ fn a_bundle_of_a_later_version_is_refused_as_such() {
 
 /// AEC-8
 #[test]
-fn a_checkpoint_counts_whatever_the_time_of_its_key_unless_that_is_revoked() {
+fn checkpoint_ignores_key_validity_times_but_not_revocation() {
     let text = note(&Log::of_size(5).checkpoint(ORIGIN), &[&checkpoint_key()]);
     let judged = |change: fn(&mut KeyEntry)| {
         let keyring = keyring_with(&checkpoint_key(), change);
@@ -365,7 +365,7 @@ fn a_checkpoint_counts_whatever_the_time_of_its_key_unless_that_is_revoked() {
 
 /// AEC-8
 #[test]
-fn a_checkpoint_of_another_role_or_under_another_name_is_signed_by_nobody() {
+fn checkpoint_by_another_role_or_origin_has_an_unknown_signer() {
     let checkpoint = Log::of_size(5).checkpoint(ORIGIN);
     let reason = |text: &str| verify_checkpoint(text.as_bytes(), &keyring()).unwrap_err().reason();
     assert_eq!(reason(&note(&checkpoint, &[&result_key()])), "SIGNER_UNKNOWN");
@@ -388,7 +388,7 @@ fn a_checkpoint_of_another_role_or_under_another_name_is_signed_by_nobody() {
 
 /// FE-14, AEC-8
 #[test]
-fn a_change_of_keys_is_signed_by_the_key_that_goes() {
+fn key_rotation_must_be_signed_by_the_old_key() {
     let judged = |envelope: Envelope, keyring: &Keyring| {
         verify_rotation(&envelope.to_vec().unwrap(), keyring).map_err(|problem| problem.reason())
     };
@@ -419,7 +419,7 @@ fn a_change_of_keys_is_signed_by_the_key_that_goes() {
 
 /// JSON that readers could interpret differently is rejected even though it was signed.
 #[test]
-fn a_signed_text_of_which_readers_have_two_ideas_is_refused() {
+fn ambiguous_json_is_rejected_even_if_signed() {
     let text = String::from_utf8(payload(&statement())).unwrap();
     let twice = text.replacen("\"status\":", "\"status\":\"failed\",\"status\":", 1);
     let large = text.replacen("\"uid\":1000", "\"uid\":9007199254740993", 1);

@@ -32,7 +32,7 @@ fn waiver(waived: &SloWaived, key: &TestKey) -> Vec<u8> {
 
 /// AEC-17
 #[test]
-fn a_waiver_counts_by_an_approval_key_of_its_time_alone() {
+fn waiver_requires_an_approval_key_valid_at_its_time() {
     let key = approval_key();
     let verified = verify_slo_waived(&waiver(&waived(), &key), &keyring()).unwrap();
     assert_eq!((verified.waived, verified.key), (waived(), key.entry().id));
@@ -51,7 +51,7 @@ fn a_waiver_counts_by_an_approval_key_of_its_time_alone() {
 
 /// AEC-17
 #[test]
-fn an_envelope_of_another_type_is_no_waiver() {
+fn envelope_of_another_type_is_rejected_as_a_waiver() {
     let key = approval_key();
     let reason = |bytes: &[u8]| verify_slo_waived(bytes, &keyring()).unwrap_err().reason();
     let payload = canonical::to_vec(&waived()).unwrap();
@@ -72,7 +72,7 @@ fn an_envelope_of_another_type_is_no_waiver() {
 
 /// AEC-17
 #[test]
-fn every_byte_of_a_waiver_that_is_another_one_is_refused_or_changes_nothing() {
+fn bit_flips_in_a_waiver_are_rejected_or_have_no_effect() {
     let sound = waiver(&waived(), &approval_key());
     for at in 0..sound.len() {
         for bit in 0..8 {

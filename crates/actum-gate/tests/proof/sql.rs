@@ -78,7 +78,7 @@ fn a_plan_that_changes_more_rows_than_a_limit_is_r3() {
 
 /// EX-9, EX-21: library and limits of SQL steps are read, and defaults apply to unset values.
 #[test]
-fn library_and_limits_of_sql_steps_are_read() {
+fn sql_settings_are_parsed_and_defaults_apply() {
     let all = format!(
         "library = '/opt/duckdb.so'\nsha256 = '{DIGEST}'\nmax_bytes = 1\nmemory_bytes = 201326592\nspill_bytes = 0\nthreads = 1"
     );
@@ -106,7 +106,7 @@ fn library_and_limits_of_sql_steps_are_read() {
 /// EX-9: a library without a digest, a digest without a library, a relative path and impossible limits are
 /// rejected with their keys.
 #[test]
-fn an_sql_section_that_cannot_hold_is_refused_by_its_key() {
+fn invalid_sql_section_is_rejected_with_its_key() {
     let pinned = |path: &str, digest: &str| format!("library = '{path}'\nsha256 = '{digest}'");
     for (text, expected) in [
         ("library = '/opt/duckdb.so'".to_owned(), "line 2: `sql` has no `sha256`"),
@@ -146,7 +146,7 @@ fn an_sql_section_that_cannot_hold_is_refused_by_its_key() {
 
 /// AEC-10, EX-9: the smaller limits of two policies apply, and those that loosen the defaults are reported as such.
 #[test]
-fn the_smaller_limits_of_two_policies_hold() {
+fn smaller_limits_of_two_policies_apply() {
     let sql = |text: &str| read(text).unwrap().sql;
     let one = sql("max_bytes = 100\nthreads = 4");
     let other = sql("max_bytes = 200\nthreads = 2\nspill_bytes = 7");

@@ -123,7 +123,7 @@ impl Vectors {
 
 /// FE-14, AEC-8, AEC-11
 #[test]
-fn the_vectors_are_judged_as_they_say_and_no_format_has_changed() {
+fn vectors_have_their_stated_results_and_unchanged_formats() {
     let directory = directory();
     let mut names = std::collections::BTreeSet::new();
     for vectors in all() {

@@ -22,7 +22,7 @@ fn unfit(problem: GitProblem) -> Unfit {
 
 /// EX-17: a target with uncommitted changes of the user is never swept in; the first is named.
 #[test]
-fn a_file_with_uncommitted_changes_is_named() {
+fn file_with_uncommitted_changes_is_reported() {
     let names = ["content", "mode", "gone", "staged", "staged-away", "staged-in"];
     let files: Vec<(&str, &[u8])> = names.iter().map(|name| (*name, &b"1\n"[..])).collect();
     let repo = Repo::with(&files);
@@ -61,7 +61,7 @@ fn a_file_with_uncommitted_changes_is_named() {
 
 /// EX-17: a file that was staged between check and commit stops the commit, and remains staged.
 #[test]
-fn what_is_staged_after_the_check_is_not_lost() {
+fn changes_staged_after_the_check_are_not_lost() {
     let repo = Repo::with(&[("a", b"1")]);
     let checked = repo.check(&["a"]).unwrap();
     repo.write("a", "mine");
@@ -75,7 +75,7 @@ fn what_is_staged_after_the_check_is_not_lost() {
 
 /// EX-17: an object other than a file is not taken for one.
 #[test]
-fn a_link_in_head_is_no_file() {
+fn symlink_in_head_is_rejected_as_a_file() {
     let repo = Repo::with(&[("a", b"1")]);
     std::os::unix::fs::symlink("a", repo.path("link")).unwrap();
     repo.git(&["add", "link"]);
@@ -85,7 +85,7 @@ fn a_link_in_head_is_no_file() {
 
 /// EX-17: a file that git ignores is not committed, unless it is in HEAD.
 #[test]
-fn an_ignored_path_is_told() {
+fn ignored_path_is_reported() {
     let repo = Repo::with(&[(".gitignore", b"*.log\nbuild/\n")]);
     repo.write("kept.log", "1");
     repo.git(&["add", "-f", "kept.log"]);
@@ -101,7 +101,7 @@ fn an_ignored_path_is_told() {
 
 /// EX-17: names that some file system takes for `.git` are refused on every one.
 #[test]
-fn a_name_that_could_be_read_as_the_directory_of_git_is_refused() {
+fn names_equivalent_to_the_git_directory_are_rejected() {
     let repo = Repo::with(&[("a", b"1")]);
     for path in [
         "git~1/config",
@@ -120,7 +120,7 @@ fn a_name_that_could_be_read_as_the_directory_of_git_is_refused() {
 
 /// EX-17: files of a submodule, or of a repository inside this one, do not belong to this one.
 #[test]
-fn a_path_in_another_repository_is_refused() {
+fn path_in_another_repository_is_rejected() {
     let inner = Repo::with(&[("file", b"1")]);
     let repo = Repo::with(&[("a", b"1")]);
     repo.git(&["submodule", "--quiet", "add", inner.root.to_str().unwrap(), "sub"]);

@@ -9,7 +9,7 @@ use crate::repo::{Repo, author, message, rel, run};
 
 /// EX-17: created, modified, deleted and renamed files and a changed mode are a commit of exactly these.
 #[test]
-fn a_commit_holds_exactly_the_files_of_the_run() {
+fn commit_contains_exactly_the_files_of_the_run() {
     let repo = Repo::with(&[
         ("edited.txt", b"one\n"),
         ("gone.txt", b"gone\n"),
@@ -42,7 +42,7 @@ fn a_commit_holds_exactly_the_files_of_the_run() {
 
 /// EX-17, issue 22: the file of a branch keeps its permissions.
 #[test]
-fn a_moved_branch_keeps_the_mode_of_its_file() {
+fn updated_branch_keeps_the_mode_of_its_ref_file() {
     let repo = Repo::with(&[("a", b"1")]);
     let branch = repo.root.join(".git/refs/heads/main");
     for mode in [0o600, 0o640] {
@@ -74,7 +74,7 @@ fn a_commit_names_its_author_and_its_run() {
 
 /// EX-17: a file may take the place of a directory, and a directory that of a file.
 #[test]
-fn a_file_and_a_directory_can_change_places() {
+fn file_and_directory_can_replace_each_other() {
     let repo = Repo::with(&[("a", b"file"), ("b/c", b"1"), ("b/d/e", b"2"), ("z", b"z")]);
     repo.run(&[
         ("a", None),
@@ -90,7 +90,7 @@ fn a_file_and_a_directory_can_change_places() {
 
 /// EX-17: no file is removed from the tree because a run made another object in its place.
 #[test]
-fn what_a_run_did_not_take_away_is_never_left_out_of_the_tree() {
+fn files_the_run_did_not_delete_stay_in_the_tree() {
     let repo = Repo::with(&[("a", b"file"), ("b/c", b"1"), ("b/d", b"2")]);
     for (paths, steps) in [
         (vec!["a/x"], vec![("a/x", Some((&b"1"[..], false)))]),
@@ -107,7 +107,7 @@ fn what_a_run_did_not_take_away_is_never_left_out_of_the_tree() {
 
 /// EX-17: paths need not be text.
 #[test]
-fn a_path_is_bytes() {
+fn committed_paths_need_not_be_utf8() {
     let repo = Repo::with(&[("a", b"1")]);
     let path = actum_core::RelPath::new(b"d\xff/\xfe \n\"").unwrap();
     let checked =
@@ -122,7 +122,7 @@ fn a_path_is_bytes() {
 
 /// EX-17: a change that git does not see makes no commit.
 #[test]
-fn a_run_that_changes_nothing_for_git_makes_no_commit() {
+fn run_without_changes_visible_to_git_makes_no_commit() {
     let repo = Repo::with(&[("a", b"1")]);
     let checked = repo.check(&["a"]).unwrap();
     fs::set_permissions(repo.path("a"), fs::Permissions::from_mode(0o600)).unwrap();
@@ -134,7 +134,7 @@ fn a_run_that_changes_nothing_for_git_makes_no_commit() {
 
 /// EX-17: a commit is made on top of the HEAD that was checked, and of no other.
 #[test]
-fn a_head_that_moved_since_the_check_is_not_built_on() {
+fn commit_is_rejected_if_head_moved_since_the_check() {
     let repo = Repo::with(&[("a", b"1"), ("b", b"1")]);
     let checked = repo.check(&["a"]).unwrap();
     repo.git(&["commit", "-q", "--allow-empty", "-m", "another"]);
@@ -153,7 +153,7 @@ fn a_head_that_moved_since_the_check_is_not_built_on() {
 
 /// EX-17: a branch or a HEAD that another process is changing is left alone.
 #[test]
-fn a_locked_branch_is_not_moved() {
+fn locked_branch_is_not_updated() {
     let repo = Repo::with(&[("a", b"1")]);
     let checked = repo.check(&["a"]).unwrap();
     for lock in [".git/HEAD.lock", ".git/refs/heads/main.lock"] {
@@ -170,7 +170,7 @@ fn a_locked_branch_is_not_moved() {
 
 /// EX-17: the branch may be an entry of `packed-refs`, and its objects may be in a pack.
 #[test]
-fn a_packed_repository_is_committed_to() {
+fn commits_to_a_packed_repository() {
     let repo = Repo::with(&[("a", b"1"), ("b/c", b"1")]);
     repo.git(&["gc", "-q"]);
     assert!(!repo.path(".git/refs/heads/main").exists());
@@ -181,7 +181,7 @@ fn a_packed_repository_is_committed_to() {
 
 /// EX-17: only a checked file is committed, and once.
 #[test]
-fn a_file_that_was_not_checked_is_refused() {
+fn unchecked_file_is_rejected() {
     let repo = Repo::with(&[("a", b"1"), ("b", b"1")]);
     let checked = repo.check(&["a"]).unwrap();
     let new = Some((&b"2"[..], false));

@@ -57,7 +57,7 @@ fn a_file_that_git_would_convert_is_not_committed() {
 
 /// EX-17: `core.autocrlf` counts where no attribute applies, and the content of HEAD is checked, too.
 #[test]
-fn the_setting_autocrlf_counts() {
+fn autocrlf_setting_is_respected() {
     let repo = Repo::with(&[("crlf", CRLF), ("lf", b"a\n")]);
     for value in ["true", "input", "yes"] {
         repo.git(&["config", "core.autocrlf", value]);
@@ -73,7 +73,7 @@ fn the_setting_autocrlf_counts() {
 
 /// EX-17: the attributes that count at the commit are those that the run left.
 #[test]
-fn attributes_that_the_run_changes_count_for_its_other_files() {
+fn attributes_changed_by_the_run_apply_to_its_other_files() {
     let repo = Repo::with(&[("a.txt", b"1\n")]);
     let steps = [
         (".gitattributes", Some((&b"*.txt filter=x\n"[..], false))),
@@ -87,7 +87,7 @@ fn attributes_that_the_run_changes_count_for_its_other_files() {
 
 /// EX-17: attributes in an object that is no file are not waited for.
 #[test]
-fn attributes_in_a_fifo_are_refused() {
+fn gitattributes_fifo_is_rejected() {
     let repo = Repo::with(&[("d/a", b"1\n")]);
     let made = std::process::Command::new("mkfifo").arg(repo.path("d/.gitattributes")).status();
     assert!(made.unwrap().success());

@@ -65,7 +65,7 @@ fn left(marker: &std::path::Path) -> Vec<String> {
 
 /// EX-17: hooks, filters, fsmonitor, merge drivers and signing are off, whatever the repository configures.
 #[test]
-fn nothing_that_a_repository_says_is_executed() {
+fn programs_configured_by_a_repository_are_never_executed() {
     // First the control: plain git runs them.
     let (repo, marker) = armed();
     repo.write("a.txt", "2\n");
@@ -100,12 +100,12 @@ fn nothing_that_a_repository_says_is_executed() {
 
 /// EX-17: variables of the environment do not lead to another repository.
 #[test]
-fn variables_of_git_do_not_count() {
+fn git_environment_variables_are_ignored() {
     let other = Repo::with(&[("a", b"other\n")]);
     let repo = Repo::with(&[("a", b"1\n")]);
     let program = std::env::current_exe().unwrap();
     let mut again = std::process::Command::new(program);
-    again.args(["--exact", "hostile::commits_in_the_directory_that_is_named", "--ignored"]);
+    again.args(["--exact", "hostile::commits_in_the_given_directory", "--ignored"]);
     again.env("ACTUM_GIT_TEST_ROOT", &repo.root);
     let git = |path: &str| other.path(".git").join(path);
     again.env("GIT_DIR", git("")).env("GIT_WORK_TREE", &other.root);
@@ -125,7 +125,7 @@ fn variables_of_git_do_not_count() {
 /// EX-17: body of the test above, in a process of its own.
 #[test]
 #[ignore = "it is run with an environment that misleads"]
-fn commits_in_the_directory_that_is_named() {
+fn commits_in_the_given_directory() {
     let root = std::env::var_os("ACTUM_GIT_TEST_ROOT").unwrap();
     let opened = actum_git::Repository::open(root.as_ref()).unwrap();
     let path = crate::repo::rel("new");
@@ -191,7 +191,7 @@ fn a_repository_with_a_fifo_is_rejected_without_waiting() {
 
 /// EX-17: a socket, such as the one of git's file monitor, keeps no repository from use.
 #[test]
-fn a_socket_of_the_file_monitor_is_no_obstacle() {
+fn fsmonitor_socket_does_not_prevent_opening() {
     let repo = Repo::with(&[("a", b"1\n")]);
     let _socket =
         std::os::unix::net::UnixListener::bind(repo.path(".git/fsmonitor--daemon.ipc")).unwrap();
@@ -200,7 +200,7 @@ fn a_socket_of_the_file_monitor_is_no_obstacle() {
 
 /// EX-17, issue 22 (claims): a few megabytes of compressed zeros can be a tree of gigabytes.
 #[test]
-fn a_tree_that_is_too_large_is_rejected_before_it_is_read() {
+fn oversized_tree_is_rejected_before_it_is_read() {
     let repo = Repo::with(&[("a.txt", b"1\n")]);
     let object = |kind: &str, content: &[u8]| {
         let file = repo.beside(kind);

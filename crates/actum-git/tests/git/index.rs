@@ -8,7 +8,7 @@ use crate::repo::Repo;
 
 /// EX-17: all other staged changes remain staged to the byte, and unstaged ones remain unstaged.
 #[test]
-fn what_else_is_staged_stays_as_it_was() {
+fn other_staged_changes_stay_unchanged() {
     let repo =
         Repo::with(&[("a", b"1\n"), ("b", b"1\n"), ("c", b"1\n"), ("d", b"1\n"), ("e", b"1\n")]);
     repo.write("b", "staged\n");
@@ -44,7 +44,7 @@ fn what_else_is_staged_stays_as_it_was() {
 /// EX-17: a user's edit in the very moment in which the index was written still shows. By stamps, of which git compares
 /// the seconds, such a file equals the staged one.
 #[test]
-fn an_edit_in_the_moment_of_the_last_staging_still_shows() {
+fn edit_in_the_same_second_as_the_last_staging_remains_visible() {
     let repo = Repo::with(&[("a", b"1\n"), ("racy", b"1\n")]);
     let second = || {
         let seconds = |path: &str| fs::metadata(repo.path(path)).unwrap().modified().unwrap();
@@ -70,7 +70,7 @@ fn an_edit_in_the_moment_of_the_last_staging_still_shows() {
 
 /// EX-17: if another process holds the index the commit is made, and the problem is reported.
 #[test]
-fn a_locked_index_is_left_and_told() {
+fn locked_index_is_left_unchanged_and_reported() {
     let repo = Repo::with(&[("a", b"1\n")]);
     repo.write(".git/index.lock", b"theirs");
     let checked = repo.check(&["a"]).unwrap();
@@ -94,7 +94,7 @@ fn a_locked_index_is_left_and_told() {
 
 /// EX-17: nothing is left beside the index, and the files of a killed process are ignored.
 #[test]
-fn nothing_is_left_beside_the_index() {
+fn no_temporary_files_remain_beside_the_index() {
     let repo = Repo::with(&[("a", b"1\n")]);
     repo.write(".git/index.actum", b"left");
     repo.write(".git/index.actum.lock", b"left");
@@ -113,7 +113,7 @@ fn nothing_is_left_beside_the_index() {
 
 /// EX-17: an index keeps its version, and its marks of files.
 #[test]
-fn the_version_of_the_index_and_the_marks_of_files_stay() {
+fn index_version_and_file_flags_are_preserved() {
     for version in ["2", "3", "4"] {
         let repo = Repo::with(&[("a", b"1\n"), ("b/c", b"1\n"), ("b/d", b"1\n"), ("s", b"1\n")]);
         repo.git(&["update-index", "--skip-worktree", "s"]);
@@ -130,7 +130,7 @@ fn the_version_of_the_index_and_the_marks_of_files_stay() {
 
 /// EX-17: indexes of kinds that libgit2 does not know are never overwritten.
 #[test]
-fn an_index_of_another_kind_is_refused_before_the_run() {
+fn unsupported_index_is_rejected_before_the_run() {
     let repo = Repo::with(&[("a", b"1\n")]);
     repo.git(&["update-index", "--split-index"]);
     let before = repo.git_directory();

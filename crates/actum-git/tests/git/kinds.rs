@@ -13,7 +13,7 @@ fn open(root: &Path) -> GitProblem {
 
 /// EX-17: the repository is the one whose work tree is the workspace, and none above it.
 #[test]
-fn only_the_directory_itself_is_looked_at() {
+fn parent_directories_are_not_searched_for_a_repository() {
     let repo = Repo::with(&[("sub/a", b"1")]);
     for root in [repo.path("sub"), repo.beside("elsewhere")] {
         fs::create_dir_all(&root).unwrap();
@@ -24,7 +24,7 @@ fn only_the_directory_itself_is_looked_at() {
 
 /// EX-17: without a work tree there is nothing to commit.
 #[test]
-fn a_bare_repository_is_refused() {
+fn bare_repository_is_rejected() {
     let repo = Repo::with(&[("a", b"1")]);
     let bare = repo.beside("bare");
     repo.git(&["clone", "-q", "--bare", ".", bare.to_str().unwrap()]);
@@ -35,7 +35,7 @@ fn a_bare_repository_is_refused() {
 
 /// EX-17: a repository to which `.git` leads elsewhere does not belong to the workspace.
 #[test]
-fn a_linked_work_tree_is_refused() {
+fn linked_worktree_is_rejected() {
     let repo = Repo::with(&[("a", b"1")]);
     let linked = repo.beside("linked");
     repo.git(&["worktree", "add", "-q", "-b", "linked", linked.to_str().unwrap()]);
@@ -52,7 +52,7 @@ fn a_linked_work_tree_is_refused() {
 
 /// EX-17: an unknown kind of repository is named.
 #[test]
-fn what_is_not_supported_is_said() {
+fn unsupported_repository_features_are_reported() {
     let repo = Repo::unborn();
     let sha256 = repo.beside("sha256");
     repo.git(&["init", "-q", "--object-format=sha256", sha256.to_str().unwrap()]);
@@ -79,7 +79,7 @@ fn what_is_not_supported_is_said() {
 
 /// EX-17: without a branch there is nothing to commit to.
 #[test]
-fn a_detached_head_is_refused() {
+fn detached_head_is_rejected() {
     let repo = Repo::with(&[("a", b"1")]);
     repo.git(&["checkout", "-q", "--detach"]);
     assert!(matches!(repo.check(&["a"]).unwrap_err(), GitProblem::DetachedHead));
@@ -87,7 +87,7 @@ fn a_detached_head_is_refused() {
 
 /// EX-17: without a commit there is nothing to build on.
 #[test]
-fn an_unborn_branch_is_refused() {
+fn unborn_branch_is_rejected() {
     let repo = Repo::unborn();
     let problem = repo.check(&["a"]).unwrap_err();
     assert!(matches!(problem, GitProblem::UnbornHead { .. }));
@@ -96,7 +96,7 @@ fn an_unborn_branch_is_refused() {
 
 /// EX-17: no commit is made during an operation of git that is half done.
 #[test]
-fn an_operation_that_is_half_done_is_refused() {
+fn git_operation_in_progress_is_rejected() {
     for (words, expected) in [
         (&["merge", "side"][..], "a merge"),
         (&["rebase", "side"], "a rebase"),
@@ -121,7 +121,7 @@ fn an_operation_that_is_half_done_is_refused() {
 
 /// EX-17: conflicts that a stash left are no operation, and prevent a commit, too.
 #[test]
-fn conflicts_in_the_index_are_refused() {
+fn index_conflicts_are_rejected() {
     let repo = Repo::with(&[("a", b"1\n"), ("b", b"1\n")]);
     repo.write("a", "2\n");
     repo.git(&["stash", "-q"]);
@@ -134,7 +134,7 @@ fn conflicts_in_the_index_are_refused() {
 
 /// EX-17: commits to a shallow repository can be made, but not reverted there.
 #[test]
-fn a_shallow_repository_is_not_reverted_in() {
+fn revert_in_a_shallow_repository_is_rejected() {
     let repo = Repo::with(&[("a", b"1\n")]);
     let shallow = Repo::unborn();
     fs::remove_dir_all(&shallow.root).unwrap();
@@ -149,7 +149,7 @@ fn a_shallow_repository_is_not_reverted_in() {
 /// EX-17: a repository of another user is not trusted, as git does not trust it. Only root can give one away, so this
 /// tests nothing for any other user.
 #[test]
-fn a_repository_of_another_user_is_refused() {
+fn repository_of_another_user_is_rejected() {
     let repo = Repo::with(&[("a", b"1")]);
     let mut given_away = Vec::new();
     for path in [repo.root.clone(), repo.path(".git")] {
@@ -159,7 +159,7 @@ fn a_repository_of_another_user_is_refused() {
         return;
     }
     let mut again = std::process::Command::new(std::env::current_exe().unwrap());
-    again.args(["--exact", "hostile::commits_in_the_directory_that_is_named", "--ignored"]);
+    again.args(["--exact", "hostile::commits_in_the_given_directory", "--ignored"]);
     again.env("ACTUM_GIT_TEST_ROOT", &repo.root).env("HOME", repo.beside("none"));
     again.env_remove("SUDO_UID").env_remove("XDG_CONFIG_HOME");
     let output = again.output().unwrap();
@@ -171,7 +171,7 @@ fn a_repository_of_another_user_is_refused() {
 
 /// EX-17: no link in `.git` leads the writes of a commit out of the work tree.
 #[test]
-fn links_in_the_state_of_a_repository_are_refused() {
+fn symlinks_inside_the_git_directory_are_rejected() {
     for link in [".git/logs/HEAD", ".git/logs", ".git/refs", ".git/objects", ".git/refs/heads"] {
         let repo = Repo::with(&[("a", b"1")]);
         let moved = repo.beside("moved");
@@ -185,7 +185,7 @@ fn links_in_the_state_of_a_repository_are_refused() {
 
 /// EX-17: a commit appends to reflogs in place, so none of them may be a file outside as well.
 #[test]
-fn a_reflog_with_another_name_is_not_appended_to() {
+fn hard_linked_reflog_is_rejected() {
     for log in [".git/logs/HEAD", ".git/logs/refs/heads/main"] {
         let repo = Repo::with(&[("a", b"1")]);
         let (log, outside) = (repo.path(log), repo.beside("outside"));

@@ -41,7 +41,7 @@ proptest! {
 
     /// EX-17: any change is committed as git would commit it, and its revert restores the tree from before.
     #[test]
-    fn a_commit_and_its_revert_give_the_tree_of_before(old in files(), new in files()) {
+    fn reverting_a_commit_restores_the_previous_tree(old in files(), new in files()) {
         let repo = Repo::with(&[]);
         let empty = Files::new();
         repo.apply(&steps(&empty, &old));

@@ -64,7 +64,7 @@ fn resumed_revert(repo: &Repo, reverted: &str) -> Option<Committed> {
 
 /// EX-13, EX-17, FO-2
 #[test]
-fn the_index_of_a_commit_that_was_cut_off_is_brought_along() {
+fn resume_updates_the_index_of_an_interrupted_commit() {
     let repo = cut_off(&["mine"]);
     let found = resumed(&repo, run()).unwrap();
     assert!(matches!(found.index, IndexOutcome::Updated), "{found:?}");
@@ -78,7 +78,7 @@ fn the_index_of_a_commit_that_was_cut_off_is_brought_along() {
 
 /// EX-13, EX-17
 #[test]
-fn a_commit_of_another_run_is_left_alone() {
+fn resume_ignores_a_commit_of_another_run() {
     let repo = cut_off(&[]);
     let before = repo.read(".git/index");
     assert!(resumed(&repo, undo()).is_none());
@@ -91,7 +91,7 @@ fn a_commit_of_another_run_is_left_alone() {
 
 /// EX-17: if another process removed the lock, it may have staged changes since, so the index is not touched.
 #[test]
-fn an_index_whose_lock_was_taken_away_is_left_alone() {
+fn resume_leaves_the_index_unchanged_when_its_lock_was_removed() {
     let repo = cut_off(&[]);
     fs::remove_file(repo.path(".git/index.lock")).unwrap();
     repo.write("b", "mine\n");
@@ -108,7 +108,7 @@ fn an_index_whose_lock_was_taken_away_is_left_alone() {
 
 /// EX-17: if the index was replaced already, any staged change is the user's.
 #[test]
-fn an_index_that_was_replaced_is_not_touched_again() {
+fn resume_does_not_update_an_already_replaced_index() {
     let repo = cut_off(&[]);
     fs::rename(repo.path(".git/index.actum"), repo.path(".git/index")).unwrap();
     assert!(resumed(&repo, run()).is_some());
@@ -120,7 +120,7 @@ fn an_index_that_was_replaced_is_not_touched_again() {
 
 /// EX-13, EX-17: the lock of the branch is removed if it holds the commit that was cut off, and no other one is.
 #[test]
-fn the_lock_of_a_branch_that_was_not_moved_goes() {
+fn resume_removes_the_branch_lock_only_if_it_holds_the_commit() {
     let repo = cut_off(&[]);
     let commit = repo.head();
     repo.write(".git/refs/heads/main", repo.git(&["rev-parse", "HEAD~"]));
@@ -136,7 +136,7 @@ fn the_lock_of_a_branch_that_was_not_moved_goes() {
 
 /// EX-17: another object in the place of actum's lock is reported, and hides no commit.
 #[test]
-fn what_is_in_the_place_of_the_lock_hides_no_commit() {
+fn foreign_object_at_the_lock_path_does_not_hide_the_commit() {
     let repo = cut_off(&[]);
     fs::remove_file(repo.path(".git/actum.lock")).unwrap();
     std::os::unix::fs::symlink("../outside", repo.path(".git/actum.lock")).unwrap();
@@ -147,7 +147,7 @@ fn what_is_in_the_place_of_the_lock_hides_no_commit() {
 
 /// EX-17: git's lock belongs to git, whatever else is there.
 #[test]
-fn the_lock_of_another_process_stays() {
+fn resume_keeps_the_index_lock_of_another_process() {
     let repo = cut_off(&[]);
     fs::remove_file(repo.path(".git/index.lock")).unwrap();
     repo.write(".git/index.lock", "theirs");
@@ -164,7 +164,7 @@ fn the_lock_of_another_process_stays() {
 /// EX-17: if the process that completes a commit is killed as well, the user's staged changes remain: no lock is made
 /// beside an index that may not belong to it.
 #[test]
-fn a_second_kill_brings_nothing_of_the_first_back() {
+fn second_interruption_keeps_staged_changes() {
     let repo = cut_off(&[]);
     fs::remove_file(repo.path(".git/index.lock")).unwrap();
     repo.write("mine", "staged\n");
@@ -180,7 +180,7 @@ fn a_second_kill_brings_nothing_of_the_first_back() {
 
 /// EX-17: an index that is behind is reported as long as it is, also if nothing else is left of the commit.
 #[test]
-fn an_index_that_is_behind_is_told() {
+fn resume_reports_a_stale_index() {
     let repo = cut_off(&[]);
     for name in ["index.lock", "actum.lock", "index.actum"] {
         fs::remove_file(repo.path(".git").join(name)).unwrap();
@@ -196,7 +196,7 @@ fn an_index_that_is_behind_is_told() {
 
 /// EX-17: an index that is ready for another commit does not replace the current one.
 #[test]
-fn an_index_of_another_commit_is_not_taken() {
+fn resume_rejects_a_prepared_index_of_another_commit() {
     let repo = cut_off(&[]);
     let other = Repo::with(&[("b", b"other\n")]);
     let time = fs::metadata(repo.path(".git/index")).unwrap().modified().unwrap();
@@ -211,7 +211,7 @@ fn an_index_of_another_commit_is_not_taken() {
 
 /// EX-17: a commit that a user amended is no longer the run's; one with others on top is.
 #[test]
-fn a_commit_is_the_runs_by_what_it_does() {
+fn amended_commit_no_longer_belongs_to_the_run() {
     let repo = cut_off(&[]);
     let id = resumed(&repo, run()).unwrap().id;
     repo.write("b", "later\n");
@@ -226,7 +226,7 @@ fn a_commit_is_the_runs_by_what_it_does() {
 
 /// EX-17: a lock is not taken from a live holder, and the next commit takes one that was left.
 #[test]
-fn a_lock_goes_over_when_its_holder_is_no_more() {
+fn lock_is_taken_over_only_after_its_holder_exits() {
     let repo = cut_off(&[]);
     let holder = fs::File::options().read(true).open(repo.path(".git/actum.lock")).unwrap();
     holder.lock().unwrap();
@@ -241,7 +241,7 @@ fn a_lock_goes_over_when_its_holder_is_no_more() {
 
 /// EX-17
 #[test]
-fn a_revert_that_was_cut_off_is_found() {
+fn resume_finds_an_interrupted_revert() {
     let repo = Repo::with(&[("a", b"1\n")]);
     let id = repo.run(&[("a", Some((b"2\n", false)))]);
     let index = repo.read(".git/index");
@@ -253,7 +253,7 @@ fn a_revert_that_was_cut_off_is_found() {
 
 /// EX-13, EX-17: a lock that blocks git is reported, and remains.
 #[test]
-fn the_locks_that_are_in_gits_way_are_told() {
+fn resume_reports_locks_that_block_git() {
     let repo = cut_off(&[]);
     for lock in ["HEAD.lock", "refs/heads/main.lock"] {
         repo.write(&format!(".git/{lock}"), "");

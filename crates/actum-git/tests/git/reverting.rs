@@ -15,7 +15,7 @@ fn lines(changed: &[(usize, &str)]) -> Vec<u8> {
 
 /// EX-17: the revert of a run's commit restores the tree from before, and names the reverted commit.
 #[test]
-fn a_commit_of_a_run_is_taken_back() {
+fn revert_restores_the_tree_before_the_run() {
     let repo = Repo::with(&[("a", b"1\n"), ("gone/x", b"1\n"), ("s", b"1\n")]);
     let tree = repo.tree();
     let id = repo.run(&[
@@ -60,7 +60,7 @@ fn a_commit_of_a_run_is_taken_back() {
 
 /// EX-17: later changes elsewhere in the same file remain.
 #[test]
-fn later_edits_elsewhere_in_the_file_stay() {
+fn revert_keeps_later_edits_elsewhere_in_the_file() {
     let repo = Repo::with(&[("a", &lines(&[])), ("b", b"1\n")]);
     let id = repo.run(&[("a", Some((&lines(&[(5, "ours")]), false)))]);
     repo.write("a", lines(&[(5, "ours"), (30, "theirs")]));
@@ -78,7 +78,7 @@ fn later_edits_elsewhere_in_the_file_stay() {
 
 /// EX-17: if later commits changed the same places the files are named, and nothing is changed.
 #[test]
-fn later_edits_of_the_same_lines_are_a_conflict() {
+fn revert_conflicts_with_later_edits_of_the_same_lines() {
     let repo = Repo::with(&[("a", &lines(&[])), ("b", b"1\n"), ("c", b"1\n"), ("d", b"1\n")]);
     let id = repo.run(&[
         ("a", Some((&lines(&[(5, "ours")]), false))),
@@ -106,7 +106,7 @@ fn later_edits_of_the_same_lines_are_a_conflict() {
 
 /// EX-17: work in progress in a file is not reverted over.
 #[test]
-fn uncommitted_changes_stop_a_revert() {
+fn uncommitted_changes_block_a_revert() {
     let repo = Repo::with(&[("a", b"1\n"), ("b", b"1\n")]);
     let id = repo.run(&[("a", Some((b"2\n", false)))]);
     repo.write("b", "mine\n");
@@ -121,7 +121,7 @@ fn uncommitted_changes_stop_a_revert() {
 
 /// EX-17: only the commit of that run is reverted, and only from the branch that has it.
 #[test]
-fn a_commit_that_is_not_the_runs_is_refused() {
+fn revert_rejects_a_commit_of_another_run() {
     let repo = Repo::with(&[("a", b"1\n")]);
     let root: CommitId = repo.head().parse().unwrap();
     let id = repo.run(&[("a", Some((b"2\n", false)))]);
@@ -153,7 +153,7 @@ fn a_commit_that_is_not_the_runs_is_refused() {
 
 /// EX-17: a revert that has nothing left to do reports it, and makes no commit.
 #[test]
-fn what_was_taken_back_by_hand_is_not_taken_back_again() {
+fn manually_reverted_commit_leaves_nothing_to_revert() {
     let repo = Repo::with(&[("a", b"1\n")]);
     let id = repo.run(&[("a", Some((b"2\n", false)))]);
     repo.write("a", "1\n");

@@ -64,7 +64,7 @@ mod tests {
 
     /// Issue 27: each request is answered with the next call, and tool results are recorded.
     #[test]
-    fn chat_completions_get_the_next_call_and_their_results_are_read() {
+    fn chat_completions_return_the_next_call_and_record_results() {
         let exchange = exchange(Wire::Chat);
         let path = "/v1/chat/completions";
         let mut body = json!({ "tools": [{}], "messages": [{ "role": "user", "content": "go" }] });

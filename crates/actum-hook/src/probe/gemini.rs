@@ -53,7 +53,7 @@ mod tests {
 
     /// Issue 27: each request is answered with the next call, and tool results are recorded.
     #[test]
-    fn gemini_gets_the_next_call_and_its_results_are_read() {
+    fn gemini_returns_the_next_call_and_records_results() {
         let exchange = exchange(Wire::Gemini);
         let mut body = json!({
             "tools": [{ "functionDeclarations": [{}] }],

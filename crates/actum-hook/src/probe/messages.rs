@@ -76,7 +76,7 @@ mod tests {
 
     /// Issue 27: each request is answered with the next call, and tool results are recorded.
     #[test]
-    fn messages_get_the_next_call_and_their_results_are_read() {
+    fn messages_return_the_next_call_and_record_results() {
         let exchange = exchange(Wire::Messages);
         let mut body = json!({ "tools": [{}], "messages": [{ "role": "user", "content": "go" }] });
         let first = ask(&exchange, "/v1/messages", &body);

@@ -82,7 +82,7 @@ mod tests {
 
     /// Issue 27: each request is answered with the next call, and tool results are recorded.
     #[test]
-    fn responses_get_the_next_call_and_their_results_are_read() {
+    fn responses_return_the_next_call_and_record_results() {
         let exchange = exchange(Wire::Responses);
         let mut body = json!({ "tools": [{}], "input": [{ "type": "message", "role": "user" }] });
         let first = ask(&exchange, "/v1/responses", &body);
@@ -102,7 +102,7 @@ mod tests {
 
     /// Issue 27: a call whose input is a string is sent as a call of a free-form tool.
     #[test]
-    fn responses_call_a_free_form_tool_with_a_text() {
+    fn responses_send_string_input_as_a_free_form_tool_call() {
         let input = json!("*** Begin Patch\n");
         let exchange = Exchange::new(Wire::Responses, vec![Call { tool: "apply_patch", input }]);
         let body = json!({ "input": [{ "type": "additional_tools" }] });

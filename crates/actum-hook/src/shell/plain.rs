@@ -55,7 +55,7 @@ mod tests {
 
     /// Issue 27: a single command is split into its words.
     #[test]
-    fn a_single_command_is_cut_into_its_words() {
+    fn simple_command_is_split_into_words() {
         let words = |text: &str| plain_words(text).map(|words| words.join("|"));
         assert_eq!(
             words("actum exec -- npm test --x=1").as_deref(),
@@ -67,7 +67,7 @@ mod tests {
 
     /// Issue 27: texts with shell syntax other than plain and quoted words are rejected.
     #[test]
-    fn any_other_text_is_none() {
+    fn text_with_other_shell_syntax_is_rejected() {
         for text in [
             "",
             " ",
@@ -107,7 +107,7 @@ mod tests {
     proptest! {
         /// Issue 27: a real shell passes the same words to the program.
         #[test]
-        fn a_shell_reads_the_same_words(text in "[-a c='\"$;&|<>\n\\\\!#~*{},(`]{0,12}") {
+        fn real_shell_splits_the_same_words(text in "[-a c='\"$;&|<>\n\\\\!#~*{},(`]{0,12}") {
             let text = format!("printf '%s\\n' {text}");
             if let Some(words) = plain_words(&text).filter(|_| text.lines().count() == 1) {
                 for shell in ["sh", "bash"] {

@@ -35,7 +35,7 @@ fn a_token_with_any_bit_flipped_is_rejected() {
 
 /// FE-17
 #[test]
-fn a_token_with_any_part_cut_off_is_rejected() {
+fn truncated_token_is_rejected_at_every_length() {
     let token = bytes(&granted(&terms()).attenuate(&uses(1)).unwrap());
     for length in 0..token.len() {
         assert!(accept(&token[..length]).is_err(), "{length}");
@@ -44,7 +44,7 @@ fn a_token_with_any_part_cut_off_is_rejected() {
 
 /// FE-17
 #[test]
-fn blocks_that_are_dropped_reordered_repeated_or_spliced_are_rejected() {
+fn dropped_reordered_repeated_or_spliced_blocks_are_rejected() {
     let whole = granted(&least()).attenuate(&uses(1)).unwrap().attenuate(&wall(5)).unwrap();
     let other = granted(&least()).attenuate(&uses(9)).unwrap().attenuate(&wall(9)).unwrap();
     let sealed = decoded(&whole.seal().unwrap());
@@ -78,7 +78,7 @@ fn blocks_that_are_dropped_reordered_repeated_or_spliced_are_rejected() {
 
 /// FE-17: the content of a block cannot be exchanged for a less restrictive one.
 #[test]
-fn a_block_with_the_content_of_another_is_rejected() {
+fn block_with_swapped_content_is_rejected() {
     let narrow = granted(&least()).attenuate(&uses(1)).unwrap();
     let wide = granted(&least()).attenuate(&uses(1_000)).unwrap();
     let (mut narrow, wide) = (decoded(&narrow), decoded(&wide));

@@ -20,7 +20,7 @@ fn document() -> Vec<u8> {
 
 /// FE-17
 #[test]
-fn a_chain_document_gives_the_blocks_that_were_verified() {
+fn chain_document_yields_the_verified_blocks() {
     let mut random = Random(5);
     for _ in 0..100 {
         let mut token = granted(&if random.happens(1, 2) { terms() } else { least() });
@@ -86,7 +86,7 @@ fn a_chain_document_with_any_bit_flipped_is_rejected() {
 
 /// FE-17: one lease has one document, whose digest names it.
 #[test]
-fn a_chain_document_in_another_form_is_rejected() {
+fn malformed_or_noncanonical_chain_document_is_rejected() {
     let text = String::from_utf8(document()).unwrap();
     let cases = [
         text.replace("{\"blocks\"", "{ \"blocks\""),
@@ -110,7 +110,7 @@ fn a_chain_document_in_another_form_is_rejected() {
 
 /// D-7
 #[test]
-fn a_chain_is_verified_with_the_key_that_counted_then() {
+fn chain_is_verified_with_the_key_valid_at_that_time() {
     let document = document();
     let right = key(SECRET);
     let expired = KeyEntry { not_after: Some(now()), ..right.clone() };

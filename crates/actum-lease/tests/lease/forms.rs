@@ -25,7 +25,7 @@ fn appended_block(block: BlockBuilder) -> Result<VerifiedLease, LeaseError> {
 
 /// FE-17
 #[test]
-fn a_block_in_the_documented_form_of_another_program_is_read() {
+fn block_written_by_another_program_is_read() {
     let source = r#"
         check if uses($n), $n <= 2;
         check if time($now), $now < 2030-01-01T00:00:00+01:00;
@@ -51,7 +51,7 @@ fn a_block_in_the_documented_form_of_another_program_is_read() {
 
 /// FE-17
 #[test]
-fn checks_in_another_form_are_rejected() {
+fn checks_in_an_undocumented_form_are_rejected() {
     let cases = [
         // Less restrictive, or of another meaning.
         r#"check if true"#,
@@ -130,7 +130,7 @@ fn checks_in_another_form_are_rejected() {
 
 /// FE-17
 #[test]
-fn a_block_that_trusts_other_blocks_is_rejected() {
+fn block_with_a_trust_scope_is_rejected() {
     let scope = schema::Scope { content: Some(schema::scope::Content::ScopeType(1)) };
     let block = schema::Block { scope: vec![scope], ..first_block(&least()) };
     let expected = LeaseError::Form { block: 1, problem: FormProblem::Foreign { part: "a scope" } };
@@ -156,7 +156,7 @@ fn appended_facts_are_rejected() {
 
 /// FE-17
 #[test]
-fn a_text_that_prints_like_two_checks_is_rejected() {
+fn text_that_injects_a_second_check_is_rejected() {
     let texts = [
         "t\"); check if task(\"u",
         "t\");\ncheck if tenant(\"default",
@@ -185,7 +185,7 @@ fn a_text_that_prints_like_two_checks_is_rejected() {
 
 /// FE-17
 #[test]
-fn a_first_block_that_lacks_what_a_lease_needs_is_rejected() {
+fn first_block_without_required_terms_is_rejected() {
     let whole = first_block(&least());
     assert!(accept(&encode(&sign(std::slice::from_ref(&whole)))).is_ok());
     let builder = BiscuitBuilder::new().root_key_id(hint(&key(SECRET)));
@@ -197,7 +197,7 @@ fn a_first_block_that_lacks_what_a_lease_needs_is_rejected() {
 
 /// FE-17: each text of a block is used exactly once.
 #[test]
-fn unused_and_repeated_texts_are_rejected() {
+fn unused_and_duplicate_symbols_are_rejected() {
     let block = first_block(&terms());
     let expected = LeaseError::Form { block: 1, problem: FormProblem::Symbols };
     for added in ["hidden".to_owned(), block.symbols[0].clone(), "read".to_owned()] {

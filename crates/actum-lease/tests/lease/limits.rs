@@ -19,7 +19,7 @@ fn one_use() -> LeaseTerms {
 
 /// FE-17
 #[test]
-fn a_lease_of_the_most_blocks_is_verified_and_one_more_is_rejected() {
+fn lease_block_count_limit_is_exact() {
     let mut token = granted(&least());
     for _ in 1..LEASE_BLOCKS_MAX {
         token = token.attenuate(&one_use()).unwrap();
@@ -48,7 +48,7 @@ fn large_terms(last: usize) -> LeaseTerms {
 
 /// FE-17
 #[test]
-fn a_token_of_the_largest_size_is_granted_and_a_byte_more_is_rejected() {
+fn token_size_limit_is_exact() {
     let size = bytes(&granted(&large_terms(3000))).len();
     let last = 3000 + TOKEN_BYTES_MAX - size;
     let token = granted(&large_terms(last));
@@ -67,7 +67,7 @@ fn a_token_of_the_largest_size_is_granted_and_a_byte_more_is_rejected() {
 
 /// FE-17
 #[test]
-fn a_longer_text_than_any_token_is_rejected_before_it_is_decoded() {
+fn oversized_token_text_is_rejected_before_decoding() {
     let longest = [b'%'; TOKEN_TEXT_BYTES_MAX + 1];
     let given = longest.len();
     assert_eq!(Token::read(&longest).unwrap_err(), LeaseError::TextTooLong { given });
@@ -76,7 +76,7 @@ fn a_longer_text_than_any_token_is_rejected_before_it_is_decoded() {
 
 /// FE-17
 #[test]
-fn a_longer_chain_document_than_any_is_rejected_before_it_is_parsed() {
+fn oversized_chain_document_is_rejected_before_parsing() {
     let longest = [b' '; CHAIN_BYTES_MAX + 1];
     let given = longest.len();
     assert_eq!(read_chain(&longest).unwrap_err(), LeaseError::ChainTooLarge { given });
@@ -85,7 +85,7 @@ fn a_longer_chain_document_than_any_is_rejected_before_it_is_parsed() {
 
 /// FE-17: limits hold for blocks of another program.
 #[test]
-fn a_block_with_more_base_directories_than_allowed_is_rejected() {
+fn block_with_too_many_base_directories_is_rejected() {
     for count in [LEASE_PATHS_MAX, LEASE_PATHS_MAX + 1] {
         let set: Vec<String> = (0..count).map(|number| format!("\"/{number}/\"")).collect();
         let source = format!(
@@ -123,7 +123,7 @@ fn ten_thousand_facts_are_rejected() {
 
 /// FE-17: also if the final `/` was not written.
 #[test]
-fn the_longest_base_directory_is_granted_and_a_longer_one_is_none() {
+fn base_directory_length_limit_is_exact() {
     let directory = |length: usize| format!("/{}", "n".repeat(length - 2));
     let longest: BaseDirectory = directory(LEASE_PATH_BYTES_MAX).parse().unwrap();
     assert_eq!(longest.as_str().len(), LEASE_PATH_BYTES_MAX);

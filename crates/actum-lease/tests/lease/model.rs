@@ -192,7 +192,7 @@ fn biscuit_allows(token: &Token, chain: &[LeaseTerms], request: &Request) -> boo
 
 /// FE-17: attenuation can only tighten.
 #[test]
-fn model_and_biscuit_decide_alike_and_no_block_turns_a_no_into_a_yes() {
+fn biscuit_matches_the_model_and_attenuation_only_tightens() {
     let mut random = Random(24);
     let (mut yes, mut no, mut narrowed) = (0, 0, 0);
     for _ in 0..250 {
@@ -228,7 +228,7 @@ fn model_and_biscuit_decide_alike_and_no_block_turns_a_no_into_a_yes() {
 
 /// FE-17
 #[test]
-fn random_terms_survive_being_granted_and_narrowed() {
+fn random_terms_survive_grant_and_attenuation() {
     let mut random = Random(1);
     for _ in 0..500 {
         let mut chain = vec![random_terms(&mut random, true)];

@@ -22,7 +22,7 @@ fn narrower() -> LeaseTerms {
 
 /// FE-17
 #[test]
-fn a_granted_and_narrowed_lease_is_verified_with_its_terms() {
+fn attenuated_lease_is_verified_with_its_terms() {
     let token = granted(&terms()).attenuate(&narrower()).unwrap();
     let lease = verify(&token, &keyring(), now()).unwrap();
     let found: Vec<&LeaseTerms> = lease.blocks.iter().map(|block| &block.terms).collect();
@@ -33,7 +33,7 @@ fn a_granted_and_narrowed_lease_is_verified_with_its_terms() {
 
 /// FE-17
 #[test]
-fn the_text_of_a_token_is_read_with_whitespace_around_it_and_without_padding() {
+fn token_text_may_have_outer_whitespace_and_no_padding() {
     let token = granted(&least());
     let text = token.to_text();
     let padded = format!(" \t{}\r\n", &*text);
@@ -50,14 +50,14 @@ fn the_text_of_a_token_is_read_with_whitespace_around_it_and_without_padding() {
 
 /// FE-17: no log holds a usable token.
 #[test]
-fn a_printed_token_shows_the_id_of_its_last_block_alone() {
+fn printed_token_shows_only_the_id_of_its_last_block() {
     let token = granted(&least());
     assert_eq!(format!("{token:?}"), format!("Token({})", token.blocks()[0].id));
 }
 
 /// FE-17
 #[test]
-fn a_sealed_token_is_verified_and_cannot_be_narrowed_or_sealed() {
+fn sealed_token_cannot_be_attenuated_or_sealed_again() {
     let sealed = granted(&terms()).seal().unwrap();
     assert!(sealed.is_sealed());
     assert!(verify(&sealed, &keyring(), now()).is_ok());
@@ -70,7 +70,7 @@ fn a_sealed_token_is_verified_and_cannot_be_narrowed_or_sealed() {
 
 /// FE-17
 #[test]
-fn terms_that_a_lease_cannot_have_are_not_granted() {
+fn invalid_lease_terms_are_not_granted() {
     let incomplete = LeaseTerms { expires: None, ..terms() };
     let expected = GrantError::Terms { source: LeaseTermError::Incomplete { field: "expires" } };
     assert_eq!(grant(&SECRET, &incomplete).unwrap_err(), expected);
@@ -91,7 +91,7 @@ fn terms_that_a_lease_cannot_have_are_not_granted() {
 
 /// D-7
 #[test]
-fn a_key_counts_as_the_keyring_says_at_the_time_of_verification() {
+fn lease_key_validity_is_checked_at_verification_time() {
     let token = granted(&terms());
     let right = key(SECRET);
     let with = |entry: KeyEntry| verify(&token, &Keyring::new(vec![entry]), now());
@@ -110,7 +110,7 @@ fn a_key_counts_as_the_keyring_says_at_the_time_of_verification() {
 
 /// D-7
 #[test]
-fn a_lease_of_another_key_is_rejected_also_with_the_hint_of_the_right_one() {
+fn lease_of_an_unknown_key_is_rejected_even_with_a_known_hint() {
     let foreign = grant(&[3; 32], &terms()).unwrap();
     let expected = LeaseError::KeyUnknown { hint: Some(hint(&key([3; 32]))) };
     assert_eq!(verify(&foreign, &keyring(), now()).unwrap_err(), expected);
@@ -123,7 +123,7 @@ fn a_lease_of_another_key_is_rejected_also_with_the_hint_of_the_right_one() {
 
 /// D-7
 #[test]
-fn of_two_keys_with_the_same_hint_both_are_tried() {
+fn both_keys_with_the_same_hint_are_tried() {
     let right = key(SECRET);
     let id = format!("\"{}00000000\"", &right.id.as_str()[..8]);
     let id: KeyId = serde_json::from_str(&id).unwrap();
@@ -138,7 +138,7 @@ fn of_two_keys_with_the_same_hint_both_are_tried() {
 
 /// D-7: a revoked key is reported for the lease that it signed, not for a forged one.
 #[test]
-fn a_forged_lease_is_not_reported_as_one_of_a_revoked_key() {
+fn forged_lease_is_not_reported_as_signed_by_a_revoked_key() {
     let mut forged = decoded(&grant(&[3; 32], &terms()).unwrap());
     forged.root_key_id = Some(hint(&key(SECRET)));
     let forged = crate::fixture::read(&encode(&forged)).unwrap();
@@ -150,7 +150,7 @@ fn a_forged_lease_is_not_reported_as_one_of_a_revoked_key() {
 
 /// FE-17
 #[test]
-fn the_documented_form_is_the_one_that_is_written() {
+fn written_checks_match_the_documented_form() {
     let page = include_str!("../../../../docs/lease-format.md");
     let mut expected = String::from("```datalog\n");
     expected.write_str(&write_checks(&terms())).unwrap();
@@ -160,7 +160,7 @@ fn the_documented_form_is_the_one_that_is_written() {
 
 /// FE-17: ids are those of the blocks, so revoking a lease also revokes leases attenuated from it.
 #[test]
-fn a_narrowed_lease_keeps_the_ids_of_the_blocks_before() {
+fn attenuated_lease_keeps_the_ids_of_earlier_blocks() {
     let token = granted(&terms());
     let child = token.attenuate(&narrower()).unwrap();
     let other = token.attenuate(&narrower()).unwrap();

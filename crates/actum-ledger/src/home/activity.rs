@@ -249,7 +249,7 @@ mod tests {
 
     /// AA-13: an action is reported as abandoned only once no process holds its mark.
     #[test]
-    fn an_action_is_left_once_nobody_holds_it() {
+    fn action_is_abandoned_once_no_process_holds_its_mark() {
         let directory = tempfile::tempdir().unwrap();
         let home = LedgerHome::open(&directory.path().join("home")).unwrap();
         let marks = Marks::new(home, TenantId::default());
@@ -275,7 +275,7 @@ mod tests {
 
     /// FE-11: a mark has at most one holder, even if marks are removed while other threads take them.
     #[test]
-    fn a_mark_is_taken_by_one_at_a_time() {
+    fn mark_has_at_most_one_holder() {
         let directory = tempfile::tempdir().unwrap();
         let home = LedgerHome::open(&directory.path().join("home")).unwrap();
         let marks = Marks::new(home, TenantId::default());
@@ -302,7 +302,7 @@ mod tests {
 
     /// EX-13: another process can read the notes of an abandoned task and end it.
     #[test]
-    fn what_is_noted_of_a_task_is_there_for_whoever_ends_it() {
+    fn notes_of_an_abandoned_task_are_readable_by_another_process() {
         let directory = tempfile::tempdir().unwrap();
         let home = LedgerHome::open(&directory.path().join("home")).unwrap();
         let marks = Marks::new(home, TenantId::default());

@@ -117,7 +117,7 @@ mod tests {
 
     /// D-5: trust applies to a single policy in a single workspace.
     #[test]
-    fn a_policy_is_trusted_in_its_workspace_until_it_is_not() {
+    fn policy_trust_applies_only_to_its_workspace_until_revoked() {
         let directory = tempfile::tempdir().unwrap();
         let home = LedgerHome::open(&directory.path().join("home")).unwrap();
         let (here, there) = (Path::new("/project"), Path::new("/other"));

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn the_length_of_a_passphrase_is_counted_in_characters() {
+    fn passphrase_length_is_measured_in_characters() {
         for (text, is_enough) in
             [("1234567", false), ("12345678", true), ("äöüß", false), ("äöüßäöüß", true)]
         {
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_passphrase_is_never_shown() {
+    fn debug_output_hides_the_passphrase() {
         assert_eq!(format!("{:?}", passphrase("open sesame").unwrap()), "Passphrase");
     }
 }

@@ -112,7 +112,7 @@ mod tests {
         -----END PUBLIC KEY-----\n";
 
     #[test]
-    fn the_published_public_key_is_written_alike() {
+    fn published_public_key_is_written_identically() {
         let key = read(PUBLISHED.as_bytes()).unwrap().verifying_key().to_bytes();
         assert_eq!(public(&PublicKey(key)), PUBLIC);
     }
@@ -130,19 +130,19 @@ mod tests {
     }
 
     #[test]
-    fn the_published_key_is_read_and_written_alike() {
+    fn published_private_key_round_trips() {
         let key = read(PUBLISHED.as_bytes()).unwrap();
         assert_eq!(hex(&key.to_bytes()), SEED);
         assert_eq!(write(&key.to_bytes()).unwrap().as_str(), PUBLISHED);
     }
 
     #[test]
-    fn a_key_with_its_public_half_is_read() {
+    fn private_key_with_embedded_public_key_is_read() {
         assert_eq!(read(WITH_PUBLIC.as_bytes()).map(|key| hex(&key.to_bytes())), Some(SEED.into()));
     }
 
     #[test]
-    fn another_text_is_no_key() {
+    fn invalid_pem_text_is_rejected() {
         for (from, to) in [
             ("PRIVATE KEY", "EC PRIVATE KEY"),
             ("PRIVATE KEY", "PUBLIC KEY"),

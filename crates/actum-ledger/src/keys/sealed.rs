@@ -142,7 +142,7 @@ mod tests {
 
     /// FE-14: an encrypted key can be decrypted only with its passphrase.
     #[test]
-    fn a_key_under_a_passphrase_is_read_with_it() {
+    fn encrypted_key_is_decrypted_with_its_passphrase() {
         let text = write(&SEED, &passphrase("open sesame"), &RANDOM).unwrap();
         assert!(text.starts_with("-----BEGIN ENCRYPTED PRIVATE KEY-----\n"), "{}", *text);
         assert_eq!(opened(text.as_bytes(), "open sesame"), Ok(Some(SEED)));
@@ -154,7 +154,7 @@ mod tests {
 
     /// FE-14: a wrong passphrase never yields the key, even though about one in 256 results in valid padding.
     #[test]
-    fn no_other_passphrase_opens_a_key() {
+    fn wrong_passphrase_never_yields_the_key() {
         let text = cheap();
         for number in 0..4096 {
             assert_eq!(opened(text.as_bytes(), &format!("guess {number}")), Ok(None), "{number}");
@@ -164,7 +164,7 @@ mod tests {
 
     /// FE-14: after any changed byte, the file is unreadable or contains a different key, which is not in the keyring.
     #[test]
-    fn every_changed_byte_of_a_key_under_a_passphrase_loses_the_key() {
+    fn any_changed_byte_of_an_encrypted_key_loses_the_key() {
         let text = cheap();
         let mut ends = BTreeMap::new();
         for place in 0..text.len() {
@@ -185,7 +185,7 @@ mod tests {
 
     /// FE-14: a key file cannot make actum spend excessive memory or time on decryption.
     #[test]
-    fn a_cost_that_no_one_could_bear_is_refused_before_it_is_paid() {
+    fn excessive_decryption_cost_is_rejected_up_front() {
         let scrypt = |n, r, p, key_length| {
             let salt = Salt::new([9; 16]).unwrap();
             Kdf::Scrypt(ScryptParams {

@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn short_and_random_bytes_are_stored_as_they_are() {
+    fn short_and_random_bytes_are_stored_uncompressed() {
         let text = "a/path/".repeat(580);
         assert_eq!(there_and_back(text.as_bytes()), text.len());
         let mut state = 1_u64;
@@ -111,14 +111,14 @@ mod tests {
     }
 
     #[test]
-    fn lists_of_long_paths_are_stored_in_a_twentieth() {
+    fn lists_of_long_paths_compress_to_a_twentieth() {
         let path = |n| format!("{}{n}.txt\n", "directory/".repeat(40));
         let list: String = (0..1000).map(path).collect();
         assert!(there_and_back(list.as_bytes()) * 20 < list.len());
     }
 
     #[test]
-    fn bytes_that_look_like_a_frame_come_back() {
+    fn bytes_that_look_like_a_frame_round_trip() {
         there_and_back(&MAGIC);
         let frame = pack("long ".repeat(2000).as_bytes()).unwrap().into_owned();
         assert!(frame.starts_with(&MAGIC));
@@ -142,7 +142,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_behind_the_magic_number_end_in_an_error_or_in_bytes(
+        fn arbitrary_bytes_after_the_magic_number_never_panic(
             tail in proptest::collection::vec(any::<u8>(), 0..64),
         ) {
             drop(Unpacker::unpacked(&[&MAGIC[..], &tail].concat()));

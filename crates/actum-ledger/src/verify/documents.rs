@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_number_there_can_be_is_in_one_stretch() {
+    fn stretches_cover_every_number_exactly_once() {
         for expected in [0, 1, 511, 512, 513, 1024, 1025, 5000] {
             let (whole, rest) = stretches(expected);
             assert_eq!(whole.len(), expected.saturating_sub(1) / 512, "{expected}");

@@ -271,7 +271,7 @@ mod tests {
 
     /// EX-18, AEC-8: `ALERT_SEEN` must refer to an earlier alert by its hash.
     #[test]
-    fn what_was_seen_and_is_no_alert_is_found() {
+    fn seen_entry_without_a_matching_alert_is_found() {
         let (alert, run) = (alert_raised(1).unwrap(), SampleRun::numbered(1, 0).started().unwrap());
         assert_eq!(told(&alert, leaf_hash(&alert.body)), []);
         assert_eq!(told(&alert, leaf_hash(&run.body)), [Subject::Entry(4)]);

@@ -31,7 +31,7 @@ fn with_actions() -> Grounds {
 
 /// AA-13: by the index alone, however long the log is.
 #[test]
-fn the_newest_entries_of_these_kinds_are_found_without_looking_through_the_log() {
+fn newest_action_entries_are_found_by_index_alone() {
     let grounds = with_actions();
     let foreign = grounds.foreign();
     let plan = |sql: &str| -> String {
@@ -58,7 +58,7 @@ fn the_newest_entries_of_these_kinds_are_found_without_looking_through_the_log()
 /// AA-13: an entry of another kind costs as much as before: not one page more is written for it,
 /// byte for byte.
 #[test]
-fn appends_of_other_kinds_write_no_more_pages_than_without_the_index() {
+fn action_index_adds_no_page_writes_for_other_kinds() {
     let pages = |prepare: &str| {
         let grounds = Grounds::new();
         fill(&grounds.ledger(), 0..1);
@@ -81,7 +81,7 @@ fn appends_of_other_kinds_write_no_more_pages_than_without_the_index() {
 
 /// AA-13: a ledger without actions is read as it is, and gets the index when it is written.
 #[test]
-fn a_ledger_without_the_index_is_read_and_renewed_by_the_first_who_writes() {
+fn ledger_without_the_action_index_is_migrated_on_first_write() {
     for older in [
         "DROP INDEX entry_kind; DROP INDEX entry_alert; DROP INDEX entry_forgotten; DROP INDEX entry_lease; DROP TABLE lease; DROP TABLE file_task; PRAGMA user_version = 131074",
         "DROP INDEX entry_kind; DROP INDEX entry_alert; DROP INDEX entry_forgotten; DROP INDEX entry_lease; DROP TABLE lease; DROP TABLE file_task; DROP TABLE plan; PRAGMA user_version = 65537",
@@ -109,7 +109,7 @@ fn a_ledger_without_the_index_is_read_and_renewed_by_the_first_who_writes() {
 
 /// AEC-8, AA-13
 #[test]
-fn what_is_kept_about_actions_is_compared_with_what_the_entries_say() {
+fn action_rows_are_verified_against_their_entries() {
     assert!(with_actions().verify().unwrap().is_sound());
     for (column, value) in [
         ("kind", "'CATALOG_CHANGED'"),
@@ -138,7 +138,7 @@ fn what_is_kept_about_actions_is_compared_with_what_the_entries_say() {
 /// AA-13: a change of the catalog that was put behind another than the last is found, whichever
 /// program wrote the file.
 #[test]
-fn a_change_of_the_catalog_that_stands_elsewhere_is_found() {
+fn misplaced_catalog_change_is_found() {
     let grounds = with_actions();
     // The change of before once more; the trigger demands the next number alone.
     let replay = "INSERT INTO entry SELECT 9, kind, time, run, workspace, request, attempt, status, \
@@ -157,7 +157,7 @@ fn a_change_of_the_catalog_that_stands_elsewhere_is_found() {
 
 /// AA-13: the signatures of changes of the catalog are always asked about.
 #[test]
-fn every_change_of_the_catalog_is_asked_about_whatever_checkpoints_cover() {
+fn catalog_changes_are_checked_even_under_a_checkpoint() {
     let grounds = with_actions();
     let ledger = grounds.ledger();
     ledger.checkpoint().wait().unwrap();

@@ -107,7 +107,7 @@ fn a_changed_column_of_any_agent_table_is_found() {
 
 /// AEC-8: a value that must be there and a value too many are found, too.
 #[test]
-fn a_removed_and_an_added_value_of_an_agent_row_are_found() {
+fn removed_or_added_value_in_an_agent_row_is_found() {
     let grounds = with_agents();
     for sql in [
         "UPDATE agent_execution_ledger SET reason_code = NULL WHERE seq = 1",
@@ -130,7 +130,7 @@ fn a_removed_and_an_added_value_of_an_agent_row_are_found() {
 
 /// AEC-8: each row has an entry, and each entry a row.
 #[test]
-fn a_removed_and_an_added_row_of_any_agent_table_are_found() {
+fn removed_or_added_row_of_any_agent_table_is_found() {
     let grounds = with_agents();
     let connection = grounds.foreign();
     for table in TABLES {
@@ -182,7 +182,7 @@ fn agent_rows_of_another_tenant_are_found() {
 
 /// AEC-8: the database refuses whatever is no append, with each conflict clause.
 #[test]
-fn agent_ledgers_refuse_changes_removals_and_replacements() {
+fn agent_ledgers_reject_updates_deletes_and_replacements() {
     let grounds = with_agents();
     let before = grounds.verify().unwrap();
     let connection = grounds.foreign();
@@ -214,7 +214,7 @@ fn refuses(connection: &Connection, sql: &str, message: &str) {
 
 /// AEC-7: the database itself refuses a second start, also one that would replace the first.
 #[test]
-fn the_database_refuses_a_second_start_of_a_step() {
+fn database_rejects_a_second_start_of_a_step() {
     let grounds = with_agents();
     let connection = grounds.foreign();
     connection
@@ -253,7 +253,7 @@ fn the_database_refuses_a_second_start_of_a_step() {
 
 /// AEC-8: no silent transitions.
 #[test]
-fn current_refuses_what_is_not_the_newest_row_of_the_ledger() {
+fn current_state_rejects_all_but_the_newest_ledger_row() {
     let grounds = with_agents();
     let connection = grounds.foreign();
     let values = "tenant_id, plan_id, step_id, last_seq, correlation_id, state, decision_key, reason_code, \
@@ -291,7 +291,7 @@ fn current_refuses_what_is_not_the_newest_row_of_the_ledger() {
 
 /// AEC-17: the counters count outcomes and nothing else.
 #[test]
-fn slo_counters_refuse_what_is_no_outcome() {
+fn slo_counters_accept_only_outcomes() {
     let grounds = with_agents();
     let connection = grounds.foreign();
     for triggers in [true, false] {
@@ -379,7 +379,7 @@ fn at_agent_13_current_rebuilds_from_ledger_without_drift() {
 
 /// AEC-8: a ledger without steps has nothing to rebuild.
 #[test]
-fn a_rebuild_without_steps_makes_no_row() {
+fn rebuild_without_steps_creates_no_rows() {
     let grounds = Grounds::new();
     assert_eq!(grounds.ledger().rebuild_agent_current().wait().unwrap(), 0);
     assert!(grounds.verify().unwrap().is_sound());
@@ -387,7 +387,7 @@ fn a_rebuild_without_steps_makes_no_row() {
 
 /// AEC-8. A flip that is not found left all stored data unchanged.
 #[test]
-fn every_byte_of_the_agent_tables_flipped_is_found_or_changed_nothing() {
+fn flipped_bytes_in_agent_tables_are_found_or_harmless() {
     let [refused, told, harmless] = flip_bytes(&with_agents(), |table| table.starts_with("agent_"));
     println!("{refused} flips refused, {told} told, {harmless} without any meaning");
     assert!(told > refused && told > harmless / 4);

@@ -71,7 +71,7 @@ fn goal(number: u64) -> CorrelationId {
 
 /// AEC-8, AEC-9: the chain of a goal is found by an index, however long the log is.
 #[test]
-fn steps_and_goals_are_found_without_a_scan_of_the_log() {
+fn steps_and_goals_are_found_without_a_log_scan() {
     let grounds = with_agents();
     let foreign = grounds.foreign();
     let plan = |sql: &str| -> Vec<String> {
@@ -149,7 +149,7 @@ fn steps_and_goals_are_found_without_a_scan_of_the_log() {
 
 /// AEC-8: a store in memory has the rows of the database.
 #[test]
-fn a_store_in_memory_has_the_agent_steps_of_the_database() {
+fn memory_store_has_the_same_agent_steps_as_the_database() {
     let grounds = with_agents();
     let view = grounds.view();
     let mut store = MemoryStore::new();
@@ -178,7 +178,7 @@ fn a_store_in_memory_has_the_agent_steps_of_the_database() {
 
 /// AEC-8: a ledger of schema 7 is read as it is, and gets the tables with its next entry.
 #[test]
-fn a_ledger_from_before_the_agent_core_is_read_and_renewed() {
+fn ledger_without_agent_tables_is_read_and_migrated() {
     let grounds = Grounds::new();
     fill(&grounds.ledger(), 0..2);
     let older = format!("{WITHOUT_AGENT} PRAGMA user_version = 458759");
@@ -210,7 +210,7 @@ fn a_ledger_from_before_the_agent_core_is_read_and_renewed() {
 
 /// AEC-7, AEC-8: an entry that no store takes is found, whichever program wrote the file.
 #[test]
-fn entries_of_the_agent_core_out_of_their_order_are_found() {
+fn out_of_order_agent_core_entries_are_found() {
     for (index, message) in [
         (
             4,
@@ -240,7 +240,7 @@ fn entries_of_the_agent_core_out_of_their_order_are_found() {
 
 /// AEC-17: the signature of a waiver is checked whatever checkpoints cover; no other entry of the agent core has one.
 #[test]
-fn signatures_of_waivers_are_always_checked() {
+fn waiver_signatures_are_always_checked() {
     let grounds = with_agents();
     let ledger = grounds.ledger();
     ledger.checkpoint().wait().unwrap();
@@ -261,7 +261,7 @@ fn signatures_of_waivers_are_always_checked() {
 
 /// AEC-9: an export has the entries of the agent core with their documents.
 #[test]
-fn an_export_has_the_agent_steps_with_their_documents() {
+fn export_contains_agent_steps_with_their_documents() {
     let grounds = with_agents();
     let mut bytes = Vec::new();
     export::export(&grounds.view(), &mut bytes).unwrap();
@@ -274,7 +274,7 @@ fn an_export_has_the_agent_steps_with_their_documents() {
 
 /// AEC-8: the end of a dispatch is recorded when nothing new fits.
 #[test]
-fn a_full_log_takes_the_outcome_of_a_step_and_no_start() {
+fn full_log_accepts_step_outcomes_but_no_starts() {
     let grounds = with_agents();
     let ledger = grounds.ledger();
     let (open, new) = (SampleStep::numbered(5), SampleStep::numbered(9));
@@ -329,7 +329,7 @@ fn child_that_starts_steps() {
 
 /// AEC-7: whatever its key, the effect of a step is started by one process alone.
 #[test]
-fn processes_that_race_for_the_start_of_a_step_start_it_once() {
+fn racing_processes_start_a_step_once() {
     let grounds = Grounds::new();
     drop(grounds.ledger().origin().unwrap());
     let children: Vec<_> = (0..4u64)
@@ -356,7 +356,7 @@ fn processes_that_race_for_the_start_of_a_step_start_it_once() {
 
 /// AEC-7: two handles of one process race for one step.
 #[test]
-fn two_handles_that_race_for_the_start_of_a_step_start_it_once() {
+fn racing_handles_in_one_process_start_a_step_once() {
     let grounds = Grounds::new();
     let handles = [grounds.ledger(), grounds.ledger()];
     drop(handles[0].origin().unwrap());

@@ -24,7 +24,7 @@ fn with_alerts() -> Grounds {
 
 /// EX-18: by the index alone, however long the log is.
 #[test]
-fn the_newest_alerts_are_found_without_looking_through_the_log() {
+fn newest_alerts_are_found_by_index_alone() {
     let grounds = with_alerts();
     let foreign = grounds.foreign();
     for kind in KINDS {
@@ -44,7 +44,7 @@ fn the_newest_alerts_are_found_without_looking_through_the_log() {
 
 /// EX-18: a ledger without alerts is read as it is, and gets the index when it is written.
 #[test]
-fn a_ledger_from_before_there_were_alerts_is_read_and_renewed() {
+fn ledger_without_the_alert_index_is_read_and_migrated() {
     let grounds = Grounds::new();
     fill(&grounds.ledger(), 0..2);
     let older = "DROP INDEX entry_alert; DROP INDEX entry_forgotten; DROP INDEX entry_lease; DROP TABLE lease; DROP TABLE file_task; PRAGMA user_version = 196611";
@@ -64,7 +64,7 @@ fn a_ledger_from_before_there_were_alerts_is_read_and_renewed() {
 
 /// EX-18, AEC-8: an outside change of an alert is found.
 #[test]
-fn what_is_kept_of_alerts_is_compared_with_what_the_entries_say() {
+fn alert_rows_are_verified_against_their_entries() {
     let after = |change: &str| {
         let grounds = with_alerts();
         let change = format!(

@@ -6,7 +6,7 @@ use rusqlite::Connection;
 
 /// AEC-8
 #[test]
-fn the_database_refuses_every_statement_that_changes_or_replaces_a_row() {
+fn database_rejects_every_update_delete_and_replace() {
     let grounds = Grounds::new();
     let ledger = grounds.ledger();
     fill(&ledger, 0..5);
@@ -66,7 +66,7 @@ fn the_database_refuses_every_statement_that_changes_or_replaces_a_row() {
 
 /// Changes that the triggers do not stop are found.
 #[test]
-fn a_trigger_that_was_dropped_is_found() {
+fn dropped_trigger_is_found() {
     let grounds = Grounds::new();
     fill(&grounds.ledger(), 0..2);
     let drop_one = |connection: &Connection| {

@@ -12,7 +12,7 @@ use crate::memory::MemoryStore;
 
 /// AEC-8
 #[test]
-fn the_store_in_memory_passes_the_suite() {
+fn memory_store_passes_the_conformance_suite() {
     let mut make = || {
         let mut store = MemoryStore::new();
         let first = Prepared::new(sample::log_started().unwrap())?;
@@ -42,7 +42,7 @@ fn filled() -> MemoryStore {
 
 /// AEC-8: a log is verified in whatever store it is.
 #[test]
-fn a_log_outside_a_database_is_viewed_and_verified() {
+fn log_outside_a_database_is_read_and_verified() {
     let store = filled();
     check_snapshot(&store).unwrap();
     let view = LedgerView::new(Box::new(store));
@@ -64,7 +64,7 @@ fn damage_to_a_log_outside_a_database_is_found() {
 
 /// AEC-8
 #[test]
-fn the_store_in_a_database_passes_the_suite() {
+fn sqlite_store_passes_the_conformance_suite() {
     let home = tempfile::tempdir().unwrap();
     for page_bytes in [512, 4096] {
         let mut number = 0;

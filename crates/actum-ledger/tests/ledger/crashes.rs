@@ -36,7 +36,7 @@ fn child_that_appends() {
 
 /// FE-14, AEC-8
 #[test]
-fn what_was_acknowledged_is_there_after_a_kill_at_any_moment() {
+fn acknowledged_entries_survive_a_kill_at_any_moment() {
     let grounds = Grounds::new();
     let mut acknowledged: Vec<(u64, RunId)> = Vec::new();
     for round in 0..25u64 {

@@ -41,7 +41,7 @@ fn small() -> Grounds {
 
 /// AEC-11
 #[test]
-fn an_export_is_verified_to_the_same_end_as_the_database() {
+fn export_verifies_with_the_same_result_as_the_database() {
     let grounds = Grounds::new();
     let ledger = grounds.ledger();
     fill(&ledger, 0..100);
@@ -58,7 +58,7 @@ fn an_export_is_verified_to_the_same_end_as_the_database() {
 
 /// AEC-11
 #[test]
-fn every_byte_of_an_export_flipped_is_found() {
+fn any_flipped_byte_of_an_export_is_found() {
     let grounds = small();
     let (_, file) = exported(&grounds);
     assert!(read(&grounds, &file).is_sound());
@@ -73,7 +73,7 @@ fn every_byte_of_an_export_flipped_is_found() {
 
 /// AEC-11
 #[test]
-fn every_line_of_an_export_that_is_missing_twice_or_elsewhere_is_found() {
+fn missing_duplicate_or_moved_export_lines_are_found() {
     let grounds = small();
     let (_, file) = exported(&grounds);
     let lines: Vec<&[u8]> = file.split_inclusive(|byte| *byte == b'\n').collect();
@@ -94,7 +94,7 @@ fn every_line_of_an_export_that_is_missing_twice_or_elsewhere_is_found() {
 }
 
 #[test]
-fn an_export_of_a_later_format_is_refused_by_its_name() {
+fn export_of_a_newer_format_is_rejected() {
     let grounds = small();
     let (_, file) = exported(&grounds);
     let later =
@@ -109,7 +109,7 @@ fn an_export_of_a_later_format_is_refused_by_its_name() {
 
 /// FE-14. The rest of the receipt may be in order, and its author may hold the key.
 #[test]
-fn a_receipt_that_names_another_beginning_of_its_run_is_found() {
+fn receipt_that_names_a_wrong_start_entry_is_found() {
     let grounds = Grounds::new();
     let ledger = grounds.ledger();
     fill(&ledger, 0..1);

@@ -92,7 +92,7 @@ impl Drop for Mount {
 
 /// AEC-11
 #[test]
-fn a_missing_home_is_made_for_the_user_alone_with_what_is_above_it() {
+fn missing_home_and_its_parents_are_created_private() {
     let (_directory, root) = directory();
     let path = root.join(".local/share/actum");
     assert!(LedgerHome::open_existing(&path).unwrap().is_none());
@@ -113,7 +113,7 @@ fn a_missing_home_is_made_for_the_user_alone_with_what_is_above_it() {
 
 /// AEC-11
 #[test]
-fn a_home_that_others_may_reach_is_refused_and_not_repaired() {
+fn home_accessible_to_others_is_rejected_and_not_repaired() {
     let (_directory, root) = directory();
     let path = root.join("home");
     drop(LedgerHome::open(&path).unwrap());
@@ -141,7 +141,7 @@ fn a_home_that_others_may_reach_is_refused_and_not_repaired() {
 
 /// AEC-11
 #[test]
-fn a_directory_in_the_home_that_others_may_reach_is_refused() {
+fn directory_in_the_home_accessible_to_others_is_rejected() {
     let (_directory, root) = directory();
     let home = LedgerHome::open(&root.join("home")).unwrap();
     let tenant = TenantId::default();
@@ -174,7 +174,7 @@ fn a_directory_in_the_home_that_others_may_reach_is_refused() {
 
 /// AEC-11
 #[test]
-fn a_home_that_is_a_link_or_no_directory_is_refused() {
+fn symlink_or_non_directory_as_home_is_rejected() {
     let (_directory, root) = directory();
     let real = root.join("real");
     drop(LedgerHome::open(&real).unwrap());
@@ -203,7 +203,7 @@ fn a_home_that_is_a_link_or_no_directory_is_refused() {
 
 /// AEC-11
 #[test]
-fn a_link_in_the_home_is_not_followed() {
+fn symlinks_in_the_home_are_not_followed() {
     let (_directory, root) = directory();
     let home = LedgerHome::open(&root.join("home")).unwrap();
     let tenant = TenantId::default();
@@ -226,7 +226,7 @@ fn a_link_in_the_home_is_not_followed() {
 
 /// AEC-11
 #[test]
-fn a_fifo_in_the_place_of_a_file_is_refused_and_not_waited_for() {
+fn fifo_in_place_of_a_file_is_rejected_without_blocking() {
     let (_directory, root) = directory();
     let home = LedgerHome::open(&root.join("home")).unwrap();
     Keys::open(&home, now()).unwrap();
@@ -243,7 +243,7 @@ fn a_fifo_in_the_place_of_a_file_is_refused_and_not_waited_for() {
 
 /// AEC-11
 #[test]
-fn what_belongs_to_another_user_is_not_believed() {
+fn home_contents_owned_by_another_user_are_rejected() {
     check_root();
     let (_directory, root) = directory();
     let path = root.join("home");
@@ -272,7 +272,7 @@ fn what_belongs_to_another_user_is_not_believed() {
 
 /// AEC-11
 #[test]
-fn a_home_that_may_not_be_written_to_can_be_read() {
+fn read_only_home_can_be_read() {
     let (_directory, root) = directory();
     let mount = Mount::new(&root.join("mount"), "mode=700");
     let path = root.join("mount/home");
@@ -289,7 +289,7 @@ fn a_home_that_may_not_be_written_to_can_be_read() {
 
 /// AEC-11
 #[test]
-fn a_home_can_lie_on_another_file_system_and_be_a_mount_point() {
+fn home_may_be_a_mount_point_on_another_file_system() {
     let (_directory, root) = directory();
     let _mount = Mount::new(&root.join("mount"), "mode=700");
     for path in [root.join("mount"), root.join("mount/a/b")] {
@@ -301,7 +301,7 @@ fn a_home_can_lie_on_another_file_system_and_be_a_mount_point() {
 /// AEC-11: at whichever step the disk becomes full, the existing files are used or made again, and
 /// never half of them.
 #[test]
-fn a_full_disk_at_any_step_of_the_first_use_leaves_nothing_half_done() {
+fn full_disk_during_first_use_leaves_no_partial_files() {
     let (_directory, root) = directory();
     let mut failures = 0;
     for inodes in 2.. {
@@ -324,7 +324,7 @@ fn a_full_disk_at_any_step_of_the_first_use_leaves_nothing_half_done() {
 
 /// AEC-11
 #[test]
-fn a_relative_home_is_refused() {
+fn relative_home_path_is_rejected() {
     for path in ["", ".", "home", "./home", "../home"] {
         let refused = refusal(Path::new(path));
         assert_eq!(
@@ -336,7 +336,7 @@ fn a_relative_home_is_refused() {
 
 /// AEC-11
 #[test]
-fn a_home_may_have_any_name_and_a_message_shows_it_in_one_line() {
+fn unusual_home_name_works_and_is_escaped_in_errors() {
     let (_directory, root) = directory();
     let path = root.join("a \n'b\u{1b}[1m");
     let home = LedgerHome::open(&path).unwrap();
@@ -355,7 +355,7 @@ fn a_home_may_have_any_name_and_a_message_shows_it_in_one_line() {
 
 /// AEC-11
 #[test]
-fn a_home_in_the_root_of_the_file_system_is_refused() {
+fn root_directory_as_home_is_rejected() {
     let refused = refusal(Path::new("/"));
     assert!(matches!(refused, HomeError::TooOpen { .. } | HomeError::Owner { .. }), "{refused}");
 }

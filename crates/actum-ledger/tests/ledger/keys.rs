@@ -70,7 +70,7 @@ fn private_files(home: &LedgerHome) -> usize {
 
 /// FE-14
 #[test]
-fn the_first_use_makes_a_key_for_results_and_one_for_checkpoints() {
+fn first_use_creates_a_result_key_and_a_checkpoint_key() {
     let (_directory, home) = home();
     assert!(Keys::open_existing(&home).unwrap().is_none());
     assert!(!home.path().join("keys").exists());
@@ -95,7 +95,7 @@ fn the_first_use_makes_a_key_for_results_and_one_for_checkpoints() {
 
 /// FE-14: no message and no debug output holds a private key, and no two keys are alike.
 #[test]
-fn a_private_key_is_never_shown() {
+fn private_keys_never_appear_in_errors_or_debug_output() {
     let (_directory, home) = home();
     let keys = Keys::open(&home, at(0)).unwrap();
     let key = keys.signer(ROLE, at(0)).unwrap();
@@ -147,7 +147,7 @@ fn signers_of_many(path: &Path, rotate: bool) -> Vec<String> {
 
 /// FE-14
 #[test]
-fn sixteen_processes_that_come_first_make_one_key_for_each_role() {
+fn sixteen_concurrent_first_uses_create_one_key_per_role() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().canonicalize().unwrap().join("new/home");
     let signers: BTreeSet<String> = signers_of_many(&path, false).into_iter().collect();
@@ -159,7 +159,7 @@ fn sixteen_processes_that_come_first_make_one_key_for_each_role() {
 
 /// FE-14
 #[test]
-fn sixteen_processes_that_rotate_at_the_same_time_lose_no_key() {
+fn sixteen_concurrent_rotations_lose_no_key() {
     let (_directory, home) = home();
     signers_of_many(home.path(), true);
     let keys = Keys::open(&home, at(0)).unwrap();
@@ -171,7 +171,7 @@ fn sixteen_processes_that_rotate_at_the_same_time_lose_no_key() {
 
 /// FE-14
 #[test]
-fn a_new_key_takes_the_place_of_the_old_one_which_counts_a_little_longer() {
+fn rotated_key_stays_valid_for_a_grace_period() {
     let (_directory, home) = home();
     let mut keys = Keys::open(&home, at(0)).unwrap();
     let stale = Keys::open(&home, at(0)).unwrap();
@@ -197,7 +197,7 @@ fn a_new_key_takes_the_place_of_the_old_one_which_counts_a_little_longer() {
 
 /// FE-14: a first use that was killed is begun again, and its leftovers sign nothing.
 #[test]
-fn a_first_use_that_was_cut_off_is_begun_again() {
+fn interrupted_first_use_is_restarted() {
     let (_directory, home) = home();
     drop(Keys::open(&home, at(0)).unwrap());
     let keys = home.path().join("keys");
@@ -221,7 +221,7 @@ fn a_first_use_that_was_cut_off_is_begun_again() {
 /// FE-14: a process that is killed between the new key and the keyring leaves a key that is used for
 /// nothing, and the next call works.
 #[test]
-fn a_rotation_that_was_cut_off_leaves_the_old_key_in_use() {
+fn interrupted_rotation_keeps_the_old_key_active() {
     let (_directory, home) = home();
     let mut keys = Keys::open(&home, at(0)).unwrap();
     let before = fs::read(keyring_path(&home)).unwrap();
@@ -244,7 +244,7 @@ fn a_rotation_that_was_cut_off_leaves_the_old_key_in_use() {
 /// FE-14: names that were in memory alone when their process was killed are made durable before
 /// they are used.
 #[test]
-fn the_lock_tells_whether_all_that_is_there_is_durable() {
+fn lock_file_records_that_the_home_is_durable() {
     let (_directory, home) = home();
     let lock = home.path().join("lock");
     drop(Keys::open(&home, at(0)).unwrap());
@@ -259,7 +259,7 @@ fn the_lock_tells_whether_all_that_is_there_is_durable() {
 
 /// FE-14
 #[test]
-fn a_key_that_others_may_reach_is_refused_and_not_repaired() {
+fn key_accessible_to_others_is_rejected_and_not_repaired() {
     let (_directory, home) = home();
     drop(Keys::open(&home, at(0)).unwrap());
     let key = key_path(&home, &newest(&home));
@@ -294,7 +294,7 @@ fn a_key_that_others_may_reach_is_refused_and_not_repaired() {
 
 /// FE-14
 #[test]
-fn a_key_of_another_user_or_behind_a_link_is_refused() {
+fn key_owned_by_another_user_or_behind_a_symlink_is_rejected() {
     assert!(
         rustix::process::geteuid().is_root(),
         "this test must run as root, as all of `cargo xtask test` that needs it"
@@ -320,7 +320,7 @@ fn a_key_of_another_user_or_behind_a_link_is_refused() {
 
 /// FE-14
 #[test]
-fn a_key_that_is_gone_is_told_and_not_made_anew() {
+fn missing_key_is_reported_and_not_recreated() {
     let (_directory, home) = home();
     let mut keys = Keys::open(&home, at(0)).unwrap();
     let path = key_path(&home, &newest(&home));
@@ -350,7 +350,7 @@ fn a_key_that_is_gone_is_told_and_not_made_anew() {
 
 /// FE-14
 #[test]
-fn a_file_that_is_another_key_or_none_is_refused() {
+fn wrong_or_invalid_key_file_is_rejected() {
     let (_directory, home) = home();
     let keys = Keys::open(&home, at(0)).unwrap();
     let path = key_path(&home, &newest(&home));
@@ -378,7 +378,7 @@ fn a_file_that_is_another_key_or_none_is_refused() {
 
 /// FE-14
 #[test]
-fn every_byte_of_the_keyring_that_is_changed_is_noticed_or_leaves_the_same_keys() {
+fn changed_keyring_bytes_are_detected_or_leave_the_same_keys() {
     let (_directory, home) = home();
     let keys = Keys::open(&home, at(0)).unwrap();
     let sound = fs::read(keyring_path(&home)).unwrap();
@@ -408,7 +408,7 @@ fn every_byte_of_the_keyring_that_is_changed_is_noticed_or_leaves_the_same_keys(
 
 /// FE-14
 #[test]
-fn a_keyring_of_a_later_version_is_neither_read_nor_written() {
+fn keyring_of_a_newer_version_is_neither_read_nor_written() {
     let (_directory, home) = home();
     drop(Keys::open(&home, at(0)).unwrap());
     let sound = fs::read_to_string(keyring_path(&home)).unwrap();
@@ -421,7 +421,7 @@ fn a_keyring_of_a_later_version_is_neither_read_nor_written() {
 
 /// FE-14
 #[test]
-fn a_clock_that_stands_before_the_key_is_told() {
+fn clock_before_the_key_validity_is_reported() {
     let (_directory, home) = home();
     let mut keys = Keys::open(&home, at(0)).unwrap();
     // It may be set right a little.
@@ -443,7 +443,7 @@ fn a_clock_that_stands_before_the_key_is_told() {
 
 /// FE-14
 #[test]
-fn an_expired_or_revoked_key_signs_nothing_until_it_is_rotated() {
+fn expired_or_revoked_key_cannot_sign_until_rotated() {
     let (_directory, home) = home();
     drop(Keys::open(&home, at(0)).unwrap());
     let end = |key: &mut KeyEntry| {
@@ -477,7 +477,7 @@ fn an_expired_or_revoked_key_signs_nothing_until_it_is_rotated() {
 
 /// FE-14
 #[test]
-fn a_keyring_has_a_limit_on_both_sides() {
+fn keyring_size_limit_is_exact() {
     let (_directory, home) = home();
     let mut keys = Keys::open(&home, at(0)).unwrap();
     let fill = |count: usize| {
@@ -505,7 +505,7 @@ fn keys_of(home: &LedgerHome) -> Vec<KeyEntry> {
 
 /// D-7: Biscuit needs the secret of the lease key, and nothing needs that of another role.
 #[test]
-fn only_a_lease_key_lends_its_secret() {
+fn only_the_lease_key_exposes_its_secret() {
     let (_directory, home) = home();
     let mut keys = Keys::open(&home, at(0)).unwrap();
     for role in [KeyRole::Lease, KeyRole::Approval, KeyRole::Host] {

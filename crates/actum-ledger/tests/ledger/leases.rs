@@ -72,7 +72,7 @@ fn messages(result: &Verification) -> String {
 
 /// FE-17, FE-11: by an index, however long the log is.
 #[test]
-fn leases_and_open_file_tasks_are_found_without_a_scan_of_the_log() {
+fn leases_and_open_file_tasks_are_found_without_a_log_scan() {
     let grounds = with_leases();
     let foreign = grounds.foreign();
     let plan = |sql: &str| -> String {
@@ -106,7 +106,7 @@ fn leases_and_open_file_tasks_are_found_without_a_scan_of_the_log() {
 
 /// FE-17, AEC-8: a store in memory has the rows of the database.
 #[test]
-fn a_store_in_memory_has_the_rows_of_the_database() {
+fn memory_store_has_the_same_lease_rows_as_the_database() {
     let grounds = with_leases();
     let view = grounds.view();
     let mut store = MemoryStore::new();
@@ -129,7 +129,7 @@ fn a_store_in_memory_has_the_rows_of_the_database() {
 
 /// FE-17: a ledger without leases is read as it is, and gets the tables when it is written.
 #[test]
-fn a_ledger_from_before_there_were_leases_is_read_and_renewed() {
+fn ledger_without_lease_tables_is_read_and_migrated() {
     let grounds = Grounds::new();
     fill(&grounds.ledger(), 0..2);
     let older = "DROP TABLE lease; DROP TABLE file_task; DROP INDEX entry_lease; \
@@ -198,7 +198,7 @@ fn changed_rows_of_leases_and_file_tasks_are_found() {
 
 /// AEC-8. A flip that is not found left all stored data unchanged.
 #[test]
-fn every_byte_of_a_ledger_with_leases_flipped_is_found_or_changed_nothing() {
+fn flipped_bytes_in_a_lease_ledger_are_found_or_harmless() {
     // Most of its small tables is empty pages.
     let [refused, told, _] = flip_every_byte(&with_leases());
     assert!(told * 2 > refused);
@@ -206,7 +206,7 @@ fn every_byte_of_a_ledger_with_leases_flipped_is_found_or_changed_nothing() {
 
 /// FE-17, FE-11: an entry that no store takes is found, whichever program wrote the file.
 #[test]
-fn entries_out_of_their_order_are_found() {
+fn out_of_order_lease_entries_are_found() {
     for (index, message) in [
         (1, "was already granted in entry 1"),
         (3, "file task `move-1` already ended in entry 5"),
@@ -233,7 +233,7 @@ fn entries_out_of_their_order_are_found() {
 /// FE-17: the signatures of grants and revocations are checked whatever checkpoints cover, those of
 /// results with receipts.
 #[test]
-fn signatures_of_leases_are_always_checked_and_those_of_results_with_receipts() {
+fn lease_signatures_are_checked_even_under_a_checkpoint() {
     let grounds = with_leases();
     let ledger = grounds.ledger();
     ledger.checkpoint().wait().unwrap();
@@ -263,7 +263,7 @@ fn signatures_of_leases_are_always_checked_and_those_of_results_with_receipts() 
 
 /// FE-14: an export is verified as the log, and a result that no checkpoint covers by its own signature.
 #[test]
-fn an_export_has_the_leases_with_their_documents() {
+fn export_contains_leases_with_their_documents() {
     let grounds = with_leases();
     let mut bytes = Vec::new();
     export::export(&grounds.view(), &mut bytes).unwrap();
@@ -283,7 +283,7 @@ fn an_export_has_the_leases_with_their_documents() {
 
 /// FE-17: a lease can be revoked when nothing new fits.
 #[test]
-fn a_full_log_takes_a_revocation_and_the_end_of_a_task_and_no_grant() {
+fn full_log_accepts_revocations_and_task_ends_but_no_grants() {
     let grounds = with_leases();
     let ledger = grounds.ledger();
     ledger.limit(1);
@@ -328,7 +328,7 @@ const USES: u64 = 40;
 
 /// FE-17: the ledger counts the uses, so that no two processes get the last one.
 #[test]
-fn processes_that_race_for_the_last_use_of_a_lease_get_it_once() {
+fn only_one_racing_process_gets_the_last_use_of_a_lease() {
     let grounds = Grounds::new();
     put(&grounds.ledger(), SampleLease::numbered(1, Some(USES)).granted().unwrap());
     let children: Vec<_> = (1..=4u64)

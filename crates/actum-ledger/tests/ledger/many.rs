@@ -30,7 +30,7 @@ fn child_that_appends_its_share() {
 
 /// The writer cannot wait for its own end.
 #[test]
-fn the_last_handle_may_go_with_a_question() {
+fn last_handle_may_be_dropped_by_the_writer_thread() {
     let grounds = Grounds::new();
     let ledger = grounds.ledger();
     let (go, gone) = std::sync::mpsc::channel::<()>();
@@ -48,7 +48,7 @@ fn the_last_handle_may_go_with_a_question() {
 
 /// AEC-8. SQLite's own way of waiting lets some wait for seconds.
 #[test]
-fn sixteen_processes_append_at_once_and_none_starves() {
+fn sixteen_processes_append_concurrently_without_starvation() {
     let grounds = Grounds::new();
     let begun = Instant::now();
     let children: Vec<_> = (0..PROCESSES)
@@ -86,7 +86,7 @@ fn sixteen_processes_append_at_once_and_none_starves() {
 
 /// AEC-8
 #[test]
-fn sixty_four_threads_append_at_once_and_every_entry_is_theirs() {
+fn sixty_four_threads_append_concurrently_without_mixed_entries() {
     let grounds = Grounds::new();
     let ledger = grounds.ledger();
     std::thread::scope(|scope| {
@@ -131,7 +131,7 @@ fn sixty_four_threads_with_one_request_start_one_run() {
 }
 
 #[test]
-fn the_answer_of_a_writer_that_has_ended_says_so() {
+fn calls_to_a_stopped_writer_report_that_it_stopped() {
     let grounds = Grounds::new();
     let ledger = grounds.ledger();
     let panicked = ledger.ask::<()>(|_| panic!("as a defect would"));

@@ -25,7 +25,7 @@ fn filled() -> Grounds {
 
 /// AEC-8: a column stores a twentieth, and reading, verifying and exporting return all of it.
 #[test]
-fn long_entries_and_documents_are_stored_compressed_and_read_whole() {
+fn long_entries_and_documents_are_compressed_transparently() {
     let grounds = filled();
     let long = long_run();
     let bytes = u64::try_from(long.bundle.len() + long.label_bytes).unwrap();
@@ -76,7 +76,7 @@ fn damaged_compressed_bytes_are_found() {
 
 /// AEC-8: a log with a limit takes nothing new beyond it, and ends what was started.
 #[test]
-fn a_full_log_starts_nothing_and_ends_what_was_started() {
+fn full_log_starts_no_runs_but_ends_started_ones() {
     let grounds = Grounds::new();
     let ledger = grounds.ledger();
     let open = SampleRun::numbered(0, 0);

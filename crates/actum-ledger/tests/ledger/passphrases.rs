@@ -51,7 +51,7 @@ fn is_signed(key: &PublicKey, signature: &[u8; 64]) -> bool {
 
 /// FE-14, AA-5: the file alone is not enough to approve.
 #[test]
-fn a_key_under_a_passphrase_signs_with_it_and_not_without() {
+fn encrypted_key_signs_only_with_its_passphrase() {
     let (_directory, home, mut keys) = keys();
     let key = keys.make(ROLE, at(0), Some(&passphrase(OPEN)), Admission::AtOnce).unwrap();
     let path = key_path(&home, &key);
@@ -97,7 +97,7 @@ fn a_key_under_a_passphrase_signs_with_it_and_not_without() {
 
 /// FE-14
 #[test]
-fn a_file_that_was_changed_or_exchanged_is_refused() {
+fn changed_or_swapped_encrypted_key_file_is_rejected() {
     let (_directory, home, mut keys) = keys();
     let key = keys.make(ROLE, at(0), Some(&passphrase(OPEN)), Admission::AtOnce).unwrap();
     let (_other_directory, other_home, mut others) = self::keys();
@@ -123,7 +123,7 @@ fn a_file_that_was_changed_or_exchanged_is_refused() {
 
 /// FE-14
 #[test]
-fn the_first_key_of_a_role_is_made_once() {
+fn first_key_of_a_role_is_created_once() {
     let (_directory, home, mut keys) = keys();
     assert!(matches!(keys.protection(ROLE, at(0)), Err(KeyError::NoKey { .. })));
     let key = keys.make(ROLE, at(0), None, Admission::AtOnce).unwrap();
@@ -146,7 +146,7 @@ fn the_first_key_of_a_role_is_made_once() {
 /// FE-14: a process that is killed between the key and the keyring leaves a key that is used for
 /// nothing.
 #[test]
-fn a_first_key_that_was_cut_off_is_made_again() {
+fn interrupted_first_key_creation_is_restarted() {
     let (_directory, home, mut keys) = keys();
     let before = fs::read(keyring_path(&home)).unwrap();
     let cut_off = keys.make(ROLE, at(0), None, Admission::AtOnce).unwrap();
@@ -163,7 +163,7 @@ fn a_first_key_that_was_cut_off_is_made_again() {
 
 /// FE-14
 #[test]
-fn no_first_key_is_made_where_the_keyring_is_full() {
+fn full_keyring_blocks_the_first_key() {
     let (_directory, home, mut keys) = keys();
     let few = keys.keyring().keys().to_vec();
     let more = (few.len()..KEYS_MAX).map(|number| {
@@ -192,7 +192,7 @@ fn no_first_key_is_made_where_the_keyring_is_full() {
 
 /// AA-5: a key that signs unattended cannot wait for a passphrase.
 #[test]
-fn only_a_key_of_an_operator_is_put_under_a_passphrase() {
+fn only_operator_keys_can_have_a_passphrase() {
     let (_directory, home, mut keys) = keys();
     let before = keys.keyring().clone();
     let open = passphrase(OPEN);
@@ -219,7 +219,7 @@ fn only_a_key_of_an_operator_is_put_under_a_passphrase() {
 
 /// FE-14, AA-5
 #[test]
-fn a_key_under_a_passphrase_says_that_it_goes_only_where_it_is_opened() {
+fn encrypted_key_proves_its_successor_only_when_unlocked() {
     let (_directory, home, mut keys) = keys();
     let (first, second) = (passphrase(OPEN), passphrase("another one"));
     let none = keys.rotate(ROLE, at(0), Passphrases::default());
@@ -242,7 +242,7 @@ fn a_key_under_a_passphrase_says_that_it_goes_only_where_it_is_opened() {
 
 /// FE-14, AA-5
 #[test]
-fn a_key_that_nothing_vouches_for_waits_a_day_and_can_be_denied() {
+fn unproven_key_waits_a_day_and_can_be_denied() {
     let (_directory, home, mut keys) = keys();
     let (first, second) = (passphrase(OPEN), passphrase("another one"));
     let made = keys.make(ROLE, at(0), Some(&first), Admission::AtOnce).unwrap();
@@ -274,7 +274,7 @@ fn a_key_that_nothing_vouches_for_waits_a_day_and_can_be_denied() {
 
 /// FE-14, AA-5
 #[test]
-fn a_key_without_a_passphrase_vouches_for_no_other() {
+fn key_without_a_passphrase_cannot_prove_its_successor() {
     let (_directory, _home, mut keys) = keys();
     keys.make(ROLE, at(0), None, Admission::AtOnce).unwrap();
     let rotated = keys.rotate(ROLE, at(1), Passphrases::default()).unwrap();
@@ -296,7 +296,7 @@ fn text(path: &Path) -> &str {
 
 /// FE-14: another program opens a key that we protected, and we open one that it protected.
 #[test]
-fn openssl_opens_a_key_under_a_passphrase_and_makes_one_that_opens() {
+fn encrypted_keys_are_interoperable_with_openssl() {
     let (directory, home, mut keys) = keys();
     let key = keys.make(ROLE, at(0), Some(&passphrase(OPEN)), Admission::AtOnce).unwrap();
     let path = key_path(&home, &key);

@@ -30,7 +30,7 @@ fn view_fails(grounds: &Grounds) -> LedgerError {
 }
 
 #[test]
-fn a_ledger_of_a_later_program_is_not_written_and_read_only_where_it_says_so() {
+fn newer_ledger_is_not_written_and_is_read_if_compatible() {
     for (version, may_be_read) in [((9u32 << 16) | 9, false), ((8 << 16) | 9, true)] {
         let grounds = Grounds::new();
         fill(&grounds.ledger(), 0..2);
@@ -51,7 +51,7 @@ fn a_ledger_of_a_later_program_is_not_written_and_read_only_where_it_says_so() {
 }
 
 #[test]
-fn what_is_no_ledger_is_refused_and_stays_as_it_is() {
+fn file_that_is_not_a_ledger_is_rejected_unchanged() {
     let other = tempfile::NamedTempFile::new().unwrap();
     let connection = rusqlite::Connection::open(other.path()).unwrap();
     connection.execute_batch("CREATE TABLE notes (text)").unwrap();
@@ -77,7 +77,7 @@ fn what_is_no_ledger_is_refused_and_stays_as_it_is() {
 }
 
 #[test]
-fn a_link_or_a_directory_in_its_place_is_refused() {
+fn symlink_or_directory_in_place_of_the_database_is_rejected() {
     let elsewhere = Grounds::new();
     fill(&elsewhere.ledger(), 0..1);
     let grounds = Grounds::new();
@@ -94,7 +94,7 @@ fn a_link_or_a_directory_in_its_place_is_refused() {
 }
 
 #[test]
-fn a_program_that_keeps_the_database_locked_is_waited_for_and_then_told() {
+fn locked_database_is_reported_after_a_timeout() {
     let grounds = Grounds::new();
     let ledger = grounds.ledger();
     fill(&ledger, 0..1);
@@ -111,7 +111,7 @@ fn a_program_that_keeps_the_database_locked_is_waited_for_and_then_told() {
 
 /// AEC-8. A process that was stopped while it had its turn, and one that was stopped in the queue.
 #[test]
-fn a_turn_that_does_not_come_is_told_and_comes_when_it_is_given_back() {
+fn held_append_lock_is_reported_until_released() {
     let grounds = Grounds::new();
     fill(&grounds.ledger(), 0..1);
     for (number, lock) in ["ledger.door", "ledger.queue"].into_iter().enumerate() {
@@ -141,7 +141,7 @@ fn patient_for_a_second(grounds: &Grounds) -> Ledger {
 
 /// FE-14. Entries in a file without a name would be gone with the process.
 #[test]
-fn a_ledger_that_is_taken_away_while_it_is_open_is_appended_to_no_more() {
+fn ledger_removed_while_open_rejects_appends() {
     for is_replaced in [false, true] {
         let grounds = Grounds::new();
         let ledger = grounds.ledger();
@@ -161,7 +161,7 @@ fn a_ledger_that_is_taken_away_while_it_is_open_is_appended_to_no_more() {
 /// FE-14. Without its log an open database would continue alone, and with another index so would
 /// two.
 #[test]
-fn a_ledger_of_which_a_file_is_removed_while_it_is_open_is_appended_to_no_more() {
+fn ledger_with_a_file_removed_while_open_rejects_appends() {
     for end in ["", "-wal", "-shm"] {
         let grounds = Grounds::new();
         let ledger = grounds.ledger();
@@ -174,7 +174,7 @@ fn a_ledger_of_which_a_file_is_removed_while_it_is_open_is_appended_to_no_more()
 
 /// FE-14. A new database would be written over by the log of the old one, or that by it.
 #[test]
-fn a_log_without_its_database_is_refused_and_both_are_whole_again_together() {
+fn wal_without_its_database_is_rejected_until_both_exist() {
     let grounds = Grounds::new();
     fill(&grounds.ledger(), 0..13);
     let (database, aside) = (grounds.database(), grounds.place().join("aside"));
@@ -194,7 +194,7 @@ fn a_log_without_its_database_is_refused_and_both_are_whole_again_together() {
 }
 
 #[test]
-fn a_program_that_reads_keeps_nobody_out() {
+fn reader_does_not_block_appends() {
     let grounds = Grounds::new();
     let ledger = grounds.ledger();
     fill(&ledger, 0..1);
@@ -207,7 +207,7 @@ fn a_program_that_reads_keeps_nobody_out() {
 
 /// Reading makes no file, also after a ledger was settled and its log removed.
 #[test]
-fn a_view_makes_no_file() {
+fn view_creates_no_files() {
     let grounds = Grounds::new();
     assert!(LedgerView::open(&grounds.home, &TenantId::default()).unwrap().is_none());
     assert!(!grounds.home.path().join("tenants").exists());
@@ -218,7 +218,7 @@ fn a_view_makes_no_file() {
 }
 
 #[test]
-fn a_ledger_that_was_only_half_made_is_made_again() {
+fn partially_created_ledger_is_recreated() {
     let grounds = Grounds::new();
     for end in ["", "-journal", "-wal", "-shm"] {
         let left = grounds.place().join(format!("{DATABASE}.new{end}"));
@@ -244,7 +244,7 @@ fn child_that_cannot_write() {
 }
 
 #[test]
-fn a_directory_that_cannot_be_written_can_be_read() {
+fn read_only_ledger_directory_can_be_read() {
     assert!(is_root(), "this test must run as root, as all of `cargo xtask test` that needs it");
     for is_settled in [false, true] {
         let grounds = Grounds::new();
@@ -321,7 +321,7 @@ fn compare(grounds: &Grounds, told: &str) {
 
 /// FE-14
 #[test]
-fn a_full_disk_in_the_middle_of_an_append_loses_nothing_that_was_told() {
+fn full_disk_during_an_append_loses_no_acknowledged_entry() {
     assert!(is_root(), "this test must run as root, as all of `cargo xtask test` that needs it");
     let grounds = Grounds::new();
     fill(&grounds.ledger(), 0..0);
@@ -352,7 +352,7 @@ fn a_full_disk_in_the_middle_of_an_append_loses_nothing_that_was_told() {
 
 /// FE-14. A limit on the size of files fails as a broken disk does, at any write.
 #[test]
-fn a_write_that_fails_in_the_middle_of_an_append_loses_nothing_that_was_told() {
+fn failed_write_during_an_append_loses_no_acknowledged_entry() {
     for blocks in [400, 550, 551, 552, 553] {
         let grounds = Grounds::new();
         let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");
@@ -367,7 +367,7 @@ fn a_write_that_fails_in_the_middle_of_an_append_loses_nothing_that_was_told() {
 
 /// FE-14: any user who can write the file can write other entries.
 #[test]
-fn a_ledger_that_others_could_write_is_refused() {
+fn ledger_writable_by_others_is_rejected() {
     assert!(is_root(), "this test must run as root, as all of `cargo xtask test` that needs it");
     for file in [DATABASE.to_owned(), format!("{DATABASE}-wal")] {
         let grounds = Grounds::new();

@@ -35,7 +35,7 @@ fn with_plans() -> Grounds {
 
 /// AA-5, AEC-8
 #[test]
-fn what_is_kept_about_plans_is_compared_with_what_the_entries_say() {
+fn plan_rows_are_verified_against_their_entries() {
     let grounds = with_plans();
     let sound = grounds.verify().unwrap();
     assert!(sound.is_sound(), "{sound:?}");
@@ -75,7 +75,7 @@ fn what_is_kept_about_plans_is_compared_with_what_the_entries_say() {
 
 /// A ledger without plans is read as it is, and gets the table when it is written.
 #[test]
-fn a_ledger_without_plans_is_read_and_renewed_by_the_first_who_writes() {
+fn ledger_without_the_plan_table_is_migrated_on_first_write() {
     let grounds = Grounds::new();
     fill(&grounds.ledger(), 0..2);
     let older = "DROP TABLE plan; DROP INDEX entry_kind; DROP INDEX entry_alert; DROP INDEX entry_forgotten; \

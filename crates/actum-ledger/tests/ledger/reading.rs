@@ -12,7 +12,7 @@ use actum_ledger::{Ledger, LedgerError, Refusal, SqliteStore, Store};
 
 /// AEC-8: a read in a process sees all earlier answers of this process.
 #[test]
-fn a_read_sees_every_entry_that_was_answered_before() {
+fn read_sees_every_previously_acknowledged_entry() {
     let grounds = Grounds::new();
     let ledger = grounds.ledger();
     assert_eq!(ledger.read(|log| log.size()).unwrap(), 1, "the log was made");
@@ -24,7 +24,7 @@ fn a_read_sees_every_entry_that_was_answered_before() {
 
 /// AEC-8: one read sees one moment.
 #[test]
-fn a_read_stays_at_one_moment_while_another_process_appends() {
+fn read_sees_one_snapshot_during_concurrent_appends() {
     let grounds = Grounds::new();
     let (ledger, other) = (grounds.ledger(), grounds.ledger());
     fill(&ledger, 0..1);
@@ -41,7 +41,7 @@ fn a_read_stays_at_one_moment_while_another_process_appends() {
 
 /// AEC-8: a reader does not wait for the lock or the disk of an append.
 #[test]
-fn a_read_is_answered_while_an_append_waits() {
+fn read_does_not_wait_for_a_pending_append() {
     let grounds = Grounds::new();
     let ledger = grounds.ledger();
     fill(&ledger, 0..1);
@@ -86,7 +86,7 @@ fn reads_and_appends_share_one_connection() {
 
 /// A defect in a reader costs no other one the ledger.
 #[test]
-fn a_ledger_is_opened_anew_after_a_reader_panicked() {
+fn ledger_is_reopened_after_a_reader_panics() {
     let grounds = Grounds::new();
     let ledger = grounds.ledger();
     fill(&ledger, 0..1);
@@ -104,7 +104,7 @@ fn a_ledger_is_opened_anew_after_a_reader_panicked() {
 
 /// D-8: the limit of a log outlives the store that it was set on.
 #[test]
-fn a_store_that_is_opened_anew_keeps_the_limit_of_the_log() {
+fn reopened_store_keeps_the_log_limit() {
     let grounds = Grounds::new();
     let ledger = grounds.ledger();
     fill(&ledger, 0..1);

@@ -54,7 +54,7 @@ fn half_covered(ledger: &Ledger) {
 
 /// AEC-11. Behind the newest checkpoint nothing is signed but the receipts themselves.
 #[test]
-fn receipts_that_no_checkpoint_covers_are_looked_at() {
+fn receipts_without_a_covering_checkpoint_are_checked() {
     let grounds = Grounds::new();
     half_covered(&grounds.ledger());
     for (asked, result) in looked(&grounds, Receipts::NotCovered, 9) {
@@ -68,7 +68,7 @@ fn receipts_that_no_checkpoint_covers_are_looked_at() {
 
 /// AEC-11
 #[test]
-fn every_receipt_is_looked_at_where_that_is_asked_for() {
+fn every_receipt_is_checked_on_request() {
     let grounds = Grounds::new();
     half_covered(&grounds.ledger());
     for (mut asked, result) in looked(&grounds, Receipts::All, 2) {
@@ -81,7 +81,7 @@ fn every_receipt_is_looked_at_where_that_is_asked_for() {
 
 /// AEC-11. A checkpoint that does not count vouches for nothing.
 #[test]
-fn receipts_that_an_unsound_checkpoint_covers_are_looked_at() {
+fn receipts_under_an_invalid_checkpoint_are_checked() {
     let grounds = Grounds::new();
     half_covered(&grounds.ledger());
     let view = grounds.view();
@@ -98,7 +98,7 @@ fn receipts_that_an_unsound_checkpoint_covers_are_looked_at() {
 
 /// A change of keys is looked at wherever it stands.
 #[test]
-fn a_change_of_keys_that_does_not_count_is_found() {
+fn invalid_key_change_is_found() {
     let grounds = Grounds::new();
     half_covered(&grounds.ledger());
     for (asked, result) in looked(&grounds, Receipts::NotCovered, 5) {
@@ -110,7 +110,7 @@ fn a_change_of_keys_that_does_not_count_is_found() {
 
 /// More than are kept waiting for a checkpoint.
 #[test]
-fn a_long_export_without_checkpoints_is_looked_at_whole() {
+fn every_receipt_of_a_long_export_without_checkpoints_is_checked() {
     let grounds = Grounds::new();
     let ledger = grounds.ledger();
     fill(&ledger, 0..300);

@@ -15,7 +15,7 @@ use actum_record::signer::KeyRole;
 
 /// AEC-8
 #[test]
-fn a_log_begins_with_its_name_and_its_keys() {
+fn first_log_entry_contains_the_origin_and_keys() {
     let grounds = Grounds::new();
     let origin = grounds.ledger().origin().unwrap();
     let view = grounds.view();
@@ -31,7 +31,7 @@ fn a_log_begins_with_its_name_and_its_keys() {
 
 /// AEC-8
 #[test]
-fn a_checkpoint_is_signed_when_64_entries_came_and_when_it_is_asked_for() {
+fn checkpoint_is_signed_every_64_entries_and_on_request() {
     let grounds = Grounds::new();
     let ledger = grounds.ledger();
     fill(&ledger, 0..31);
@@ -54,7 +54,7 @@ fn a_checkpoint_is_signed_when_64_entries_came_and_when_it_is_asked_for() {
 
 /// AEC-8
 #[test]
-fn an_auditor_accepts_the_proofs_of_every_entry_and_every_beginning() {
+fn auditor_accepts_every_inclusion_and_consistency_proof() {
     let grounds = Grounds::new();
     let ledger = grounds.ledger();
     fill(&ledger, 0..20);
@@ -75,7 +75,7 @@ fn an_auditor_accepts_the_proofs_of_every_entry_and_every_beginning() {
 
 /// A key that signs two logs of one name that contradict each other would be worthless.
 #[test]
-fn no_checkpoint_is_signed_of_a_log_that_is_not_the_one_signed_before() {
+fn log_that_contradicts_its_last_checkpoint_is_not_signed() {
     let grounds = Grounds::new();
     let ledger = grounds.ledger();
     fill(&ledger, 0..4);
@@ -102,7 +102,7 @@ fn no_checkpoint_is_signed_of_a_log_that_is_not_the_one_signed_before() {
 
 /// FE-14. A log that is shorter than was signed is not continued, whichever process sees it first.
 #[test]
-fn a_log_that_is_shorter_than_its_newest_checkpoint_is_neither_signed_nor_appended_to() {
+fn log_shorter_than_its_checkpoint_rejects_signing_and_appends() {
     let grounds = Grounds::new();
     let ledger = grounds.ledger();
     fill(&ledger, 0..4);
@@ -120,7 +120,7 @@ fn a_log_that_is_shorter_than_its_newest_checkpoint_is_neither_signed_nor_append
 }
 
 #[test]
-fn entries_stay_where_no_checkpoint_can_be_signed() {
+fn entries_are_kept_when_checkpoint_signing_fails() {
     let grounds = Grounds::new();
     let key = grounds.keys.keyring().newest(KeyRole::Checkpoint).unwrap().id.clone();
     let ledger = grounds.ledger();
@@ -135,7 +135,7 @@ fn entries_stay_where_no_checkpoint_can_be_signed() {
 }
 
 #[test]
-fn the_writer_serves_a_store_in_memory_too() {
+fn writer_works_with_a_memory_store() {
     let grounds = Grounds::new();
     let keys = Arc::clone(&grounds.keys);
     let open = || {

@@ -73,7 +73,7 @@ fn small() -> Grounds {
 
 /// AEC-8. A flip that is not found left all stored data unchanged.
 #[test]
-fn every_byte_of_a_small_ledger_flipped_is_found_or_changed_nothing() {
+fn flipped_bytes_in_a_small_ledger_are_found_or_harmless() {
     let [refused, told, harmless] = flip_every_byte(&small());
     println!("{refused} flips refused, {told} told, {harmless} without any meaning");
     assert!(told > refused && told > harmless);
@@ -182,7 +182,7 @@ fn subjects(result: &Verification) -> Vec<&Subject> {
 
 /// AEC-8
 #[test]
-fn a_changed_column_is_found_whichever_it_is() {
+fn change_of_any_entry_column_is_found() {
     assert!(after("SELECT 1").is_sound());
     for (column, value) in [
         ("kind", "'EFFECT_DONE'"),
@@ -220,7 +220,7 @@ fn a_changed_column_is_found_whichever_it_is() {
 
 /// AEC-8
 #[test]
-fn rows_that_were_removed_added_or_exchanged_are_found() {
+fn removed_added_or_swapped_rows_are_found() {
     let last = "(SELECT max(seq) FROM entry)";
     for change in [
         "DELETE FROM entry WHERE seq = 0",
@@ -273,7 +273,7 @@ fn rows_that_were_removed_added_or_exchanged_are_found() {
 
 /// AEC-8. Cut-off entries are found by a checkpoint that stayed, here or elsewhere.
 #[test]
-fn a_log_that_was_cut_at_its_end_contradicts_its_checkpoint() {
+fn truncated_log_contradicts_its_checkpoint() {
     let result = after(
         "DELETE FROM entry WHERE seq >= 8; DELETE FROM run WHERE started >= 8; \
          DELETE FROM blob WHERE number = (SELECT max(number) FROM blob)",
@@ -283,7 +283,7 @@ fn a_log_that_was_cut_at_its_end_contradicts_its_checkpoint() {
 
 /// A log that was rewritten with other entries contradicts the checkpoint of the old one.
 #[test]
-fn a_log_that_was_written_anew_contradicts_its_checkpoint() {
+fn rewritten_log_contradicts_its_checkpoint() {
     let (old, new) = (small(), small());
     let note = |grounds: &Grounds| {
         let row =
@@ -301,7 +301,7 @@ fn a_log_that_was_written_anew_contradicts_its_checkpoint() {
 
 /// AEC-8. Threads read stretches of 1,024 entries each.
 #[test]
-fn what_is_wrong_in_a_long_log_is_found_within_and_between_stretches() {
+fn damage_in_a_long_log_is_found_within_and_between_stretches() {
     let grounds = Grounds::new();
     let ledger = grounds.ledger();
     for first in (0..1600).step_by(100) {
@@ -334,7 +334,7 @@ fn what_is_wrong_in_a_long_log_is_found_within_and_between_stretches() {
 
 /// Times are evidence about the clock alone.
 #[test]
-fn a_clock_that_went_back_is_told_and_nothing_is_wrong() {
+fn backward_clock_step_is_reported_but_not_a_finding() {
     let grounds = Grounds::new();
     let ledger = grounds.ledger();
     // A minute is no step: so long may an entry wait for its turn.

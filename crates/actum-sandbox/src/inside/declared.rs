@@ -132,7 +132,7 @@ mod tests {
 
     /// FE-16
     #[test]
-    fn no_link_on_the_way_is_followed_by_either_way_of_opening() {
+    fn neither_open_method_follows_intermediate_symlinks() {
         let directory = tempfile::tempdir().unwrap();
         let root = directory.path().canonicalize().unwrap();
         std::fs::create_dir_all(root.join("real/inner")).unwrap();
@@ -150,7 +150,7 @@ mod tests {
 
     /// AA-10
     #[test]
-    fn what_is_kept_is_mounted_after_what_holds_it_and_its_parents_are_pinned() {
+    fn protected_paths_are_mounted_after_pinned_parents() {
         let policy = SandboxPolicy {
             read: vec!["/usr".into(), "/work/vendor".into()],
             write: vec!["/work".into()],

@@ -334,7 +334,7 @@ mod tests {
 
     /// FE-12
     #[test]
-    fn a_process_cannot_lie_about_itself_by_its_name() {
+    fn process_name_cannot_spoof_proc_stat_fields() {
         let text = b"7 (x) R 1 1 1) S 3 7 7 0 -1 0 0 0 0 0 10 20 30 40 20 0 5 0 99 4096 12 1844";
         let stat = stat(text).unwrap();
         assert_eq!((stat.parent, stat.cpu, stat.threads, stat.resident), (3, 100, 5, 12));

@@ -38,7 +38,7 @@ const ATTEMPTS: &[&str] = &[
 
 /// EX-11, EX-20: no statement reads or writes anything but its database; each that tries is refused.
 #[test]
-fn no_statement_reaches_past_its_database() {
+fn no_statement_accesses_anything_outside_its_database() {
     let outside = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let (secret, out) = (outside.path().join("secret.csv"), outside.path().join("out"));
     std::fs::write(&secret, "canary,canary\ncanary,canary\n").unwrap();

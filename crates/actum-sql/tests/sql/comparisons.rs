@@ -41,7 +41,7 @@ fn row(old: Option<Vec<Option<String>>>, new: Option<Vec<Option<String>>>) -> Ro
 
 /// EX-11: rows of a table with a primary key are compared by it. The columns that differ come first.
 #[test]
-fn rows_with_a_primary_key_are_compared_by_it() {
+fn rows_are_compared_by_primary_key() {
     let table = only(World::comparing().compared(
         "UPDATE customer SET balance = 2.5 WHERE id = 2;
          DELETE FROM customer WHERE id = 1;
@@ -64,7 +64,7 @@ fn rows_with_a_primary_key_are_compared_by_it() {
 
 /// EX-11: rows of a table without a primary key are compared as a multiset.
 #[test]
-fn rows_without_a_primary_key_are_compared_as_a_multiset() {
+fn rows_without_a_primary_key_compare_as_a_multiset() {
     let world = World::comparing();
     world.done(
         "CREATE TABLE t (a INT, b VARCHAR); INSERT INTO t VALUES (1, 'x'), (1, 'x'), (2, NULL)",
@@ -82,7 +82,7 @@ fn rows_without_a_primary_key_are_compared_as_a_multiset() {
 
 /// EX-11: tables and columns that are made, removed or of another type are listed, and unchanged tables are counted.
 #[test]
-fn tables_and_columns_that_come_and_go_are_listed() {
+fn added_removed_and_retyped_tables_and_columns_are_listed() {
     let world = World::comparing();
     world.done("CREATE TABLE gone (a INT); INSERT INTO gone VALUES (7); CREATE TABLE same (a INT)");
     let compared = world.compared(
@@ -109,7 +109,7 @@ fn tables_and_columns_that_come_and_go_are_listed() {
 
 /// EX-11: views and indexes that only one side has are listed, those of a removed table included.
 #[test]
-fn views_and_indexes_that_come_and_go_are_listed() {
+fn added_and_removed_views_and_indexes_are_listed() {
     let world = World::comparing();
     world.done(
         "CREATE VIEW kept AS SELECT id FROM customer; CREATE VIEW gone AS SELECT 1 AS a;
@@ -144,7 +144,7 @@ fn views_and_indexes_that_come_and_go_are_listed() {
 
 /// EX-11: at most twenty rows are shown, shared among the tables; all are counted.
 #[test]
-fn twenty_rows_are_shown_and_all_are_counted() {
+fn shows_at_most_twenty_rows_and_counts_all() {
     let world = World::comparing();
     let compared = world.compared(
         "CREATE TABLE a AS SELECT i FROM range(1000) t(i); CREATE TABLE b AS SELECT i FROM range(500) t(i)",
@@ -156,7 +156,7 @@ fn twenty_rows_are_shown_and_all_are_counted() {
 /// EX-11: changes that no statement counts are found by the comparison: those of a `SELECT` or an
 /// `EXPLAIN ANALYZE` with another statement in it, and the rows of a table that is replaced.
 #[test]
-fn rows_that_no_statement_counts_are_counted_by_the_comparison() {
+fn comparison_counts_changes_that_statements_do_not_report() {
     for query in [
         "WITH gone AS (DELETE FROM customer RETURNING id) SELECT count(*) FROM gone",
         "EXPLAIN ANALYZE DELETE FROM customer",
@@ -174,7 +174,7 @@ fn rows_that_no_statement_counts_are_counted_by_the_comparison() {
 
 /// EX-11: the content of a write-ahead log is part of the database before the step.
 #[test]
-fn committed_rows_in_a_write_ahead_log_are_no_difference() {
+fn committed_rows_in_the_wal_are_not_a_difference() {
     let mut world = World::comparing();
     let log = world.with_a_write_ahead_log();
     let table = only(world.compared("DELETE FROM customer WHERE id = 1"));
@@ -184,7 +184,7 @@ fn committed_rows_in_a_write_ahead_log_are_no_difference() {
 
 /// EX-11: hostile values come as texts of a bounded length; nothing of them is interpreted.
 #[test]
-fn hostile_values_are_cut_and_passed_on_as_texts() {
+fn hostile_values_are_truncated_and_returned_as_text() {
     let world = World::comparing();
     let table = only(world.compared(
         "CREATE TABLE \"a\"\"b\nc\" AS SELECT chr(27) || '[2J' AS a, repeat('é', 1000000) AS b,
@@ -207,7 +207,7 @@ fn hostile_values_are_cut_and_passed_on_as_texts() {
 /// EX-11: a table that is too large is reported as not compared, all its rows count as changed, and
 /// the step succeeds.
 #[test]
-fn a_table_that_is_too_large_is_not_compared() {
+fn oversized_table_is_not_compared() {
     let world = World::comparing();
     world.done("CREATE TABLE t AS SELECT i FROM range(2500001) t(i)");
     let table = only(world.compared("DELETE FROM t WHERE i = 0"));
@@ -221,7 +221,7 @@ fn a_table_that_is_too_large_is_not_compared() {
 /// The comparison of this table takes longer than the step. The first time limit in which the step
 /// succeeds therefore interrupts the comparison, on machines of any speed.
 #[test]
-fn a_comparison_has_half_of_the_time_that_is_left() {
+fn slow_comparison_is_interrupted_within_the_time_limit() {
     let mut world = World::comparing();
     world.done(
         "CREATE TABLE t AS SELECT i, hash(i)::VARCHAR || hash(i + 1)::VARCHAR AS a, hash(i + 2)::VARCHAR AS b

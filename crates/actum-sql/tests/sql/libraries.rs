@@ -34,7 +34,7 @@ fn a_pinned_library_is_loaded_from_its_path() {
 
 /// EX-9: a library that changed since it was pinned is not loaded, by this process or by the worker.
 #[test]
-fn a_library_that_changed_since_it_was_pinned_is_not_loaded() {
+fn pinned_library_that_changed_is_not_loaded() {
     let world = World::empty();
     let copy = world.path("changed.so");
     fs::copy(tested().path(&home()), &copy).unwrap();
@@ -51,7 +51,7 @@ fn a_library_that_changed_since_it_was_pinned_is_not_loaded() {
 /// EX-9: a library for another processor, a file that is no library, and a missing one are refused
 /// before anything is loaded.
 #[test]
-fn a_library_for_another_processor_is_named_before_it_is_loaded() {
+fn library_for_another_processor_is_rejected_before_loading() {
     let world = World::empty();
     let found = |name: &str, bytes: Option<&[u8]>| {
         let path = world.path(name);
@@ -84,7 +84,7 @@ fn a_library_for_another_processor_is_named_before_it_is_loaded() {
 
 /// EX-9: a shared library that is no DuckDB is not taken for one.
 #[test]
-fn a_library_that_is_no_duckdb_is_refused() {
+fn library_that_is_not_duckdb_is_rejected() {
     let candidates = ["/lib/x86_64-linux-gnu/libm.so.6", "/usr/lib/libm.so.6", "/lib64/libm.so.6"];
     let path = candidates.iter().map(Path::new).find(|path| path.exists()).unwrap();
     let digest = actum_core::Digest::of(&fs::read(path).unwrap()).to_string();

@@ -11,7 +11,7 @@ fn kinds(world: &World, query: &str) -> Vec<(String, u64)> {
 
 /// EX-11: the statements run in their order, each on what those before it left, and the report says what each one did.
 #[test]
-fn statements_run_one_after_the_other_and_are_counted() {
+fn statements_run_in_order_and_are_counted() {
     let world = World::new();
     let query = "UPDATE customer SET balance = 1 WHERE id < 3;
         ALTER TABLE customer ADD COLUMN city VARCHAR;
@@ -28,7 +28,7 @@ fn statements_run_one_after_the_other_and_are_counted() {
 
 /// EX-11: after a step the database is one file, which is read whole again.
 #[test]
-fn a_step_leaves_one_file_that_is_read_again() {
+fn step_leaves_a_single_readable_database_file() {
     let world = World::new();
     let done = world.done("INSERT INTO customer SELECT i, 'x', i FROM range(10, 1010) t(i)");
     assert_eq!((done.tables, done.rows), (1, 1003));
@@ -39,7 +39,7 @@ fn a_step_leaves_one_file_that_is_read_again() {
 
 /// EX-11: parameters have names, and their values keep what JSON says.
 #[test]
-fn parameters_are_bound_by_their_names() {
+fn parameters_are_bound_by_name() {
     let world = World::new()
         .with("id", "2")
         .with("name", r#""Bo'; DROP TABLE customer; --""#)
@@ -59,7 +59,7 @@ fn parameters_are_bound_by_their_names() {
 
 /// EX-11: a parameter that is missing, not used, without a name or of another type is refused.
 #[test]
-fn parameters_that_do_not_fit_are_refused() {
+fn mismatched_parameters_are_rejected() {
     let world = World::new().with("id", "1");
     for (query, message) in [
         ("SELECT 1", "no statement uses the parameter `id`"),
@@ -81,7 +81,7 @@ fn parameters_that_do_not_fit_are_refused() {
 
 /// EX-11: each failure says its kind, its statement, and what DuckDB says.
 #[test]
-fn failures_are_told_apart() {
+fn sql_failures_report_kind_statement_and_message() {
     let world = World::new();
     for (query, problem, statement) in [
         ("", Problem::Count, None),
@@ -125,7 +125,7 @@ fn the_rows_of_the_last_statement_are_saved() {
 
 /// EX-21: what takes too long or too much ends, and says by what.
 #[test]
-fn a_bomb_ends_by_its_limit() {
+fn excessive_query_is_stopped_by_its_limit() {
     let mut world = World::new();
     world.limits.time = std::time::Duration::from_secs(2);
     let bomb = "WITH RECURSIVE t(i) AS (SELECT 1 UNION ALL SELECT i FROM t) SELECT count(*) FROM t";

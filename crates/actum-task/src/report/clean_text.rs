@@ -121,7 +121,7 @@ mod tests {
 
     /// EX-20
     #[test]
-    fn a_text_is_told_without_the_credentials_in_it() {
+    fn credentials_are_redacted_from_text() {
         let clean = CleanText::new("é KEY-1234 and KEY-5678KEY-9abc\nKEY-dead.", &keys);
         assert_eq!(clean.as_str(), "é [redacted] and [redacted]\n[redacted].");
         assert_eq!(CleanText::new("", &keys).as_str(), "");
@@ -135,7 +135,7 @@ mod tests {
 
     /// EX-20
     #[test]
-    fn a_text_is_cut_off_behind_its_last_character() {
+    fn long_text_is_truncated_at_a_character_boundary() {
         let longest = "é".repeat(TEXT_CHARS_MAX);
         assert_eq!(CleanText::new(&longest, &keys).as_str(), longest);
         let over = CleanText::new(&(longest + "é"), &keys);

@@ -125,7 +125,7 @@ mod tests {
 
     /// EX-15
     #[test]
-    fn a_change_is_told_in_two_numbers_and_the_lines_of_a_diff() {
+    fn summary_has_line_counts_and_a_diff() {
         let diff = DiffSummary::new(Some(b"a\nb\nc\n"), Some(b"a\nB\nc\nd"), &none);
         assert_eq!((diff.lines_added(), diff.lines_removed()), (2, 1));
         let expected = "@@ -1,3 +1,4 @@\n a\n-b\n+B\n c\n+d\n\\ No newline at end of file\n";
@@ -137,7 +137,7 @@ mod tests {
 
     /// EX-15
     #[test]
-    fn binary_content_is_told_as_such() {
+    fn binary_content_is_summarized_by_size() {
         let diff = |before, after| DiffSummary::new(before, after, &none);
         let told = diff(Some(b"a\n\0"), Some(b"ab\n"));
         assert_eq!(told.preview(), "Binary content: 3 bytes before, 3 bytes after.");
@@ -148,7 +148,7 @@ mod tests {
 
     /// EX-15
     #[test]
-    fn a_preview_has_at_most_500_characters_and_no_half_one() {
+    fn preview_is_limited_to_500_whole_characters() {
         let content = |chars: usize| "é".repeat(chars) + "\n";
         // Besides the 482 characters, the preview has a hunk header of 16 characters, a sign and a newline.
         let longest = DiffSummary::new(None, Some(content(482).as_bytes()), &none);
@@ -163,7 +163,7 @@ mod tests {
 
     /// EX-20
     #[test]
-    fn a_credential_is_in_no_preview_wherever_it_stands() {
+    fn preview_redacts_credentials_at_any_position() {
         let old = b"one\nkey = KEY-12345678;\ntwo\n";
         let new = b"one\nkey = KEY-87654321;\ntwo\n";
         let diff = DiffSummary::new(Some(old), Some(new), &keys);
@@ -177,7 +177,7 @@ mod tests {
     proptest! {
         /// EX-15, EX-20
         #[test]
-        fn no_part_of_a_credential_is_in_a_preview(
+        fn preview_contains_no_part_of_a_credential(
             old in "([ab\n]{0,40}KEY-[0-9\n]{8})?[ab\n]{0,300}",
             new in "[ab\n]{0,300}(KEY-[0-9]{8}[ab\n]{0,90}){0,3}",
         ) {

@@ -251,7 +251,7 @@ mod tests {
 
     /// EX-13
     #[test]
-    fn a_report_directory_is_named_by_its_second_and_its_task() {
+    fn report_directory_name_contains_time_and_task() {
         let time = "2026-02-03T15:03:22.999999Z".parse().unwrap();
         let task: PlainId = "plan-001".parse().unwrap();
         let name = ReportName::new(time, &task, 1);
@@ -289,7 +289,7 @@ mod tests {
 
     /// EX-13
     #[test]
-    fn a_backup_is_named_by_the_whole_path() {
+    fn backup_name_encodes_the_full_path() {
         assert_eq!(backup_name(&path(b"src/a b.rs")), "src%2Fa%20b.rs.bak");
         assert_eq!(backup_name(&path(b"-a\n%\xff")), "-a%0A%25%FF.bak");
         let longest = "n".repeat(251);
@@ -307,7 +307,7 @@ mod tests {
 
     /// EX-4
     #[test]
-    fn what_a_rollback_rests_on_is_protected_and_the_rest_of_a_report_is_not() {
+    fn only_rollback_files_of_a_report_are_protected() {
         let inside = |rest: &str| path(format!("agent/agent_outputs/reports/{rest}").as_bytes());
         for rest in [
             "20260203_150322_a/rollback_manifest.json",
@@ -340,7 +340,7 @@ mod tests {
     proptest! {
         /// EX-13
         #[test]
-        fn the_name_of_a_backup_tells_its_path(a in any_path(), b in any_path()) {
+        fn path_is_recovered_from_the_backup_name(a in any_path(), b in any_path()) {
             let (name, other) = (backup_name(&a), backup_name(&b));
             prop_assert!(name.len() <= NAME_BYTES_MAX && !name.contains('/'));
             prop_assert_eq!(a == b, name == other);

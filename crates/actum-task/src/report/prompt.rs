@@ -95,7 +95,7 @@ mod tests {
 
     /// EX-23
     #[test]
-    fn the_prompt_has_the_headings_settings_and_words_that_are_required() {
+    fn prompt_has_the_required_headings_settings_and_words() {
         let time = "2026-02-03T15:03:22.000000Z".parse().unwrap();
         let report = ReportName::new(time, &"plan-001".parse().unwrap(), 1);
         let prompt = executor_prompt(|file| report.file(file));

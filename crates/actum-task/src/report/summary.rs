@@ -127,7 +127,7 @@ mod tests {
 
     /// EX-23
     #[test]
-    fn a_summary_tells_what_is_done_to_each_file() {
+    fn summary_lists_the_changes_to_each_file() {
         let mut last = action("a003", "b.txt", "text_replace");
         last.risk_level = Some(clean("LOW"));
         last.depends_on = vec![clean("a001"), clean("a`b")];

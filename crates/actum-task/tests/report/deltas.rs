@@ -74,7 +74,7 @@ fn every_shell_restores_files_from_deltas() {
 
 /// EX-16
 #[test]
-fn busybox_alone_restores_files_from_deltas() {
+fn busybox_restores_files_from_deltas() {
     let busybox = Path::new("/bin/busybox");
     assert!(busybox.exists(), "`cargo xtask test` installs busybox");
     let programs = TempDir::new().unwrap();
@@ -110,7 +110,7 @@ fn busybox_alone_restores_files_from_deltas() {
 
 /// EX-16: at each moment a file is the old one, the new one, or moved aside to where the next start restores it from.
 #[test]
-fn a_script_that_is_killed_while_it_applies_deltas_is_finished_by_the_next() {
+fn next_run_finishes_a_script_killed_while_applying_deltas() {
     let a_run = modified(&[
         (b"a", content(3 * BLOCK), edited(content(3 * BLOCK), &[0, 2 * BLOCK], 5 * BLOCK)),
         (b"it's\n", content(2 * BLOCK + 9), edited(content(2 * BLOCK + 9), &[9], 7)),
@@ -141,7 +141,7 @@ fn a_script_that_is_killed_while_it_applies_deltas_is_finished_by_the_next() {
 
 /// EX-16: a file that was edited since, or a delta that was changed, stops the whole rollback.
 #[test]
-fn a_file_edited_since_and_a_damaged_delta_are_refused_by_name() {
+fn edited_file_or_damaged_delta_is_rejected_by_name() {
     let a_run = hostile();
     let backup = report_name().backup(&crate::tree::path(b"-rf"));
     for (place, is_named) in [
@@ -172,7 +172,7 @@ fn a_file_edited_since_and_a_damaged_delta_are_refused_by_name() {
 
 /// EX-16
 #[test]
-fn without_dd_a_delta_is_refused_before_anything_is_changed() {
+fn without_dd_a_delta_is_rejected_before_any_change() {
     let programs = TempDir::new().unwrap();
     for name in ["sha256sum", "rm", "find", "link", "printf", "id", "ls"] {
         let places = ["/usr/bin", "/bin"].map(|place| Path::new(place).join(name));
@@ -192,7 +192,7 @@ fn without_dd_a_delta_is_refused_before_anything_is_changed() {
 /// EX-16: a delta restores the old content only from the file that the run left. So that file is kept if
 /// another file took its path.
 #[test]
-fn the_file_that_a_delta_belongs_to_is_kept_beside_one_that_was_saved_meanwhile() {
+fn delta_base_is_kept_if_another_file_replaces_it() {
     let (old, new) = (content(3 * BLOCK), edited(content(3 * BLOCK), &[0], 3 * BLOCK));
     let a_run = modified(&[(b"a", old, new.clone())]);
     let root = TempDir::new().unwrap();
@@ -220,7 +220,7 @@ proptest! {
 
     /// EX-16, EX-21: between two contents in both directions.
     #[test]
-    fn any_block_edits_are_taken_back_by_the_script(
+    fn script_reverts_any_block_edits(
         size in 0usize..20 * BLOCK,
         other in 0usize..20 * BLOCK,
         at in vec(0usize..20 * BLOCK, 0..8),

@@ -122,7 +122,7 @@ pub(crate) fn lines() -> [TaskStatus; 3] {
 
 /// EX-15
 #[test]
-fn a_change_log_adds_up_and_comes_back_equal() {
+fn change_log_totals_are_correct_and_it_round_trips() {
     let log = log();
     let written = log.write().unwrap();
     assert_eq!(ChangeLog::read(&written).unwrap(), log);
@@ -150,7 +150,7 @@ fn a_change_log_adds_up_and_comes_back_equal() {
 
 /// EX-16
 #[test]
-fn a_manifest_tells_of_each_file_in_the_order_of_the_script() {
+fn manifest_lists_files_in_script_order() {
     let manifest = manifest();
     let written = manifest.write().unwrap();
     assert_eq!(RollbackManifest::read(&written).unwrap(), manifest);
@@ -182,7 +182,7 @@ fn a_manifest_tells_of_each_file_in_the_order_of_the_script() {
 
 /// EX-16
 #[test]
-fn a_manifest_is_executed_once_and_expires_only_while_it_is_active() {
+fn manifest_executes_once_and_expires_only_while_active() {
     let early = ManifestEvent::Reached("2026-03-03T15:03:21.999999Z".parse().unwrap());
     let late = ManifestEvent::Reached("2026-03-03T15:03:22.000000Z".parse().unwrap());
     let back = ManifestEvent::RolledBack;
@@ -199,7 +199,7 @@ fn a_manifest_is_executed_once_and_expires_only_while_it_is_active() {
 
 /// EX-24, D-1
 #[test]
-fn status_lines_are_one_line_each_and_come_back_equal() {
+fn each_status_record_is_one_line_and_round_trips() {
     for line in lines() {
         let written = line.write().unwrap();
         assert_eq!(written.iter().filter(|byte| **byte == b'\n').count(), 1);
@@ -215,7 +215,7 @@ fn status_lines_are_one_line_each_and_come_back_equal() {
 
 /// EX-24
 #[test]
-fn an_update_without_its_phase_and_an_end_without_its_status_are_refused() {
+fn status_without_phase_status_or_outcome_is_rejected() {
     for (line, name) in lines().into_iter().zip(["phase", "status", "outcome"]) {
         let mut value: Value = serde_json::from_slice(&line.write().unwrap()).unwrap();
         value.as_object_mut().unwrap().remove(name).unwrap();

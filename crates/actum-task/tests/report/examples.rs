@@ -104,7 +104,7 @@ fn assert_part(part: &str, whole: &[u8]) {
 
 /// EX-11, EX-14: a report is read back with the details of an SQL step and without.
 #[test]
-fn details_of_an_sql_step_are_read_back() {
+fn report_round_trips_with_sql_step_details() {
     let digest = Digest::of(b"x");
     let statement = || StatementDetails { kind: clean("INSERT"), rows: 2 };
     let (statements, statements_left_out) = StatementDetails::list(
@@ -148,7 +148,7 @@ fn details_of_an_sql_step_are_read_back() {
 
 /// EX-14
 #[test]
-fn the_example_of_a_success_is_in_our_report() {
+fn report_contains_the_success_example() {
     let action = completed("a001", "Property 'new_field' added successfully");
     let report =
         ExecutionReport::new(facts("report-001", "plan-001"), vec![action], RunEnd::Finished);
@@ -168,7 +168,7 @@ fn the_example_of_a_success_is_in_our_report() {
 
 /// EX-18
 #[test]
-fn the_example_of_a_rejection_is_in_our_error_report() {
+fn error_report_contains_the_rejection_example() {
     let example = r#"{
         "report_id": "report-002",
         "plan_id": "plan-002",
@@ -189,7 +189,7 @@ fn the_example_of_a_rejection_is_in_our_error_report() {
 
 /// EX-14
 #[test]
-fn the_example_of_a_rollback_is_in_our_report() {
+fn report_contains_the_rollback_example() {
     let actions =
         vec![completed("a001", "done"), failed("a002", 2001, "File not found"), skipped("a003")];
     let report = ExecutionReport::new(facts("report-003", "plan-003"), actions, RunEnd::RolledBack);
@@ -208,7 +208,7 @@ fn the_example_of_a_rollback_is_in_our_report() {
 
 /// EX-14, EX-22
 #[test]
-fn the_status_follows_from_what_became_of_the_actions() {
+fn status_follows_from_action_outcomes_and_run_end() {
     let (done, wrong, left) = (|| completed("a", ""), || failed("b", 2001, ""), || skipped("c"));
     let status = |actions, end| {
         let report = ExecutionReport::new(facts("r", "p"), actions, end);

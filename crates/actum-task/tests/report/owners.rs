@@ -14,7 +14,7 @@ use crate::tree::{Files, Run};
 
 /// EX-16: a setuid program that root restores keeps its owner.
 #[test]
-fn what_runs_as_its_owner_keeps_its_owner_or_does_not_come_back() {
+fn setuid_file_keeps_its_owner_or_is_not_restored() {
     let root = TempDir::new().unwrap();
     let is_root = fs::metadata(root.path()).unwrap().uid() == 0;
     let a_run = Run {
@@ -45,7 +45,7 @@ fn what_runs_as_its_owner_keeps_its_owner_or_does_not_come_back() {
 
 /// EX-16: the owner of a directory can place links where root would write.
 #[test]
-fn root_runs_no_script_in_the_tree_of_another_user() {
+fn root_does_not_run_a_script_in_another_users_tree() {
     let owned = Owned::new(&Run {
         before: files(&[(b"tool", b"old\n", 0o644)]),
         after: files(&[(b"tool", b"new\n", 0o644)]),
@@ -69,7 +69,7 @@ fn root_runs_no_script_in_the_tree_of_another_user() {
 
 /// EX-16: a link at the temporary name does not redirect the copy.
 #[test]
-fn a_backup_is_copied_through_no_link() {
+fn backup_copy_does_not_follow_symlinks() {
     let a_run = Run {
         before: files(&[(b"tool", b"old\n", 0o644)]),
         after: files(&[(b"tool", b"new\n", 0o644)]),
@@ -135,7 +135,7 @@ impl Owned {
 
 /// EX-16: a user who may not restore the owner of a program gets an error before anything changes.
 #[test]
-fn what_runs_as_somebody_else_stops_a_user_before_anything_is_changed() {
+fn unrestorable_owner_stops_the_script_before_any_change() {
     let owned = Owned::new(&Run {
         before: files(&[(b"first", b"old\n", 0o644), (b"tool", b"old\n", 0o4755)]),
         after: files(&[(b"first", b"new\n", 0o644), (b"tool", b"new\n", 0o4755)]),
@@ -159,7 +159,7 @@ fn what_runs_as_somebody_else_stops_a_user_before_anything_is_changed() {
 
 /// EX-16: the group of a file does not matter if only its mode is restored, except for a set-group-ID file.
 #[test]
-fn its_owner_gives_a_file_its_mode_back() {
+fn owner_restores_the_mode_of_a_setuid_file() {
     for (mode, code) in [(0o4755, 0), (0o2755, 1)] {
         let owned = Owned::new(&Run {
             before: files(&[(b"tool", b"same\n", mode)]),

@@ -132,7 +132,7 @@ fn is_printed(path: &Path, said: &str) -> bool {
 /// EX-16: an editor saves the file before any call of the script to another program, and the script is killed
 /// there or continues.
 #[test]
-fn the_script_keeps_what_an_editor_saves_at_any_moment() {
+fn script_keeps_files_saved_by_an_editor_at_any_moment() {
     let mut saves = 0;
     for (number, (a_run, paths)) in runs().into_iter().enumerate() {
         for (path, is_killed) in paths.iter().flat_map(|path| [(path, false), (path, true)]) {
@@ -173,7 +173,7 @@ fn the_script_keeps_what_an_editor_saves_at_any_moment() {
 
 /// EX-16: a second save while the first one is being restored overwrites nothing, and is not overwritten.
 #[test]
-fn a_file_that_cannot_be_put_back_is_kept_and_its_place_is_printed() {
+fn unrestorable_file_is_kept_and_its_path_printed() {
     let (a_run, _) = runs().swap_remove(0);
     let root = TempDir::new().unwrap();
     let script = a_run.write_after(root.path());
@@ -210,7 +210,7 @@ fn a_file_that_cannot_be_put_back_is_kept_and_its_place_is_printed() {
 
 /// EX-16: a directory or a link that replaces the file is restored, and nothing is written into it.
 #[test]
-fn a_directory_or_link_that_takes_the_place_of_a_file_is_put_back() {
+fn directory_or_symlink_that_replaces_a_file_is_restored() {
     for make in ["mkdir -p '{}/inside'", "ln -s . '{}'"] {
         for name in ["mv", "link"] {
             let (a_run, _) = runs().swap_remove(0);
@@ -254,7 +254,7 @@ fn without_hard_links_nothing_is_changed() {
 /// EX-16, issue 22 (claims): a user revokes access to a file of the run before any call of the script to
 /// another program.
 #[test]
-fn the_script_opens_no_file_that_a_user_closes_meanwhile() {
+fn script_keeps_permissions_that_a_user_restricts_meanwhile() {
     let modes = Run {
         before: files(&[(b"a", b"same\n", 0o644)]),
         after: files(&[(b"a", b"same\n", 0o755)]),

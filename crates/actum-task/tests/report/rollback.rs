@@ -89,7 +89,7 @@ fn rich() -> Run {
 
 /// EX-16
 #[test]
-fn the_script_puts_everything_back_and_a_second_run_has_nothing_to_do() {
+fn script_restores_everything_and_a_second_run_is_a_no_op() {
     let rich = rich();
     for shell in shells() {
         let root = TempDir::new().unwrap();
@@ -114,7 +114,7 @@ fn the_script_puts_everything_back_and_a_second_run_has_nothing_to_do() {
 
 /// EX-16
 #[test]
-fn the_script_is_run_from_anywhere_and_knows_where_it_does_not_belong() {
+fn script_runs_from_any_directory_but_rejects_a_moved_copy() {
     let rich = rich();
     let root = TempDir::new().unwrap();
     let script = rich.write_after(root.path());
@@ -134,7 +134,7 @@ fn the_script_is_run_from_anywhere_and_knows_where_it_does_not_belong() {
 
 /// EX-16
 #[test]
-fn without_a_way_to_check_digests_nothing_is_changed_and_any_of_three_will_do() {
+fn script_requires_one_of_three_digest_tools() {
     let tools = ["sha256sum", "shasum", "openssl"];
     let find = |name: &str| {
         let places = ["/usr/bin", "/bin"].map(|place| Path::new(place).join(name));
@@ -193,7 +193,7 @@ fn tamper(place: &Path, tampering: Tampering) {
 
 /// EX-16
 #[test]
-fn where_anything_is_not_as_the_run_left_it_the_script_refuses_and_changes_nothing() {
+fn script_changes_nothing_if_any_file_was_tampered_with() {
     let rich = rich();
     let backups: Vec<String> =
         rich.rollback().backups().map(|(path, _)| report_name().backup(path)).collect();
@@ -247,7 +247,7 @@ fn where_anything_is_not_as_the_run_left_it_the_script_refuses_and_changes_nothi
 
 /// EX-16
 #[test]
-fn a_directory_on_the_way_that_became_a_link_leads_nowhere() {
+fn symlink_in_place_of_a_parent_directory_is_not_followed() {
     let rich = rich();
     let root = TempDir::new().unwrap();
     let script = rich.write_after(root.path());
@@ -261,7 +261,7 @@ fn a_directory_on_the_way_that_became_a_link_leads_nowhere() {
 
 /// EX-16
 #[test]
-fn what_others_put_into_a_directory_of_the_run_stays() {
+fn foreign_files_in_a_created_directory_are_kept() {
     let rich = rich();
     for is_file in [true, false] {
         let root = TempDir::new().unwrap();
@@ -306,7 +306,7 @@ fn in_a_directory() -> Run {
 
 /// EX-16: git keeps no empty directories, so a checkout may lack some.
 #[test]
-fn a_directory_that_somebody_removed_is_made_for_the_files_that_come_back() {
+fn removed_directory_is_recreated_for_restored_files() {
     let a_run = in_a_directory();
     for shell in shells() {
         let root = TempDir::new().unwrap();
@@ -323,7 +323,7 @@ fn a_directory_that_somebody_removed_is_made_for_the_files_that_come_back() {
 
 /// EX-16
 #[test]
-fn a_file_where_a_directory_has_to_be_stands_in_the_way() {
+fn file_in_place_of_a_directory_blocks_the_rollback() {
     let root = TempDir::new().unwrap();
     let script = in_a_directory().write_after(root.path());
     fs::remove_dir_all(root.path().join("in")).unwrap();
@@ -369,7 +369,7 @@ pub(crate) fn cut_off(script: &PathBuf, turn: usize) -> bool {
 
 /// EX-16
 #[test]
-fn a_rollback_that_is_cut_off_anywhere_is_finished_by_the_next() {
+fn next_run_finishes_a_rollback_interrupted_anywhere() {
     let rich = rich();
     let expected = before(&rich);
     let mut turn = 0;
@@ -392,7 +392,7 @@ fn a_rollback_that_is_cut_off_anywhere_is_finished_by_the_next() {
 
 /// EX-16
 #[test]
-fn facts_that_contradict_each_other_make_no_rollback() {
+fn contradictory_facts_are_rejected_as_a_rollback() {
     let rollback = rich().rollback();
     let twice: Vec<_> = rollback
         .checkpoints()
@@ -527,7 +527,7 @@ proptest! {
 
     /// EX-16
     #[test]
-    fn any_run_is_taken_back_to_the_byte_and_the_mode(a_run in a_run(), turn in 0usize..12, shell in 0usize..3) {
+    fn any_run_is_rolled_back_to_exact_bytes_and_modes(a_run in a_run(), turn in 0usize..12, shell in 0usize..3) {
         let expected = before(&a_run);
         let root = TempDir::new().unwrap();
         let script = a_run.write_after(root.path());
@@ -540,7 +540,7 @@ proptest! {
 
     /// EX-16
     #[test]
-    fn one_file_of_any_run_that_was_tampered_with_stops_all(a_run in a_run(), which in any::<prop::sample::Index>()) {
+    fn one_tampered_file_stops_the_whole_rollback(a_run in a_run(), which in any::<prop::sample::Index>()) {
         let rollback = a_run.rollback();
         let left = |checkpoint: &actum_task::report::Checkpoint| {
             let told = checkpoint.path.as_bytes().to_vec();

@@ -61,7 +61,7 @@ fn published(name: &str) -> Value {
 
 /// EX-13
 #[test]
-fn the_published_schemas_of_reports_are_what_the_types_say() {
+fn published_report_schemas_match_the_types() {
     for (file, (name, text)) in schemas().into_iter().zip(PUBLISHED) {
         jsonschema::draft202012::meta::validate(&published(name)).unwrap();
         let published = SchemaFile { name, text: text.to_owned() };
@@ -71,7 +71,7 @@ fn the_published_schemas_of_reports_are_what_the_types_say() {
 
 /// EX-13
 #[test]
-fn each_document_is_valid_by_its_schema() {
+fn each_report_document_matches_its_schema() {
     for (name, bytes, _) in documents() {
         let value = serde_json::from_slice(&bytes).unwrap();
         jsonschema::draft202012::validate(&published(name), &value).unwrap();
@@ -126,7 +126,7 @@ fn damaged(value: &Value) -> Vec<Value> {
 
 /// D-4
 #[test]
-fn a_damaged_document_is_refused_where_its_schema_refuses_it() {
+fn damaged_document_is_rejected_where_its_schema_rejects_it() {
     for (name, bytes, read) in documents() {
         let schema = jsonschema::draft202012::new(&published(name)).unwrap();
         let mut read_of = 0;
@@ -152,7 +152,7 @@ fn a_damaged_document_is_refused_where_its_schema_refuses_it() {
 
 /// EX-14, EX-15
 #[test]
-fn a_sum_that_is_wrong_is_refused() {
+fn wrong_totals_in_a_document_are_rejected() {
     let places = [
         ("/actions_summary/completed", 0),
         ("/duration_ms", 0),

@@ -57,7 +57,7 @@ fn run_with(sync: &str) -> (Output, Vec<String>) {
 
 /// EX-16: content and name of a restored file are on the disk before the replaced file is removed.
 #[test]
-fn what_is_restored_is_synced_before_the_other_file_is_removed() {
+fn restored_file_is_synced_before_the_replaced_one_is_removed() {
     let (output, log) = run_with("echo \"sync $1\" >>'LOG'");
     let log: Vec<&str> = log.iter().map(String::as_str).collect();
     let log: Vec<&str> = log.into_iter().skip_while(|line| !line.starts_with("sync")).collect();
@@ -79,7 +79,7 @@ fn what_is_restored_is_synced_before_the_other_file_is_removed() {
 
 /// EX-16: without a working `sync` the files are still restored, and the script reports it.
 #[test]
-fn a_script_that_cannot_sync_restores_and_says_so() {
+fn script_without_sync_restores_and_reports_it() {
     for (sync, is_noted) in [
         ("exit 1", true),
         // Version that accepts no path.

@@ -47,7 +47,7 @@ fn approval() -> TaskApproval {
 
 /// EX-1, D-3
 #[test]
-fn an_approval_counts_for_what_it_names_and_until_it_expires() {
+fn approval_is_valid_for_its_subject_until_it_expires() {
     let approval = approval();
     let (tenant, task) = (TenantId::default(), approval.task.clone());
     let subject = ApprovalSubject {
@@ -98,7 +98,7 @@ fn an_approval_counts_for_what_it_names_and_until_it_expires() {
 
 /// EX-1, AA-5: an approval names the change that was shown, and no other.
 #[test]
-fn an_approval_covers_the_change_that_was_shown_alone() {
+fn approval_covers_only_the_shown_change() {
     let approval = approval();
     assert!(approval.covers(&[effect("a.txt", FileMode::REGULAR)]));
     let more = vec![effect("a.txt", FileMode::REGULAR), effect("b.txt", FileMode::REGULAR)];
@@ -114,7 +114,7 @@ fn an_approval_covers_the_change_that_was_shown_alone() {
 
 /// D-4
 #[test]
-fn an_approval_is_written_and_read_strictly() {
+fn approval_round_trips_and_rejects_unknown_fields() {
     let approval = approval();
     let text = serde_json::to_string(&approval).unwrap();
     assert_eq!(serde_json::from_str::<TaskApproval>(&text).unwrap(), approval);
@@ -124,7 +124,7 @@ fn an_approval_is_written_and_read_strictly() {
 
 /// EX-1: an approval of the older format, which names no change, is rejected by name, signed or not.
 #[test]
-fn an_approval_that_names_no_change_is_rejected() {
+fn approval_without_a_change_is_rejected() {
     let key = ApprovalKey(SigningKey::from_bytes(&[4; 32]));
     let keyring = Keyring::new(vec![KeyEntry {
         id: key.key_id(),

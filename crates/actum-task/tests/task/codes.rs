@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 /// EX-18: section 8.1
 #[test]
-fn every_code_is_in_the_range_of_its_category_and_there_is_each_once() {
+fn error_codes_are_unique_and_in_their_category_range() {
     let numbers: Vec<u16> = ErrorCode::ALL.into_iter().map(ErrorCode::number).collect();
     assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
     let types: BTreeSet<&str> = ErrorCode::ALL.into_iter().map(ErrorCode::error_type).collect();
@@ -45,7 +45,7 @@ fn every_code_is_in_the_range_of_its_category_and_there_is_each_once() {
 
 /// EX-18: section 8.3, row by row, and the codes that the seed names itself
 #[test]
-fn the_recovery_matrix_is_that_of_the_seed() {
+fn recovery_matrix_matches_the_seed() {
     for (code, number, word, response) in [
         (ErrorCode::FileNotFound, 2001, "FILE_NOT_FOUND", Response::SkipAction),
         (ErrorCode::PermissionDenied, 3001, "PERMISSION_DENIED", Response::SkipAction),
@@ -68,7 +68,7 @@ fn the_recovery_matrix_is_that_of_the_seed() {
 
 /// EX-18
 #[test]
-fn what_is_done_about_an_error_leads_to_its_word_and_to_whether_a_person_is_told() {
+fn response_determines_recovery_action_and_escalation() {
     for (response, recovery, is_forced, is_told) in [
         (Response::Reject, RecoveryAction::Rejected, true, false),
         (Response::RejectAndAlert, RecoveryAction::Rejected, true, true),
@@ -90,7 +90,7 @@ fn what_is_done_about_an_error_leads_to_its_word_and_to_whether_a_person_is_told
 
 /// EX-18: each code has sentences for its meaning, its response and the advice.
 #[test]
-fn every_code_says_what_to_do() {
+fn every_error_code_has_meaning_response_and_advice() {
     for code in ErrorCode::ALL {
         for told in [code.about(), code.response().about(), code.to_do()] {
             assert!(told.ends_with('.') && told.len() > 10, "{code}: {told}");
@@ -100,7 +100,7 @@ fn every_code_says_what_to_do() {
 
 /// EX-18: the documents are refused as a whole, and a protected file in them with an alert.
 #[test]
-fn what_is_wrong_with_documents_rejects_and_what_is_wrong_with_files_does_not() {
+fn document_errors_reject_the_task_but_file_errors_do_not() {
     for code in ErrorCode::ALL {
         match code.number() {
             1000..=1099 => assert_eq!(code.response(), Response::Reject, "{code}"),

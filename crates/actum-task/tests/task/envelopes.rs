@@ -24,7 +24,7 @@ fn refused(text: &str) -> (ErrorCode, String) {
 
 /// EX-1
 #[test]
-fn an_approved_task_is_read() {
+fn reads_an_approved_task() {
     let envelope = TaskEnvelope::read(ENVELOPE.as_bytes()).unwrap();
     assert_eq!(envelope.task.as_str(), "task-7");
     assert_eq!(envelope.plan.file, path("task_plan.json"));
@@ -34,7 +34,7 @@ fn an_approved_task_is_read() {
 
 /// EX-1
 #[test]
-fn a_task_that_is_not_approved_or_not_validated_is_refused_with_a_code_of_its_own() {
+fn unapproved_or_unvalidated_task_is_rejected_with_its_own_code() {
     for status in ["REJECTED", "approved", "PENDING", ""] {
         let expected = format!(
             "the task is not approved: line 4, column 13: `status`: expected `APPROVED`, but found \
@@ -98,7 +98,7 @@ fn a_task_that_is_not_approved_or_not_validated_is_refused_with_a_code_of_its_ow
 
 /// EX-1
 #[test]
-fn a_plan_or_config_that_was_changed_after_it_was_approved_is_refused() {
+fn plan_or_config_changed_after_approval_is_rejected() {
     let mut envelope = TaskEnvelope::read(ENVELOPE.as_bytes()).unwrap();
     (envelope.plan.sha256, envelope.config.sha256) = (Digest::of(b"plan"), Digest::of(b"config"));
     assert_eq!(envelope.check_inputs(b"plan", b"config"), Ok(()));

@@ -137,7 +137,7 @@ pub(crate) fn everything() -> String {
 
 /// EX-2, EX-10: section 12.1
 #[test]
-fn the_plan_that_adds_a_property_is_read_with_every_default() {
+fn property_example_is_read_with_every_default() {
     let plan = TaskPlan::read(ADDS_A_PROPERTY.as_bytes()).unwrap();
     assert_eq!(plan.id.as_str(), "plan-001");
     assert_eq!(plan.instructions, Instructions::default());
@@ -161,7 +161,7 @@ fn the_plan_that_adds_a_property_is_read_with_every_default() {
 
 /// EX-2: section 12.2; the gates decide about the protected target.
 #[test]
-fn the_plan_of_the_protected_file_is_sound_in_itself() {
+fn protected_file_example_is_a_valid_plan() {
     let plan = TaskPlan::read(TOUCHES_WHAT_IS_PROTECTED.as_bytes()).unwrap();
     let replace = Change::ReplaceText {
         pattern: "old text".to_owned(),
@@ -176,7 +176,7 @@ fn the_plan_of_the_protected_file_is_sound_in_itself() {
 
 /// EX-2: section 3.3
 #[test]
-fn fields_are_read_from_the_details_as_from_beside_them() {
+fn details_fields_may_also_be_top_level() {
     let plan = TaskPlan::read(WITH_DETAILS.as_bytes()).unwrap();
     let flat = WITH_DETAILS.replace("\"details\": {", "").replace("x\\n\"}", "x\\n\"");
     assert_eq!(TaskPlan::read(flat.as_bytes()).unwrap(), plan);

@@ -29,7 +29,7 @@ fn told(actions: &[(&str, &[&str])]) -> Vec<(ErrorCode, String, String)> {
 
 /// EX-8
 #[test]
-fn actions_follow_what_they_depend_on_and_else_the_plan() {
+fn actions_are_ordered_by_dependencies_then_plan_order() {
     let plan =
         plan(&[("d", &["b", "c"]), ("a", &[]), ("c", &["a"]), ("b", &["a", "a"]), ("e", &[])]);
     let graph = plan.graph().unwrap();
@@ -42,7 +42,7 @@ fn actions_follow_what_they_depend_on_and_else_the_plan() {
 
 /// EX-8
 #[test]
-fn what_has_no_order_is_refused_by_the_names_of_its_actions() {
+fn unorderable_plan_is_rejected_with_its_action_ids() {
     assert_eq!(
         told(&[("a", &[]), ("b", &[]), ("a", &[])]),
         [(
@@ -89,7 +89,7 @@ fn what_has_no_order_is_refused_by_the_names_of_its_actions() {
 
 /// EX-8
 #[test]
-fn a_long_cycle_is_told_in_part() {
+fn long_cycle_is_reported_abbreviated() {
     let ids: Vec<String> = (0..12).map(|index| format!("a{index}")).collect();
     let next: Vec<[&str; 1]> = (0..12).map(|index| [&*ids[(index + 1) % 12]]).collect();
     let actions: Vec<(&str, &[&str])> =
@@ -139,7 +139,7 @@ fn numbered_plan(count: usize, edges: &[(usize, usize)]) -> TaskPlan {
 
 /// EX-8
 #[test]
-fn any_graph_is_ordered_as_the_model_orders_it() {
+fn graph_order_matches_the_model() {
     let graphs = (1usize..8).prop_flat_map(|count| {
         (Just(count), prop::collection::vec((0..count, 0..count), 0..10), any::<bool>())
     });

@@ -46,7 +46,7 @@ fn text(chars: usize) -> Value {
 
 /// EX-2, EX-21
 #[test]
-fn texts_and_lists_of_a_plan_are_limited_on_both_sides() {
+fn plan_text_and_list_limits_are_exact() {
     type Made = fn(usize) -> Value;
     let cases: &[(usize, Made)] = &[
         (ID_CHARS_MAX, |count| {
@@ -99,7 +99,7 @@ fn texts_and_lists_of_a_plan_are_limited_on_both_sides() {
 
 /// EX-21: section 11.1
 #[test]
-fn timeouts_are_limited_on_both_sides_by_the_type_of_the_action() {
+fn timeout_limits_are_exact_for_each_action_type() {
     let all: Value = serde_json::from_str(&everything().replace("1e400", "1")).unwrap();
     for (action_type, max) in [
         ("FILE_CREATE", 120),
@@ -125,7 +125,7 @@ fn timeouts_are_limited_on_both_sides_by_the_type_of_the_action() {
 
 /// EX-21: sections 11.1 and 11.2
 #[test]
-fn numbers_of_a_config_are_limited_on_both_sides() {
+fn config_number_limits_are_exact() {
     for (group, name, max) in [
         ("timeouts", "file_seconds", 120),
         ("timeouts", "schema_seconds", 60),
@@ -160,7 +160,7 @@ fn numbers_of_a_config_are_limited_on_both_sides() {
 
 /// EX-2
 #[test]
-fn the_sizes_of_documents_are_limited_on_both_sides() {
+fn document_size_limits_are_exact() {
     let padded = |text: &str, bytes: usize| {
         let mut text = text.as_bytes().to_vec();
         text.resize(bytes, b' ');
@@ -184,7 +184,7 @@ fn the_sizes_of_documents_are_limited_on_both_sides() {
 
 /// EX-2
 #[test]
-fn of_many_problems_the_first_hundred_are_told() {
+fn only_the_first_hundred_problems_are_reported() {
     let wrong = |count: usize| {
         let mut action = delete();
         action["target"] = json!("/");
@@ -235,7 +235,7 @@ fn linted(text: &str, config: &SystemConfig) -> Vec<Finding> {
 
 /// EX-21: section 11.2; the limit is on the number of files, not on that of actions.
 #[test]
-fn the_files_of_a_plan_and_the_bytes_of_each_are_limited_on_both_sides() {
+fn plan_file_count_and_size_limits_are_exact() {
     let config = SystemConfig::default();
     let files = usize::try_from(FILES_MAX).unwrap();
     assert_eq!(linted(&chain(3 * files, "sequential"), &config), []);
@@ -262,7 +262,7 @@ fn the_files_of_a_plan_and_the_bytes_of_each_are_limited_on_both_sides() {
 
 /// A plan of 10,000 lines must be linted within a second. This one has 110,000, and runs in both orders.
 #[test]
-fn a_plan_of_the_most_actions_is_linted_in_both_orders() {
+fn plan_with_the_most_actions_is_linted_in_both_orders() {
     for order in ["sequential", "parallel"] {
         let text = chain(ACTIONS_MAX, order);
         assert_eq!(linted(&text, &SystemConfig::default()), []);

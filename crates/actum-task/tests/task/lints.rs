@@ -53,7 +53,7 @@ fn told(order: &str, actions: &[Value], files: &[&str]) -> Vec<(ErrorCode, Strin
 
 /// EX-3
 #[test]
-fn an_earlier_action_makes_moves_and_removes_what_a_later_one_is_about() {
+fn lint_accounts_for_files_changed_by_earlier_actions() {
     let actions = [
         action("change", "FILE_MODIFY", "new", after(&["make"])),
         action("make", "FILE_CREATE", "new", none()),
@@ -74,7 +74,7 @@ fn an_earlier_action_makes_moves_and_removes_what_a_later_one_is_about() {
 
 /// EX-3, EX-8
 #[test]
-fn what_is_missing_or_there_already_fails_its_action_and_what_waits_for_it_is_skipped() {
+fn missing_or_existing_target_fails_and_dependents_are_skipped() {
     let actions = [
         action("gone", "FILE_DELETE", "a", none()),
         action("change", "FILE_MODIFY", "a", none()),
@@ -143,7 +143,7 @@ fn what_is_missing_or_there_already_fails_its_action_and_what_waits_for_it_is_sk
 
 /// EX-8
 #[test]
-fn actions_that_touch_one_file_need_an_order_where_they_could_run_at_once() {
+fn parallel_actions_on_the_same_file_need_an_order() {
     let looks = json!({"preconditions": [{"type": "exists", "path": "a"}]});
     let actions = [
         action("one", "FILE_MODIFY", "a", none()),
@@ -183,14 +183,14 @@ fn actions_that_touch_one_file_need_an_order_where_they_could_run_at_once() {
 
 /// EX-12: the effect of an action is captured, so one that is declared not reversible is carried out as well.
 #[test]
-fn an_action_that_is_declared_not_reversible_is_not_refused() {
+fn action_declared_irreversible_is_accepted() {
     let one = [action("run", "FILE_DELETE", "p", json!({ "reversible": false }))];
     assert_eq!(told("sequential", &one, &["p"]), []);
 }
 
 /// EX-3, EX-9: the outputs of a pipeline are known only after it ran, so a lint accepts both possibilities.
 #[test]
-fn the_outputs_of_a_pipeline_may_be_there_or_not() {
+fn lint_accepts_pipeline_outputs_as_present_or_absent() {
     let actions = |change: &str| {
         [
             action("run", "PIPELINE_RUN", "out", none()),
@@ -206,7 +206,7 @@ fn the_outputs_of_a_pipeline_may_be_there_or_not() {
 
 /// EX-9
 #[test]
-fn actions_that_cannot_be_run_here_are_found() {
+fn lint_finds_actions_that_cannot_run_here() {
     let plan = TaskPlan::read(everything().as_bytes()).unwrap();
     let exists = |path: &RelPath| ![&b"bin/run"[..], b"n"].contains(&path.as_bytes());
     let files = Files { exists: &exists, may_change: &|_, _| false };

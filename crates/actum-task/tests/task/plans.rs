@@ -6,7 +6,7 @@ use crate::examples::{everything, path};
 
 /// EX-2, EX-9, EX-10
 #[test]
-fn a_plan_of_everything_comes_back_equal_and_its_values_keep_their_spelling() {
+fn full_plan_round_trips_and_keeps_value_spelling() {
     let text = everything();
     let (plan, places) = TaskPlan::read_with_places(text.as_bytes()).unwrap();
     let written = plan.to_json();
@@ -25,7 +25,7 @@ fn a_plan_of_everything_comes_back_equal_and_its_values_keep_their_spelling() {
 
 /// EX-9
 #[test]
-fn each_type_of_action_is_read() {
+fn every_action_type_is_read() {
     let plan = TaskPlan::read(everything().as_bytes()).unwrap();
     for action_type in ActionType::ALL {
         assert!(plan.actions.iter().any(|action| action.action_type() == action_type));
@@ -34,7 +34,7 @@ fn each_type_of_action_is_read() {
 
 /// EX-12
 #[test]
-fn a_condition_that_names_no_file_is_about_the_target_and_after_a_rename_about_its_new_path() {
+fn condition_path_defaults_to_the_target_or_its_new_path() {
     let plan = TaskPlan::read(everything().as_bytes()).unwrap();
     let made = &plan.actions[0];
     assert_eq!(
@@ -68,7 +68,7 @@ fn a_condition_that_names_no_file_is_about_the_target_and_after_a_rename_about_i
 
 /// EX-2
 #[test]
-fn a_task_without_an_envelope_is_called_as_its_plan() {
+fn task_without_an_envelope_is_named_after_its_plan() {
     let plan = TaskPlan::read(everything().as_bytes()).unwrap();
     assert_eq!(TaskId::from(&plan.id).as_str(), "all.of-it_1");
     let error = "a/b".parse::<TaskId>().unwrap_err();

@@ -35,7 +35,7 @@ fn modify(operation: &str) -> String {
 
 /// EX-2, D-4
 #[test]
-fn everything_that_is_wrong_is_told_at_once_in_the_order_of_the_text() {
+fn all_problems_are_reported_together_in_text_order() {
     let text = r#"{"plan_id":"a b",
 "action_plan":[
 {"action_id":"","action_type":"FILE_CREATE","target":"../x","operation":{"type":"create"}},
@@ -106,7 +106,7 @@ fn everything_that_is_wrong_is_told_at_once_in_the_order_of_the_text() {
 
 /// EX-2
 #[test]
-fn text_that_is_no_json_is_refused_at_its_first_place() {
+fn invalid_json_is_rejected_with_its_position() {
     assert_eq!(
         told("{\n\"plan_id\": 'a'}"),
         [(
@@ -126,7 +126,7 @@ fn text_that_is_no_json_is_refused_at_its_first_place() {
 
 /// EX-9, EX-10
 #[test]
-fn a_wrong_operation_is_told_for_the_branch_that_was_meant() {
+fn wrong_operation_is_reported_for_the_intended_variant() {
     let code = ErrorCode::SchemaViolation;
     let cases = [
         (
@@ -182,8 +182,8 @@ fn a_wrong_operation_is_told_for_the_branch_that_was_meant() {
         (
             r#"{"type":"line_delete","start_line":3,"details":{"end_line":2}}"#,
             code,
-            "column 130: `action_plan[0].operation.details.end_line`: `2` is before `3`, where the \
-             range begins; both are counted from 1 and belong to it",
+            "column 130: `action_plan[0].operation.details.end_line`: the range ends at `2`, \
+             before its start `3`; both ends are inclusive and start at 1",
         ),
         (
             r#"{"type":"line_insert","line_number":0,"content":""}"#,
@@ -241,7 +241,7 @@ fn a_wrong_operation_is_told_for_the_branch_that_was_meant() {
 
 /// EX-4, EX-5, D-5
 #[test]
-fn a_target_outside_or_in_the_state_of_git_has_a_code_of_its_own() {
+fn target_outside_the_workspace_or_in_git_has_a_specific_code() {
     let content = modify(r#"{"type":"content","content":""}"#);
     for (path, code) in [
         ("../f", ErrorCode::PathTraversal),
@@ -310,7 +310,7 @@ fn is_any(name: &str) -> bool {
 
 /// D-4
 #[test]
-fn a_single_unknown_field_anywhere_is_refused_at_its_path() {
+fn any_unknown_field_is_rejected_with_its_path() {
     let plan: Value = serde_json::from_str(&everything().replace("1e400", "1")).unwrap();
     let mut all = Vec::new();
     with_another_member(&plan, "", &mut all);
@@ -328,7 +328,7 @@ fn a_single_unknown_field_anywhere_is_refused_at_its_path() {
 
 /// EX-12, EX-21
 #[test]
-fn conditions_timeouts_and_levels_are_held_to_what_there_is() {
+fn invalid_conditions_timeouts_and_risk_levels_are_rejected() {
     let action = |more: &str| {
         format!(r#"{{"action_id":"a","action_type":"FILE_DELETE","target":"f",{more}}}"#)
     };

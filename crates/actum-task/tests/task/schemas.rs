@@ -26,7 +26,7 @@ fn published(index: usize) -> Value {
 
 /// EX-2
 #[test]
-fn the_published_schemas_are_what_the_types_say() {
+fn published_action_schemas_match_the_types() {
     for (file, (name, text)) in schemas().into_iter().zip(PUBLISHED) {
         let published = SchemaFile { name, text: text.to_owned() };
         assert_eq!(file, published, "`cargo xtask schemas` writes it");
@@ -35,7 +35,7 @@ fn the_published_schemas_are_what_the_types_say() {
 
 /// EX-2
 #[test]
-fn the_published_schemas_are_sound_and_hold_the_examples_of_the_seed() {
+fn published_schemas_are_valid_and_accept_the_seed_examples() {
     let everything = everything().replace("1e400", "1e40");
     for (index, document) in [
         (0, ADDS_A_PROPERTY),
@@ -55,7 +55,7 @@ fn the_published_schemas_are_sound_and_hold_the_examples_of_the_seed() {
 
 /// EX-2: problems of a wrong operation are reported for the intended kind.
 #[test]
-fn another_reader_of_the_schema_is_told_of_the_branch_that_was_meant() {
+fn schema_validator_reports_the_intended_operation_variant() {
     let schema = published(0);
     let validator = jsonschema::draft202012::new(&schema).unwrap();
     let wrong = ADDS_A_PROPERTY.replace(r#""key": "new_field","#, r#""key": 7,"#);
@@ -118,7 +118,7 @@ fn every_document(
 
 /// EX-2
 #[test]
-fn thousands_of_plans_are_read_as_their_schema_says_and_come_back_equal() {
+fn plan_reader_matches_its_schema_and_plans_round_trip() {
     every_document(0, documents::bytes, |bytes| {
         let plan = TaskPlan::read(bytes).map_err(|error| error.0)?;
         assert_eq!(TaskPlan::read(plan.to_json().as_bytes()).unwrap(), plan);
@@ -128,7 +128,7 @@ fn thousands_of_plans_are_read_as_their_schema_says_and_come_back_equal() {
 
 /// EX-1
 #[test]
-fn thousands_of_envelopes_are_read_as_their_schema_says() {
+fn envelope_reader_matches_its_schema() {
     every_document(1, documents::bytes, |bytes| {
         TaskEnvelope::read(bytes).map(drop).map_err(|error| error.mistakes().clone())
     });
@@ -136,7 +136,7 @@ fn thousands_of_envelopes_are_read_as_their_schema_says() {
 
 /// EX-2: JSON is YAML, except for some control characters.
 #[test]
-fn thousands_of_configs_are_read_as_their_schema_says() {
+fn config_reader_matches_its_schema() {
     let documents = |schema: &Value| {
         documents::document(schema).prop_map(|value| value.to_string().into_bytes()).boxed()
     };

@@ -75,7 +75,7 @@ fn told(text: &str) -> Vec<(ErrorCode, String)> {
 
 /// EX-17, EX-19, EX-21, D-5
 #[test]
-fn everything_can_be_set_and_nothing_has_to_be() {
+fn every_setting_can_be_set_and_is_optional() {
     let config = SystemConfig::read(EVERYTHING.as_bytes()).unwrap();
     let expected = SystemConfig {
         constraints: Constraints {
@@ -104,7 +104,7 @@ fn everything_can_be_set_and_nothing_has_to_be() {
 
 /// EX-19, EX-21: a value of the plan takes precedence over one of the config.
 #[test]
-fn a_plan_says_otherwise_where_it_may() {
+fn plan_values_override_config_values() {
     let config = SystemConfig::read(EVERYTHING.as_bytes()).unwrap();
     let plan = TaskPlan::read(everything().as_bytes()).unwrap();
     let set = plan.actions.iter().filter(|action| action.timeout.is_some());
@@ -130,7 +130,7 @@ fn a_plan_says_otherwise_where_it_may() {
 
 /// EX-2, EX-21
 #[test]
-fn what_is_wrong_with_a_config_is_told_with_its_line() {
+fn config_errors_report_the_line() {
     let known =
         "fields of limits: `max_files`, `max_file_bytes`, `max_backup_bytes`, `max_parallel`";
     assert_eq!(told("limits:\n  max_files: 101\n  max_fils: 3\n  max_parallel: four\n"), [
@@ -198,8 +198,8 @@ fn what_is_wrong_with_a_config_is_told_with_its_line() {
     );
     schema(
         "protected_files: [a, '[']",
-        "line 1, column 22: `protected_files[1]`: the rule `[` cannot be used: `[` has no meaning \
-         here: `?` stands for one character, `*` for any; `\\[` is a name that has it",
+        "line 1, column 22: `protected_files[1]`: the rule `[` cannot be used: `[` is not \
+         supported: use `?` for one character or `*` for any number; to match it literally, write `\\[`",
     );
     let invalid = SystemConfig::read(b"a: \xff").unwrap_err();
     assert_eq!(

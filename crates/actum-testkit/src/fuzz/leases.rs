@@ -122,7 +122,7 @@ mod tests {
     /// FE-17: the token in the corpus must have a valid signature, or the fuzzer would never reach the code after the signature
     /// check.
     #[test]
-    fn the_kept_token_is_verified_with_the_key_of_the_target() {
+    fn corpus_token_is_verified_with_the_target_key() {
         let kept = include_bytes!("../../../../fuzz/corpus/leases/bytes-two-blocks");
         let token = Token::read(write_base64(&kept[1..]).as_bytes()).unwrap();
         assert_eq!(verify(&token, &keyring(), now()).unwrap().blocks.len(), 2);

@@ -35,7 +35,7 @@ fn another_file_system_is_not_entered() {
 }
 
 #[test]
-fn a_sync_of_one_file_system_leaves_the_other() {
+fn sync_of_one_file_system_does_not_sync_the_other() {
     let disk = SimDisk::new();
     disk.put("m/a", "1");
     disk.mount("m");
@@ -46,7 +46,7 @@ fn a_sync_of_one_file_system_leaves_the_other() {
 }
 
 #[test]
-fn each_change_moves_the_stamps_it_should() {
+fn each_change_updates_the_expected_timestamps() {
     let disk = SimDisk::new();
     disk.put("d/a", "1");
     disk.put("e/b", "2");
@@ -87,7 +87,7 @@ fn each_change_moves_the_stamps_it_should() {
 
 /// chown(2), capabilities(7)
 #[test]
-fn a_new_owner_or_content_takes_privileges_away() {
+fn chown_and_writes_clear_setuid_and_setgid_bits() {
     let disk = SimDisk::new();
     disk.put("a", "1");
     disk.chmod("a", 0o6755);
@@ -111,7 +111,7 @@ fn a_new_owner_or_content_takes_privileges_away() {
 }
 
 #[test]
-fn the_umask_and_the_set_group_bit_apply_to_what_is_made() {
+fn umask_and_setgid_directories_apply_to_new_files() {
     let disk = SimDisk::new();
     disk.mkdir_p("d");
     disk.chown("d", 5, 6);
@@ -127,7 +127,7 @@ fn the_umask_and_the_set_group_bit_apply_to_what_is_made() {
 }
 
 #[test]
-fn a_path_handle_is_good_for_names_only() {
+fn path_handle_allows_only_name_operations() {
     let disk = SimDisk::new();
     disk.mkdir_p("d");
     let root = root_of(&disk);
@@ -142,7 +142,7 @@ fn a_path_handle_is_good_for_names_only() {
 }
 
 #[test]
-fn what_the_helpers_make_is_in_the_snapshot() {
+fn snapshot_contains_files_made_by_the_helpers() {
     let disk = SimDisk::new();
     disk.put_mode("d/a", "1", 0o600);
     disk.symlink("l", "d/a");

@@ -13,7 +13,7 @@ fn errno<T>(result: io::Result<T>) -> Option<Errno> {
 }
 
 #[test]
-fn one_call_fails_and_does_nothing() {
+fn injected_failure_affects_one_call_and_changes_nothing() {
     let disk = SimDisk::new();
     disk.fail_at(2, Errno::ACCESS);
     let root = root_of(&disk);
@@ -35,7 +35,7 @@ fn one_call_fails_and_does_nothing() {
 }
 
 #[test]
-fn after_a_failed_sync_later_syncs_do_not_help() {
+fn later_syncs_do_not_repair_a_failed_sync() {
     let disk = SimDisk::new();
     disk.put("a", "1");
     disk.settle();
@@ -56,7 +56,7 @@ fn after_a_failed_sync_later_syncs_do_not_help() {
 }
 
 #[test]
-fn a_sync_that_fails_for_another_reason_can_be_made_again() {
+fn interrupted_sync_can_be_retried() {
     let disk = SimDisk::new();
     disk.put("a", "1");
     disk.settle();
@@ -69,7 +69,7 @@ fn a_sync_that_fails_for_another_reason_can_be_made_again() {
 }
 
 #[test]
-fn a_full_disk_refuses_only_what_needs_space() {
+fn full_disk_rejects_only_calls_that_need_space() {
     let disk = SimDisk::new();
     disk.put("a", "1");
     disk.put("b", "2");
@@ -95,7 +95,7 @@ fn a_full_disk_refuses_only_what_needs_space() {
 }
 
 #[test]
-fn a_read_only_disk_refuses_every_change_and_answers_every_question() {
+fn read_only_disk_rejects_writes_and_allows_reads() {
     let disk = SimDisk::new();
     disk.put("a", "1");
     let root = root_of(&disk);
@@ -114,7 +114,7 @@ fn a_read_only_disk_refuses_every_change_and_answers_every_question() {
 }
 
 #[test]
-fn a_killed_process_does_nothing_more_until_it_is_revived() {
+fn killed_process_does_nothing_until_revived() {
     let disk = SimDisk::new();
     let root = root_of(&disk);
     let file = write_new(&disk, &root, "a", b"1");
@@ -147,7 +147,7 @@ fn a_killed_process_does_nothing_more_until_it_is_revived() {
 }
 
 #[test]
-fn a_write_may_be_cut_at_every_block() {
+fn write_can_be_torn_at_every_block() {
     let disk = SimDisk::new();
     let root = root_of(&disk);
     let file = write_new(&disk, &root, "a", &[1; 12_288]);
@@ -166,7 +166,7 @@ fn a_write_may_be_cut_at_every_block() {
 }
 
 #[test]
-fn a_write_may_run_out_of_space_in_the_middle() {
+fn write_can_run_out_of_space_midway() {
     let disk = SimDisk::new();
     let root = root_of(&disk);
     let file = disk.create(&root, b"a", FileMode::REGULAR).unwrap();
@@ -176,7 +176,7 @@ fn a_write_may_run_out_of_space_in_the_middle() {
 }
 
 #[test]
-fn someone_else_can_act_just_before_a_call() {
+fn another_process_can_act_just_before_a_call() {
     let disk = SimDisk::new();
     let root = root_of(&disk);
     write_new(&disk, &root, "a", b"1");
@@ -199,7 +199,7 @@ fn someone_else_can_act_just_before_a_call() {
 }
 
 #[test]
-fn a_lock_ends_with_its_handle() {
+fn lock_is_released_with_its_handle() {
     let disk = SimDisk::new();
     let root = root_of(&disk);
     let first = write_new(&disk, &root, "lock", b"");
@@ -224,7 +224,7 @@ fn waiting_for_a_busy_lock_panics() {
 
 #[test]
 #[should_panic(expected = "the handle belongs to another disk")]
-fn a_handle_is_good_for_its_own_disk_only() {
+fn handle_of_another_disk_panics() {
     let disk = SimDisk::new();
     let root = root_of(&disk);
     drop(disk.clone_deep().stat(&root));

@@ -126,7 +126,7 @@ fn either<'a, H>(file: &'a H, parent: &'a H, offset: u64) -> &'a H {
 }
 
 #[test]
-fn the_kernel_agrees() {
+fn simulated_disk_matches_the_kernel() {
     for seed in 1..=30 {
         let directory = tempfile::tempdir().unwrap();
         let mut real = Side::new(LinuxDisk, directory.path());

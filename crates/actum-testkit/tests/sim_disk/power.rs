@@ -40,7 +40,7 @@ fn each_block_may_have_any_value_since_the_last_sync() {
 }
 
 #[test]
-fn a_value_that_comes_back_is_one_choice() {
+fn repeated_value_yields_one_crash_state() {
     let disk = settled(&[("a", b"1")]);
     for version in ["2", "1", "2", "1"] {
         disk.overwrite("a", version, 0);
@@ -49,7 +49,7 @@ fn a_value_that_comes_back_is_one_choice() {
 }
 
 #[test]
-fn a_new_file_may_be_missing_or_empty_or_zeros_or_whole() {
+fn new_file_may_be_missing_empty_zeroed_or_complete() {
     let disk = SimDisk::new();
     write_new(&disk, &root_of(&disk), "a", b"12");
     assert_eq!(outcomes(&disk, &["a"]), ["", "-", "00", "12"]);
@@ -57,7 +57,7 @@ fn a_new_file_may_be_missing_or_empty_or_zeros_or_whole() {
 }
 
 #[test]
-fn a_shorter_size_hides_the_rest_of_the_block() {
+fn shorter_size_hides_later_bytes_of_the_block() {
     let disk = settled(&[("a", b"1")]);
     disk.overwrite("a", "23", 0);
     assert_eq!(outcomes(&disk, &["a"]), ["1", "10", "2", "23"]);
@@ -80,7 +80,7 @@ fn sync_data_keeps_bytes_but_not_the_name() {
 }
 
 #[test]
-fn a_synced_name_of_an_unsynced_file_has_any_content() {
+fn synced_name_of_an_unsynced_file_may_have_any_content() {
     let disk = SimDisk::new();
     let root = root_of(&disk);
     write_new(&disk, &root, "a", b"12");
@@ -89,7 +89,7 @@ fn a_synced_name_of_an_unsynced_file_has_any_content() {
 }
 
 #[test]
-fn sync_data_leaves_the_attributes_and_sync_keeps_them() {
+fn sync_data_skips_attributes_and_sync_persists_them() {
     let disk = settled(&[("a", b"1")]);
     let file = disk.open_own(&root_of(&disk), b"a").unwrap();
     let modes = |disk: &SimDisk| -> BTreeSet<u32> {
@@ -103,7 +103,7 @@ fn sync_data_leaves_the_attributes_and_sync_keeps_them() {
 }
 
 #[test]
-fn the_first_attributes_are_durable() {
+fn initial_attributes_are_durable_with_the_name() {
     let disk = SimDisk::new();
     let root = root_of(&disk);
     drop(disk.create(&root, b"a", FileMode::new(0o666)).unwrap());
@@ -130,7 +130,7 @@ fn half_of_an_exchange_may_be_lost() {
 }
 
 #[test]
-fn the_link_count_is_that_of_the_names_that_were_left() {
+fn link_count_matches_the_surviving_names() {
     let disk = settled(&[("a", b"A"), ("b", b"B")]);
     let root = root_of(&disk);
     disk.rename(&root, b"a", &root, b"b", Rename::Exchange).unwrap();
@@ -192,7 +192,7 @@ fn an_ignored_barrier_makes_nothing_durable() {
 }
 
 #[test]
-fn what_no_possible_name_reaches_is_no_choice() {
+fn unreachable_content_adds_no_crash_states() {
     let disk = SimDisk::new();
     let root = root_of(&disk);
     let file = write_new(&disk, &root, "a", &[1; 40_960]);
@@ -207,7 +207,7 @@ fn what_no_possible_name_reaches_is_no_choice() {
 }
 
 #[test]
-fn states_differ_and_are_as_many_as_counted() {
+fn crash_states_are_distinct_and_match_their_count() {
     let disk = settled(&[("a", b"A"), ("b", b"B"), ("d/c", &[b'C'; 5000])]);
     let root = root_of(&disk);
     disk.rename(&root, b"a", &root, b"b", Rename::Exchange).unwrap();
@@ -224,7 +224,7 @@ fn states_differ_and_are_as_many_as_counted() {
 }
 
 #[test]
-fn a_sample_has_both_ends_and_every_prefix_and_every_single_change() {
+fn sample_has_both_extremes_all_prefixes_and_single_changes() {
     let paths: Vec<String> = (0..24).map(|n| format!("f{n:02}")).collect();
     let disk = SimDisk::new();
     for path in &paths {
@@ -262,7 +262,7 @@ fn a_sample_has_both_ends_and_every_prefix_and_every_single_change() {
 }
 
 #[test]
-fn a_limit_is_kept_on_both_sides() {
+fn crash_state_limit_is_exact() {
     let disk = settled(&[("a", b"1"), ("b", b"1")]);
     disk.overwrite("a", "2", 0);
     disk.overwrite("b", "2", 0);
@@ -271,7 +271,7 @@ fn a_limit_is_kept_on_both_sides() {
 }
 
 #[test]
-fn the_states_are_independent_and_of_the_next_epoch() {
+fn crash_states_are_independent_and_in_the_next_epoch() {
     let disk = settled(&[("a", b"1")]);
     let root = root_of(&disk);
     let lock = disk.open_own(&root, b"a").unwrap();
@@ -291,7 +291,7 @@ fn the_states_are_independent_and_of_the_next_epoch() {
 }
 
 #[test]
-fn a_deep_copy_keeps_what_is_pending_and_goes_its_own_way() {
+fn deep_copy_keeps_pending_writes_and_is_independent() {
     let disk = settled(&[("a", b"1")]);
     disk.overwrite("a", "2", 0);
     let copy = disk.clone_deep();
@@ -301,7 +301,7 @@ fn a_deep_copy_keeps_what_is_pending_and_goes_its_own_way() {
 }
 
 #[test]
-fn times_alone_are_a_choice_only_if_asked_for() {
+fn timestamps_add_crash_states_only_on_request() {
     let disk = settled(&[("a", b"1")]);
     let file = disk.open_own(&root_of(&disk), b"a").unwrap();
     disk.write_at(&file, b"2", 0).unwrap();
@@ -335,7 +335,7 @@ fn a_moved_directory_may_have_two_names_or_none() {
 }
 
 #[test]
-fn a_lost_change_is_named() {
+fn lost_changes_are_named() {
     let disk = settled(&[("d/a", b"1")]);
     disk.overwrite("d/a", "2", 0);
     disk.rename_path("d/a", "d/b");

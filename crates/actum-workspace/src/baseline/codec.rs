@@ -205,7 +205,7 @@ mod tests {
 
     /// Issue 27
     #[test]
-    fn a_baseline_is_read_as_it_was_written_and_a_changed_one_never_panics() {
+    fn baseline_round_trips_and_damage_never_panics() {
         let sample = sample();
         let bytes = sample.encode();
         assert_eq!(Baseline::decode(&bytes), Ok(sample));

@@ -42,17 +42,41 @@ pub struct Undeclared {
     pub(crate) before: Before,
 }
 
+/// Reason why an undeclared change cannot be adopted as a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NotAdoptable {
+    /// The content before the change is not stored, so the run could not be undone.
+    ContentUnknown,
+    /// A later run changed the path again, so the change is part of that run.
+    ChangedByRun,
+    /// The path is or was a device, FIFO or socket, or a directory that was not searched.
+    Special,
+    /// The path cannot be read, or it changed between a file and a directory.
+    InTheWay,
+}
+
 impl Undeclared {
     /// Returns true if the change can be adopted as a run. This requires that the earlier state is known and that the
     /// object is not a device, FIFO or socket.
     pub fn is_adoptable(&self) -> bool {
-        let is_known = match &self.before {
-            Before::Absent | Before::Directory(_) => true,
-            Before::File(_, source) => *source != Source::Nowhere,
-            Before::Run(_, _, image) => image.file().is_none_or(|file| file.size <= FILE_BYTES_MAX),
-            Before::Other(_) | Before::Buried => false,
-        };
-        is_known && self.kind != Kind::Special
+        self.obstacle().is_none()
+    }
+
+    /// Returns the reason why the change cannot be adopted, if it is known without reading the earlier content.
+    pub(crate) fn obstacle(&self) -> Option<NotAdoptable> {
+        let is_small = |image: &Image| image.file().is_none_or(|file| file.size <= FILE_BYTES_MAX);
+        match &self.before {
+            Before::Other(_) => Some(NotAdoptable::Special),
+            Before::Buried => Some(NotAdoptable::ChangedByRun),
+            Before::Absent | Before::Directory(_) | Before::File(..) | Before::Run(..)
+                if self.kind == Kind::Special =>
+            {
+                Some(NotAdoptable::Special)
+            }
+            Before::File(_, Source::Nowhere) => Some(NotAdoptable::ContentUnknown),
+            Before::Run(_, _, image) if !is_small(image) => Some(NotAdoptable::ContentUnknown),
+            Before::Absent | Before::Directory(_) | Before::File(..) | Before::Run(..) => None,
+        }
     }
 }
 

@@ -84,7 +84,7 @@ proptest! {
 
     /// FO-5
     #[test]
-    fn a_delta_of_any_edits_leads_back_to_the_old_content(
+    fn delta_of_any_edits_restores_the_old_content(
         size in 0usize..600_000,
         grown in -70_000isize..70_000,
         edits in proptest::collection::vec((0usize..600_000, 1usize..9000), 0..12),
@@ -112,7 +112,7 @@ proptest! {
 
 /// FO-9
 #[test]
-fn a_delta_holds_the_blocks_that_differ_and_no_others() {
+fn delta_contains_only_the_differing_blocks() {
     let place = place();
     let before = content(64 * BLOCK_BYTES + 100, 1);
     let mut after = before.clone();
@@ -128,7 +128,7 @@ fn a_delta_holds_the_blocks_that_differ_and_no_others() {
 
 /// FO-9
 #[test]
-fn a_delta_over_its_limit_is_not_kept() {
+fn delta_over_its_size_limit_is_discarded() {
     let place = place();
     let (before, after) = (content(9 << 20, 1), content(9 << 20, 2));
     let bytes = memory(&before);
@@ -140,7 +140,7 @@ fn a_delta_over_its_limit_is_not_kept() {
 
 /// FO-5
 #[test]
-fn no_delta_is_made_of_a_content_that_is_not_the_old_one() {
+fn no_delta_is_made_from_unexpected_old_content() {
     let place = place();
     let (before, other) = (content(300_000, 1), content(300_000, 2));
     let (bytes, new) = (place.file(b"old", &other), memory(&before));
@@ -153,7 +153,7 @@ fn no_delta_is_made_of_a_content_that_is_not_the_old_one() {
 
 /// FO-5
 #[test]
-fn a_damaged_delta_never_gives_the_old_content() {
+fn damaged_delta_never_restores_the_old_content() {
     let place = place();
     let before = content(5 * BLOCK_BYTES + 100, 1);
     let mut after = before.clone();
@@ -181,7 +181,7 @@ fn a_damaged_delta_never_gives_the_old_content() {
 
 /// FO-9
 #[test]
-fn a_delta_of_more_runs_than_a_shell_can_copy_is_not_kept() {
+fn delta_with_too_many_runs_for_a_shell_is_discarded() {
     let place = place();
     let before = vec![0; 2 * (RUNS_MAX + 1) * BLOCK_BYTES];
     for (runs, is_kept) in [(RUNS_MAX, true), (RUNS_MAX + 1, false)] {

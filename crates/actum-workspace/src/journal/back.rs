@@ -122,7 +122,7 @@ mod tests {
 
     /// FO-5
     #[test]
-    fn more_lines_are_recorded_where_a_change_would_stand_at_two_places() {
+    fn more_context_lines_are_recorded_for_ambiguous_changes() {
         let block = "a\nb\nc\nn\nd\ne\nf\n";
         let old = format!("one\n{block}two\n{block}").replacen('n', "x", 1);
         let left = old.replacen('x', "n", 1);
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_again() {
+    fn back_record_round_trips() {
         let splice = Splice { offset: 7, old: b"a\n".to_vec(), new: b"b\nc\n".to_vec() };
         let in_lines = |is_unique| {
             Back::Splices(Splices { splices: vec![splice.clone()], lines: vec![3], is_unique })

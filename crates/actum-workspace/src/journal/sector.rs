@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_of_any_length_is_read_as_it_was_written() {
+    fn framed_record_of_any_length_round_trips() {
         for length in [0, 1, 487, 488, 489, 3960, 3961, 20_000] {
             let record = record(length);
             let (start, end) = record.split_at(length / 3);
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn every_flipped_bit_is_damage_and_never_a_torn_write() {
+    fn flipped_bit_is_damage_and_never_a_torn_write() {
         let framed = frame(7, &[&record(3000)]);
         for bit in 0..framed.len() * 8 {
             let mut flipped = framed.clone();
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_that_was_cut_off_anywhere_is_torn_and_never_damage() {
+    fn partial_write_is_torn_and_never_damage() {
         let new = frame(7, &[&record(3000)]);
         for before in [vec![0; new.len()], frame(6, &[&record(2500)])] {
             for kept in 0u32..256 {
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sector_of_a_later_record_is_seen() {
+    fn sector_of_a_later_record_is_detected() {
         let framed = frame(9, &[&record(10)]);
         assert_eq!(look(&framed[..SECTOR], 7, 0), Sight::Later(9));
         assert_eq!(read(&framed, 7).0, Framed::Damaged(0));

@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn the_mask_stands_for_the_group_and_named_users_stay() {
+    fn acl_mask_limits_the_group_and_named_users_are_kept() {
         let default = acl(&[(USER_OBJECT, 7), (0x02, 7), (GROUP_OBJECT, 5), (MASK, 7), (OTHER, 1)]);
         let expected =
             acl(&[(USER_OBJECT, 6), (0x02, 7), (GROUP_OBJECT, 5), (MASK, 6), (OTHER, 0)]);

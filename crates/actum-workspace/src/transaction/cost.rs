@@ -25,7 +25,7 @@ mod tests {
 
     /// FO-4
     #[test]
-    fn an_edit_costs_the_lines_that_differ() {
+    fn edit_cost_is_the_number_of_differing_lines() {
         let splice =
             |offset: u64, old: &str, new: &str| Splice { offset, old: old.into(), new: new.into() };
         assert_eq!(cost(&[], b"a\n"), (0, 0));
@@ -39,7 +39,7 @@ mod tests {
     proptest! {
         /// FO-4
         #[test]
-        fn what_is_added_and_removed_accounts_for_every_line(
+        fn added_and_removed_lines_account_for_every_line(
             old in "[ab\n]{0,20}", new in "[ab\n]{0,20}",
         ) {
             let (old, new) = (old.as_bytes(), new.as_bytes());

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use actum_core::{Digest, RelPath};
 
 use crate::attributes::Attributes;
-use crate::baseline::{Baseline, Before, KnownFiles, Stamp, Undeclared, UndeclaredChange, kind_of};
+use crate::baseline::{
+    Baseline, Before, KnownFiles, NotAdoptable, Stamp, Undeclared, UndeclaredChange, kind_of,
+};
 use crate::content::Bytes;
 use crate::disk::{Disk, Stat, Time};
 use crate::error::{Error, Result, ResultExt};
@@ -24,8 +26,8 @@ const RUNS_MAX: usize = 100;
 pub struct UndeclaredChanges {
     /// Changes that are included in the snapshot and can be adopted.
     pub adoptable: Vec<Undeclared>,
-    /// Changes that cannot be adopted, because the previous state is unknown or the path is not a regular file.
-    pub others: Vec<Undeclared>,
+    /// Changes that cannot be adopted, with the reason.
+    pub others: Vec<(Undeclared, NotAdoptable)>,
     /// All changes made since the turn ended, including those at paths that were not selected. They may be the user's
     /// own.
     pub later: Vec<Undeclared>,
@@ -86,16 +88,17 @@ impl<D: Disk> Transaction<'_, D> {
         for change in found.into_iter().filter(|change| meant.contains(&change.path)) {
             let is_lost =
                 lost.iter().any(|path| change.path.starts_with(path) || change.path == *path);
-            let pre = match change.is_adoptable() && !is_lost {
-                true => self.pre_of_change(&change, known)?,
-                false => None,
+            let obstacle = change.obstacle().or(is_lost.then_some(NotAdoptable::InTheWay));
+            let pre = match obstacle {
+                None => self.pre_of_change(&change, known)?.ok_or(NotAdoptable::ContentUnknown),
+                Some(obstacle) => Err(obstacle),
             };
             match pre {
-                Some(pre) => {
+                Ok(pre) => {
                     self.nodes.insert(change.path.clone(), Node { pre, post: Post::Absent });
                     changes.adoptable.push(change);
                 }
-                None => changes.others.push(change),
+                Err(obstacle) => changes.others.push((change, obstacle)),
             }
         }
         if !changes.adoptable.is_empty() {

@@ -94,7 +94,7 @@ fn stats(disk: &SimDisk) -> BTreeMap<&'static str, Option<Stat>> {
 
 /// FO-5, issue 27
 #[test]
-fn an_adopted_change_is_undone_and_redone_and_no_file_is_touched_to_adopt_it() {
+fn adoption_touches_no_file_and_can_be_undone_and_redone() {
     let (before, disk) = changed();
     let (after, there) = (tree(&disk), stats(&disk));
     let run = adopt(&disk).unwrap();
@@ -124,7 +124,7 @@ fn an_adopted_change_is_undone_from_the_history_after_a_collection() {
 
 /// issue 27: a collection between the snapshot and the adoption leaves what the snapshot holds.
 #[test]
-fn a_collection_keeps_the_contents_of_a_snapshot() {
+fn collection_keeps_snapshot_contents() {
     let (before, disk) = changed();
     disk.advance(120_000);
     open(&disk).unwrap().gc(&actum_workspace::GcOptions::default()).unwrap();
@@ -135,7 +135,7 @@ fn a_collection_keeps_the_contents_of_a_snapshot() {
 
 /// issue 27: a change that the gates refuse after the fact is undone byte for byte.
 #[test]
-fn a_restored_snapshot_brings_back_every_file_and_keeps_what_others_put_beside_them() {
+fn snapshot_restores_every_file_and_keeps_foreign_files() {
     let (mut before, disk) = changed();
     disk.put("n/e/other", "somebody's\n");
     restore(&disk).unwrap();
@@ -150,7 +150,7 @@ fn a_restored_snapshot_brings_back_every_file_and_keeps_what_others_put_beside_t
 
 /// issue 27: a file that the user saves after the gates refused the change, and before it is undone, is kept.
 #[test]
-fn a_file_that_is_saved_before_a_change_is_taken_back_stays() {
+fn file_saved_before_a_rejected_change_is_undone_is_kept() {
     let (_, disk) = changed();
     let mut workspace = open(&disk).unwrap();
     let mut transaction = workspace.begin(RunOptions::default()).unwrap();
@@ -168,7 +168,7 @@ fn a_file_that_is_saved_before_a_change_is_taken_back_stays() {
 /// issue 27: killed at every call, the workspace holds what the other program left; the change is adopted or can still
 /// be.
 #[test]
-fn an_adoption_that_is_killed_at_any_call_is_recorded_or_can_be_made_again() {
+fn adoption_killed_at_any_call_is_recorded_or_retryable() {
     let (before, base) = changed();
     let after = tree(&base);
     let whole = base.clone_deep();
@@ -200,7 +200,7 @@ fn an_adoption_that_is_killed_at_any_call_is_recorded_or_can_be_made_again() {
 
 /// issue 27: a power cut at every call of an adoption whose files are on the disk. What was acknowledged can be undone.
 #[test]
-fn a_power_cut_during_an_adoption_leaves_the_files_and_loses_no_acknowledged_run() {
+fn power_cut_during_adoption_loses_no_acknowledged_run() {
     let (before, base) = changed();
     let after = tree(&base);
     let whole = base.clone_deep();
@@ -233,7 +233,7 @@ fn a_power_cut_during_an_adoption_leaves_the_files_and_loses_no_acknowledged_run
 /// issue 27: the other program syncs nothing. Recovery repairs an adopted file that a power cut took, and never needs
 /// the user.
 #[test]
-fn an_adopted_change_that_nobody_synced_survives_a_power_cut() {
+fn unsynced_adopted_change_survives_a_power_cut() {
     let disk = workspace();
     let before = tree(&disk);
     snapshot(&disk).unwrap();
@@ -252,7 +252,7 @@ fn an_adopted_change_that_nobody_synced_survives_a_power_cut() {
 
 /// issue 27: a snapshot that is killed at any call touches nothing, and another can be taken.
 #[test]
-fn a_snapshot_that_is_killed_at_any_call_leaves_no_trace_in_the_files() {
+fn snapshot_killed_at_any_call_leaves_files_untouched() {
     let base = workspace();
     let before = tree(&base);
     let whole = base.clone_deep();
@@ -275,7 +275,7 @@ fn a_snapshot_that_is_killed_at_any_call_leaves_no_trace_in_the_files() {
 
 /// issue 27: after a power cut a snapshot that was not synced is whole, or counts as none.
 #[test]
-fn a_torn_snapshot_counts_as_none() {
+fn torn_snapshot_is_ignored() {
     let disk = workspace();
     let before = tree(&disk);
     snapshot(&disk).unwrap();
@@ -301,7 +301,7 @@ fn a_torn_snapshot_counts_as_none() {
 
 /// issue 27: the user saves a file at any call of an adoption. The adoption refuses, or the file is edited after it.
 #[test]
-fn what_a_person_saves_during_an_adoption_is_kept() {
+fn user_edits_during_an_adoption_are_kept() {
     let (_, base) = changed();
     let whole = base.clone_deep();
     let first = whole.calls();
@@ -336,7 +336,7 @@ fn what_a_person_saves_during_an_adoption_is_kept() {
 /// issue 27: whatever call fails, the files are unchanged, and the error states that nothing was changed, or the run
 /// exists.
 #[test]
-fn a_call_that_fails_during_an_adoption_leaves_the_files() {
+fn failed_call_during_an_adoption_leaves_files_unchanged() {
     let (before, base) = changed();
     let after = tree(&base);
     let whole = base.clone_deep();
@@ -362,7 +362,7 @@ fn a_call_that_fails_during_an_adoption_leaves_the_files() {
 
 /// issue 27
 #[test]
-fn a_snapshot_goes_after_a_day_and_a_later_one_of_the_same_id_takes_its_place() {
+fn snapshot_expires_after_a_day_or_is_replaced_by_one_with_the_same_id() {
     let disk = workspace();
     snapshot(&disk).unwrap();
     disk.advance(DAY + 60_000);
@@ -392,7 +392,7 @@ fn a_snapshot_goes_after_a_day_and_a_later_one_of_the_same_id_takes_its_place() 
 
 /// issue 27: one history has adopted runs and others, and each is undone by itself.
 #[test]
-fn adopted_runs_and_others_are_undone_in_any_order() {
+fn adopted_and_ordinary_runs_can_be_undone_in_any_order() {
     let disk = workspace();
     let made = apply_run(&disk, "made", "1\n");
     snapshot(&disk).unwrap();
@@ -413,7 +413,7 @@ fn apply_run(disk: &SimDisk, name: &str, content: &str) -> RunId {
 
 /// D-6: a link in place of a file is adopted as a link, and undone to the file.
 #[test]
-fn a_link_where_a_file_was_is_adopted_and_undone() {
+fn symlink_that_replaced_a_file_is_adopted_and_undone() {
     let disk = workspace();
     let before = tree(&disk);
     snapshot(&disk).unwrap();

@@ -48,7 +48,7 @@ fn without_the_birth_barrier_an_acknowledged_run_can_be_lost() {
 
 /// FO-2
 #[test]
-fn without_the_intent_barrier_the_tree_can_be_between() {
+fn without_the_intent_barrier_the_tree_can_be_half_changed() {
     let change = [patch("a", 1, "one", "ONE"), patch("b", 1, "uno", "UNO")];
     is_needed(Barrier::Intent, &base(), &move |disk| apply(&disk, &change));
 }
@@ -83,7 +83,7 @@ fn without_the_rebuilt_barrier_a_power_cut_in_recovery_can_tear_a_file() {
 
 /// FO-2
 #[test]
-fn without_the_growth_barrier_a_power_cut_can_leave_a_journal_that_is_cut_off() {
+fn without_the_growth_barrier_a_power_cut_can_truncate_the_journal() {
     let large = "x".repeat(1 << 20);
     let change: Vec<_> = (0..4).map(|file| create(&format!("big{file}"), &large)).collect();
     let whole = base();
@@ -127,7 +127,7 @@ fn without_the_forget_barrier_the_journal_can_contradict_itself() {
 
 /// FO-2
 #[test]
-fn without_the_reread_barrier_a_record_can_outlive_the_one_before_it() {
+fn without_the_reread_barrier_a_record_can_outlive_its_predecessor() {
     let change = [patch("a", 1, "one", "ONE")];
     is_needed(Barrier::Reread, &base(), &move |disk| apply(&disk, &change));
 }
@@ -169,13 +169,13 @@ fn sync_fails_once() -> Result<(), String> {
 
 /// FO-2
 #[test]
-fn after_a_failed_sync_nothing_is_taken_for_durable_that_is_not() {
+fn failed_sync_never_marks_unsynced_data_as_durable() {
     sync_fails_once().unwrap_or_else(|violation| panic!("{violation}"));
 }
 
 /// FO-2: a request to bind that was cancelled does not come back, and one that was acknowledged is not lost.
 #[test]
-fn without_the_adoption_barrier_a_cancelled_request_can_come_back() {
+fn without_the_adoption_barrier_a_cancelled_request_can_reappear() {
     let found = |ignored: Option<Barrier>, lines: [&str; 2]| -> Vec<Option<String>> {
         let disk = base();
         let mut workspace = open(&disk).unwrap();

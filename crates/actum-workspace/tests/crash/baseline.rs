@@ -108,7 +108,7 @@ fn expected() -> Vec<(String, UndeclaredChange)> {
 
 /// Issue 27: a command's changes are found, adopted as one run, and undone to the byte.
 #[test]
-fn what_commands_changed_in_a_turn_is_found_and_becomes_a_run_that_can_be_undone() {
+fn command_changes_in_a_turn_are_adopted_as_an_undoable_run() {
     let disk = workspace();
     let before = tree(&disk);
     assert_eq!(begin(&disk).unwrap(), TurnStart::Taken);
@@ -130,7 +130,7 @@ fn what_commands_changed_in_a_turn_is_found_and_becomes_a_run_that_can_be_undone
 
 /// Issue 27: a run's changes are declared, also where a command changes the same file afterwards.
 #[test]
-fn what_a_run_left_is_declared_and_a_later_change_starts_from_there() {
+fn run_changes_are_declared_and_later_changes_start_from_them() {
     let disk = workspace();
     begin(&disk).unwrap();
     disk.advance(1_000);
@@ -156,7 +156,7 @@ fn what_a_run_left_is_declared_and_a_later_change_starts_from_there() {
 
 /// Issue 27: a reported change stays undeclared in later turns; a change of the user between turns does not count.
 #[test]
-fn reported_changes_stay_until_they_are_adopted_and_those_of_a_person_are_not_reported() {
+fn reported_changes_persist_until_adopted_and_user_edits_are_ignored() {
     let disk = workspace();
     begin(&disk).unwrap();
     change(&disk);
@@ -186,7 +186,7 @@ fn reported_changes_stay_until_they_are_adopted_and_those_of_a_person_are_not_re
 
 /// Issue 27: a change that a run found and continued from is named; it is a part of the state that run found.
 #[test]
-fn a_change_that_a_run_came_after_is_named_once() {
+fn change_followed_by_a_run_is_reported_once() {
     let disk = workspace();
     begin(&disk).unwrap();
     disk.advance(1_000);
@@ -205,7 +205,7 @@ fn a_change_that_a_run_came_after_is_named_once() {
 
 /// Issue 27: some paths are adopted alone, with the directories that they need.
 #[test]
-fn only_the_paths_that_are_meant_are_adopted() {
+fn only_selected_paths_are_adopted() {
     let disk = workspace();
     begin(&disk).unwrap();
     change(&disk);
@@ -270,7 +270,7 @@ fn a_prompt_within_a_turn_keeps_the_baseline() {
 
 /// Issue 27: a touched file is no change. A large file, of which no copy was made, is named and not adopted.
 #[test]
-fn what_cannot_be_undone_is_named_and_what_is_the_same_is_not() {
+fn irreversible_changes_are_reported_and_touched_files_are_not() {
     let disk = workspace();
     begin(&disk).unwrap();
     disk.advance(1_000);
@@ -290,7 +290,7 @@ fn what_cannot_be_undone_is_named_and_what_is_the_same_is_not() {
 /// Issue 27: a difference from the newest run of a path is undeclared, also where the baseline is younger. What a run
 /// left is kept from the first turn on.
 #[test]
-fn a_file_that_was_edited_after_its_run_becomes_a_run() {
+fn file_edited_after_its_run_is_adopted_as_a_run() {
     let disk = workspace();
     begin(&disk).unwrap();
     disk.advance(1_000);
@@ -332,7 +332,7 @@ impl KnownFiles for LeavesOut {
 
 /// Issue 27: git's objects are pre-images; a directory that was left out remains so, since its content is unknown.
 #[test]
-fn a_blob_is_a_state_before_and_what_was_left_out_is_never_taken_for_new() {
+fn git_blobs_are_pre_images_and_skipped_directories_are_never_new() {
     let disk = workspace();
     disk.mkdir_p("skipped");
     disk.put("skipped/old", "there before\n");
@@ -374,7 +374,7 @@ fn turn(disk: &SimDisk) -> Result<RunId, Error> {
 
 /// Issue 27: killed at every call of a turn, the files are as the command left them, and nothing wrong is undone.
 #[test]
-fn a_turn_that_is_killed_at_any_call_touches_no_file_and_undoes_to_the_byte() {
+fn turn_killed_at_any_call_touches_no_file_and_undoes_exactly() {
     let base = workspace();
     let before = tree(&base);
     let whole = base.clone_deep();
@@ -415,7 +415,7 @@ fn a_turn_that_is_killed_at_any_call_touches_no_file_and_undoes_to_the_byte() {
 
 /// Issue 27: whatever call of the beginning or the end of a turn fails, no file is touched and the next turn is whole.
 #[test]
-fn a_call_that_fails_in_a_turn_touches_no_file() {
+fn failed_call_in_a_turn_touches_no_file() {
     let base = workspace();
     let before = tree(&base);
     let whole = base.clone_deep();
@@ -448,7 +448,7 @@ fn a_call_that_fails_in_a_turn_touches_no_file() {
 /// Issue 27: after a power cut the baseline is whole, or counts as missing: nothing is undone to a state that never
 /// existed.
 #[test]
-fn a_torn_baseline_counts_as_none() {
+fn torn_baseline_is_ignored() {
     let disk = workspace();
     let before = tree(&disk);
     begin(&disk).unwrap();
@@ -475,7 +475,7 @@ fn a_torn_baseline_counts_as_none() {
 /// Issue 28: a reported change whose earlier state no longer fits what the user made since counts as the user's, so that every
 /// adopted run can be undone.
 #[test]
-fn a_reported_change_that_the_users_files_contradict_is_not_adopted() {
+fn reported_change_that_conflicts_with_user_files_is_not_adopted() {
     for name in ["directory", "link"] {
         let disk = workspace();
         match name {
@@ -511,7 +511,7 @@ fn a_reported_change_that_the_users_files_contradict_is_not_adopted() {
 
 /// Issue 28: permissions of 0000 are restored together with the owner.
 #[test]
-fn a_closed_directory_of_another_group_is_restored_closed() {
+fn undo_restores_mode_and_group_of_an_inaccessible_directory() {
     let disk = workspace();
     disk.mkdir_p("closed");
     disk.chown("closed", 1000, 1001);

@@ -77,7 +77,7 @@ fn holds(disk: &SimDisk, wanted: &[u8]) {
 
 /// FO-2
 #[test]
-fn a_run_that_records_blocks_is_before_or_after() {
+fn run_that_records_blocks_is_atomic() {
     let result = explore(&workspace(), &|disk| run(&disk, 1).map(drop), LARGE);
     result.unwrap_or_else(|violation| panic!("{violation}"));
 }
@@ -86,7 +86,7 @@ fn a_run_that_records_blocks_is_before_or_after() {
 ///
 /// FO-2
 #[test]
-fn a_run_after_one_that_recorded_blocks_is_before_or_after() {
+fn run_after_a_block_recording_run_is_atomic() {
     let (disk, _) = updated(false);
     let result = explore(&disk, &|disk| run(&disk, 2).map(drop), LARGE);
     result.unwrap_or_else(|violation| panic!("{violation}"));
@@ -94,7 +94,7 @@ fn a_run_after_one_that_recorded_blocks_is_before_or_after() {
 
 /// FO-2, FO-5
 #[test]
-fn an_undo_by_blocks_is_before_or_after() {
+fn undo_from_blocks_is_atomic() {
     for in_history in [false, true] {
         let (disk, made) = updated(in_history);
         let result = explore(&disk, &move |disk| undo(&disk, made).map(drop), LARGE);
@@ -104,7 +104,7 @@ fn an_undo_by_blocks_is_before_or_after() {
 
 /// FO-2, FO-5, FO-9: wherever the run, or what drops the whole image, was cut off, an acknowledged run can be undone.
 #[test]
-fn an_acknowledged_run_is_undone_by_its_blocks_after_a_cut_at_any_call() {
+fn acknowledged_run_is_undone_from_blocks_after_a_crash_at_any_call() {
     let collect = |disk: &SimDisk| open(disk)?.gc(&GcOptions::default()).map(drop);
     let (whole, _) = updated(false);
     let first = whole.calls();
@@ -159,7 +159,7 @@ fn without_the_kept_image_barrier_blocks_can_be_lost() {
 
 /// FO-2
 #[test]
-fn each_refused_call_of_a_run_that_records_blocks_leaves_what_the_error_says() {
+fn failed_call_while_recording_blocks_leaves_the_reported_state() {
     let whole = workspace();
     let first = whole.calls();
     run(&whole, 1).unwrap();
@@ -187,7 +187,7 @@ fn each_refused_call_of_a_run_that_records_blocks_leaves_what_the_error_says() {
 
 /// FO-5, FO-8: the displaced file needs no space, so the run does not fail for the sake of its blocks.
 #[test]
-fn a_disk_without_room_for_blocks_keeps_the_whole_file() {
+fn disk_without_space_for_blocks_keeps_the_whole_file() {
     let disk = workspace();
     let whole = workspace();
     let first = whole.calls();
@@ -212,7 +212,7 @@ fn calls_of_a_run() -> Vec<String> {
 
 /// FO-5, FO-6
 #[test]
-fn a_file_that_is_written_to_meanwhile_is_brought_back_or_not_replaced() {
+fn file_written_during_a_run_is_restored_by_undo_or_not_replaced() {
     let calls = calls_of_a_run();
     let exchange = calls.iter().position(|call| call.starts_with("rename")).unwrap();
     let mut edited = before();
@@ -241,7 +241,7 @@ fn a_file_that_is_written_to_meanwhile_is_brought_back_or_not_replaced() {
 ///
 /// FO-5, FO-6
 #[test]
-fn no_blocks_are_recorded_of_a_file_that_had_other_bytes_meanwhile() {
+fn no_blocks_are_recorded_for_a_file_that_changed_during_the_run() {
     let calls = calls_of_a_run();
     let reads = calls.iter().enumerate().filter(|(_, call)| call.starts_with("read_at `f`"));
     let mut whole = 0;
@@ -279,7 +279,7 @@ fn a_run_without_large_files_makes_no_call_for_blocks() {
 
 /// FO-9: the checkpoint that frees the displaced file follows at once if the file is very large.
 #[test]
-fn a_very_large_displaced_file_is_given_back_when_its_run_has_ended() {
+fn very_large_displaced_file_is_freed_when_its_run_ends() {
     for (size, is_given_back) in [(32 << 20, false), ((32 << 20) + 1, true)] {
         let disk = SimDisk::new();
         disk.put("f", vec![1; size]);
@@ -299,7 +299,7 @@ fn a_very_large_displaced_file_is_given_back_when_its_run_has_ended() {
 
 /// FO-2, FO-5, FO-9: the checkpoint that ends such a run is cut off at each of its calls.
 #[test]
-fn a_run_on_a_very_large_file_that_is_killed_is_before_or_after_and_can_be_undone() {
+fn killed_run_on_a_very_large_file_is_atomic_and_undoable() {
     let (old, mut new) = (vec![1; (32 << 20) + 1], vec![1; (32 << 20) + 1]);
     new[5_000] = 2;
     let disk = || {
@@ -343,7 +343,7 @@ fn a_run_on_a_very_large_file_that_is_killed_is_before_or_after_and_can_be_undon
 /// FO-9: a redo records blocks in place of the image that an undo on a full disk took, and a collection does not lose
 /// them.
 #[test]
-fn a_collection_keeps_a_run_whose_blocks_lead_to_what_another_run_misses() {
+fn gc_keeps_a_run_whose_blocks_restore_the_image_of_another_run() {
     let disk = workspace();
     let whole = workspace();
     let first = whole.calls();
@@ -369,7 +369,7 @@ fn a_collection_keeps_a_run_whose_blocks_lead_to_what_another_run_misses() {
 
 /// FO-9
 #[test]
-fn the_content_before_a_run_is_shown_through_all_later_blocks() {
+fn content_before_a_run_is_rebuilt_through_all_later_blocks() {
     let disk = workspace();
     let runs: Vec<_> = (1..6).map(|round| run(&disk, round).unwrap()).collect();
     open(&disk).unwrap().gc(&GcOptions::default()).unwrap();
@@ -391,7 +391,7 @@ fn the_content_before_a_run_is_shown_through_all_later_blocks() {
 
 /// FO-2
 #[test]
-fn a_recovery_after_a_cut_in_a_run_leaves_no_blocks_behind() {
+fn recovery_of_an_interrupted_run_leaves_no_blocks_behind() {
     let whole = workspace();
     let first = whole.calls();
     run(&whole, 1).unwrap();

@@ -113,7 +113,7 @@ fn taking_and_undo_hold(disk: &SimDisk, operations: Vec<Operation>, effort: Effo
 
 /// FO-2, issue 28
 #[test]
-fn captured_files_are_before_or_after_and_undo_restores_the_tree() {
+fn publishing_captured_files_is_atomic_and_undoable() {
     for is_durable in [false, true] {
         let disk = base();
         capture_small(&disk);
@@ -192,7 +192,7 @@ fn a_failed_call_leaves_the_capture_for_a_retry() {
 
 /// FO-2, issue 28: a killed run leaves no second name that a later run would find.
 #[test]
-fn after_a_kill_the_capture_is_swept_and_each_file_has_one_name() {
+fn killed_run_leaves_no_second_link_and_its_capture_is_swept() {
     let whole = captured();
     let first = whole.calls();
     run(&whole, &operations()).unwrap();
@@ -260,7 +260,7 @@ fn a_changed_or_missing_capture_is_a_conflict() {
 
 /// Issue 28: contents beyond the record are read from the capture, without a handle for each file.
 #[test]
-fn many_files_are_taken_without_their_contents_in_memory() {
+fn many_captured_files_are_published_and_undone() {
     let disk = base();
     disk.put(format!(".actum/captures/{}/lock", capture()), b"");
     let content = |number: u8| vec![number; 900 << 10];

@@ -81,7 +81,7 @@ fn is_kept(disk: &SimDisk) -> bool {
 
 /// FO-2, FO-6: in the same epoch, and after a restart that loses nothing.
 #[test]
-fn a_file_that_is_saved_during_a_run_that_is_killed_after_it_is_kept() {
+fn file_saved_during_a_run_survives_a_kill_after_the_save() {
     let whole = base();
     let first = whole.calls();
     apply(&whole, &mixture()).unwrap();
@@ -146,7 +146,7 @@ fn a_file_that_is_written_after_a_killed_run_moved_it_away_is_kept() {
 
 /// FO-2
 #[test]
-fn a_file_that_is_saved_during_a_recovery_after_a_restart_keeps_its_content() {
+fn file_saved_during_recovery_after_a_restart_keeps_its_content() {
     let restarted = &restarted(1)[0];
     for at in 0..calls_of_recovery(restarted) {
         for save in SAVES {
@@ -161,7 +161,7 @@ fn a_file_that_is_saved_during_a_recovery_after_a_restart_keeps_its_content() {
 
 /// FO-2: the next recovery keeps a file that a killed recovery displaced and had not kept yet.
 #[test]
-fn a_file_that_is_saved_during_a_recovery_that_is_killed_after_it_is_kept() {
+fn file_saved_during_a_recovery_survives_a_kill_of_the_recovery() {
     /// Number of calls after the edit before which the recovery is killed; it keeps what it displaced by fewer.
     const WINDOW: usize = 16;
     for start in [killed(false), killed(true), restarted(1).remove(0)] {
@@ -247,7 +247,7 @@ fn a_file_that_is_saved_during_a_recovery_and_cannot_be_moved_back_is_kept() {
 /// FO-2, FO-6: a user removes a file that a killed run was about to delete or replace, and saves it while recovery
 /// restores the old one.
 #[test]
-fn a_file_that_is_saved_while_a_killed_recovery_brings_the_old_one_back_is_kept() {
+fn file_saved_while_a_killed_recovery_restores_the_old_one_is_kept() {
     let whole = base();
     let first = whole.calls();
     apply(&whole, &mixture()).unwrap();
@@ -279,7 +279,7 @@ fn a_file_that_is_saved_while_a_killed_recovery_brings_the_old_one_back_is_kept(
 
 /// FO-2, FO-6: a user puts a directory in the place of a file that a run turns into a directory.
 #[test]
-fn a_directory_in_the_place_of_a_file_that_becomes_a_directory_is_kept_and_listed() {
+fn user_directory_replacing_a_file_during_a_run_is_kept_and_listed() {
     let change = [delete("a"), create("a/new", "new\n")];
     let whole = base();
     let first = whole.calls();
@@ -361,7 +361,7 @@ fn a_file_whose_directory_was_renamed_before_a_recovery_is_kept() {
 
 /// FO-2, FO-6: also content that the journal knows of another path.
 #[test]
-fn what_somebody_puts_in_the_place_of_a_file_that_a_killed_run_displaces_is_kept() {
+fn object_replacing_a_file_that_a_killed_run_displaces_is_kept() {
     let puts: [fn(&SimDisk); 3] = [
         |disk| disk.symlink("a", "mine"),
         |disk| in_place(disk, "a/f"),
@@ -415,7 +415,7 @@ fn what_somebody_puts_in_the_place_of_a_file_that_a_killed_run_displaces_is_kept
 /// FO-2, FO-6: a file that is moved to the lost directory is listed there, also if the recovery that moves it is
 /// killed.
 #[test]
-fn a_directory_that_is_moved_to_the_lost_directory_is_listed_after_a_killed_recovery() {
+fn directory_moved_to_lost_is_listed_even_when_recovery_is_killed() {
     let has = |disk: &SimDisk, directory: &str, end: &str| {
         let files = disk.snapshot();
         files.iter().any(|(path, _)| path.starts_with(directory) && path.ends_with(end))

@@ -59,7 +59,7 @@ fn cost(files: usize, changed: usize) -> (usize, Vec<(Barrier, usize)>) {
 
 /// FO-8
 #[test]
-fn an_ordinary_run_makes_two_syncs_whatever_the_number_of_files() {
+fn ordinary_run_makes_two_syncs_for_any_number_of_files() {
     let two = vec![(Barrier::Intent, 1), (Barrier::End, 1)];
     assert_eq!(cost(1, 1).1, two);
     assert_eq!(cost(100, 100).1, two);
@@ -67,7 +67,7 @@ fn an_ordinary_run_makes_two_syncs_whatever_the_number_of_files() {
 
 /// FO-8
 #[test]
-fn the_cost_of_a_run_follows_what_it_touches_and_not_the_workspace() {
+fn run_cost_depends_on_touched_files_and_not_on_workspace_size() {
     assert_eq!(cost(10, 10).0, cost(500, 10).0);
     let (one, ten, hundred) = (cost(100, 1).0, cost(100, 10).0, cost(100, 100).0);
     assert_eq!((hundred - ten) / 90, (ten - one) / 9, "calls grow in step with the files");
@@ -76,7 +76,7 @@ fn the_cost_of_a_run_follows_what_it_touches_and_not_the_workspace() {
 
 /// FO-9
 #[test]
-fn displaced_files_do_not_pile_up() {
+fn displaced_files_do_not_accumulate() {
     let disk = SimDisk::new();
     let paths: Vec<RelPath> =
         (0..1000).map(|file| RelPath::new(format!("f{file}")).unwrap()).collect();

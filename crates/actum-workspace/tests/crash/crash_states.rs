@@ -30,13 +30,13 @@ fn holds_on(disk: &SimDisk, operations: Vec<Operation>, effort: Effort) {
 
 /// FO-2
 #[test]
-fn one_modified_file_is_before_or_after() {
+fn modifying_one_file_is_atomic() {
     holds(vec![patch("a", 1, "one", "ONE")]);
 }
 
 /// FO-2
 #[test]
-fn two_modified_files_are_both_before_or_both_after() {
+fn modifying_two_files_is_atomic() {
     holds(vec![patch("a", 1, "one", "ONE"), patch("b", 2, "dos", "DOS")]);
 }
 
@@ -54,19 +54,19 @@ fn deleted_files_and_their_directory_disappear_together_or_not_at_all() {
 
 /// FO-2
 #[test]
-fn a_renamed_file_is_in_one_place() {
+fn renamed_file_is_at_exactly_one_path() {
     holds(vec![rename("a", "n/a"), rename("d/c", "c")]);
 }
 
 /// FO-2
 #[test]
-fn two_files_that_change_places_do_so_together() {
+fn swapping_two_files_is_atomic() {
     holds(vec![rename("a", "t"), rename("b", "a"), rename("t", "b")]);
 }
 
 /// FO-2
 #[test]
-fn a_renamed_and_edited_file_is_before_or_after() {
+fn renaming_and_editing_a_file_is_atomic() {
     holds(vec![rename("a", "z"), patch("z", 1, "one", "ONE")]);
 }
 
@@ -78,7 +78,7 @@ fn a_copied_file_appears_whole_or_not_at_all() {
 
 /// FO-2
 #[test]
-fn changed_modes_are_before_or_after() {
+fn changing_modes_is_atomic() {
     holds(vec![
         Operation::Chmod { path: path("a"), mode: ModeChange::Executable(true) },
         Operation::Chmod { path: path("run.sh"), mode: ModeChange::Exact(FileMode::new(0o600)) },
@@ -87,7 +87,7 @@ fn changed_modes_are_before_or_after() {
 
 /// FO-2, AA-6
 #[test]
-fn empty_directories_are_made_and_removed_or_neither() {
+fn creating_and_removing_empty_directories_is_atomic() {
     let delete =
         Operation::Delete { path: path("d/c"), expected: None, parents: EmptyParents::Keep };
     let mode = Some(FileMode::PRIVATE_DIRECTORY);
@@ -100,19 +100,19 @@ fn empty_directories_are_made_and_removed_or_neither() {
 
 /// FO-2
 #[test]
-fn a_file_that_becomes_a_directory_is_one_or_the_other() {
+fn replacing_a_file_with_a_directory_is_atomic() {
     holds(vec![delete("a"), create("a/b", "deep\n")]);
 }
 
 /// FO-2
 #[test]
-fn a_directory_that_becomes_a_file_is_one_or_the_other() {
+fn replacing_a_directory_with_a_file_is_atomic() {
     holds(vec![delete("d/c"), create("d", "file\n")]);
 }
 
 /// FO-2
 #[test]
-fn a_large_file_is_before_or_after() {
+fn modifying_a_large_file_is_atomic() {
     let disk = base();
     let large: String = (0..70_000).map(|line| format!("line number {line}\n")).collect();
     disk.put("large", large.as_bytes());
@@ -122,7 +122,7 @@ fn a_large_file_is_before_or_after() {
 
 /// FO-2
 #[test]
-fn a_large_file_is_deleted_renamed_or_neither() {
+fn deleting_and_renaming_large_files_is_atomic() {
     let disk = base();
     let large = vec![b'x'; (1 << 20) + 1];
     disk.put("large", &large);
@@ -133,7 +133,7 @@ fn a_large_file_is_deleted_renamed_or_neither() {
 
 /// FO-5
 #[test]
-fn an_undo_is_before_or_after() {
+fn undo_is_atomic() {
     let disk = base();
     let operations = [patch("a", 1, "one", "ONE"), create("n/w", "w\n"), delete("d/c")];
     let run = open(&disk).unwrap().apply_operations(&operations, RunOptions::default()).unwrap();
@@ -155,7 +155,7 @@ fn an_undo_is_before_or_after() {
 ///
 /// FO-2, FO-5
 #[test]
-fn an_undo_that_takes_kept_files_is_before_or_after() {
+fn undo_that_moves_kept_files_is_atomic() {
     let disk = base();
     let content = |byte: u8| vec![byte; (1 << 20) + 1];
     disk.put("deleted", content(b'd'));
@@ -188,7 +188,7 @@ fn an_undo_that_takes_kept_files_is_before_or_after() {
 
 /// FO-2
 #[test]
-fn putting_runs_into_the_history_changes_no_file() {
+fn moving_runs_into_the_history_changes_no_file() {
     let disk = base();
     let mut workspace = open(&disk).unwrap();
     for (old, new) in [("one", "two"), ("two", "three")] {
@@ -203,7 +203,7 @@ fn putting_runs_into_the_history_changes_no_file() {
 
 /// FO-2
 #[test]
-fn a_run_on_a_tree_that_is_not_durable_yet_is_before_or_after() {
+fn run_on_an_unsynced_tree_is_atomic() {
     let disk = base();
     let mut workspace = open(&disk).unwrap();
     // A file that only the first run touched remains beside one that the second run touches.
@@ -225,7 +225,7 @@ fn a_run_on_a_tree_that_is_not_durable_yet_is_before_or_after() {
 
 /// FO-2
 #[test]
-fn a_run_after_one_that_was_killed_is_before_or_after() {
+fn run_after_a_killed_run_is_atomic() {
     let change = [patch("a", 1, "one", "ONE")];
     let whole = base();
     let first = whole.calls();
@@ -247,7 +247,7 @@ fn a_run_after_one_that_was_killed_is_before_or_after() {
 
 /// FO-2
 #[test]
-fn the_first_opening_of_a_workspace_changes_no_file() {
+fn first_open_of_a_workspace_changes_no_file() {
     let disk = SimDisk::new();
     disk.put("a", b"one\n");
     disk.settle();
@@ -258,7 +258,7 @@ fn the_first_opening_of_a_workspace_changes_no_file() {
 /// FO-2: a power cut restores names that a run removed together with their directory, although a later run made the
 /// directory again.
 #[test]
-fn names_of_a_directory_that_was_removed_and_made_again_stay_removed() {
+fn old_entries_of_a_recreated_directory_stay_removed() {
     let removals = [
         ("the run removes the directory", vec![vec![delete("d/c")]]),
         ("the run moves the last file away", vec![vec![rename("d/c", "c")]]),
@@ -289,7 +289,7 @@ fn names_of_a_directory_that_was_removed_and_made_again_stay_removed() {
 /// FO-2: a power cut without a journal leaves the inode of a file as the directory that it was before, with names in
 /// it. The directory is kept in the lost directory, except names of files that have other names.
 #[test]
-fn a_file_whose_inode_is_a_directory_again_is_put_right() {
+fn file_whose_inode_reverted_to_a_directory_is_repaired() {
     for is_deleted in [false, true] {
         let disk = base();
         disk.put("before/old", b"old\n");

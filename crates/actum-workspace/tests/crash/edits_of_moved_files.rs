@@ -138,7 +138,7 @@ fn an_edit_in_place_of_a_moved_file_is_kept_under_one_name() {
 
 /// FO-2, FO-6: another program saves by a new file, or makes a directory, at the path that a file is moved away from.
 #[test]
-fn what_another_program_puts_at_the_source_of_a_rename_is_kept() {
+fn object_created_at_a_rename_source_by_another_process_is_kept() {
     let saves: [fn(&SimDisk); 3] = [
         |disk| disk.replace("m1", MINE),
         |disk| {
@@ -187,7 +187,7 @@ fn what_another_program_puts_at_the_source_of_a_rename_is_kept() {
 
 /// FO-2, FO-6
 #[test]
-fn a_file_whose_new_directory_is_renamed_after_a_killed_run_gets_no_second_name() {
+fn file_gets_no_second_link_when_its_new_directory_is_renamed() {
     let change = [rename("m1", "sub/b")];
     let whole = chain();
     let first = whole.calls();
@@ -288,7 +288,7 @@ pub(crate) fn after_each_kill(
 
 /// FO-2, FO-6: the moved file is edited, and its old path is another program's.
 #[test]
-fn an_edit_of_a_moved_file_is_kept_where_its_old_path_is_taken() {
+fn edit_of_a_moved_file_is_kept_when_its_old_path_is_occupied() {
     after_each_kill(
         &["m1"],
         &[rename("m1", "m2")],
@@ -307,7 +307,7 @@ fn an_edit_of_a_moved_file_is_kept_where_its_old_path_is_taken() {
 
 /// FO-2, FO-6: of a chain that is half published one file has two names, and the user removes the old one.
 #[test]
-fn a_file_whose_old_name_is_removed_in_the_middle_of_a_chain_is_kept() {
+fn file_whose_old_name_is_removed_during_a_rename_chain_is_kept() {
     let change = [delete("m1"), rename("m2", "m1"), rename("m3", "m2")];
     after_each_kill(
         &FILES,
@@ -323,7 +323,7 @@ fn a_file_whose_old_name_is_removed_in_the_middle_of_a_chain_is_kept() {
 
 /// FO-2: a moved file that the user moved on does not come back under a second name.
 #[test]
-fn a_moved_file_that_is_moved_on_gets_no_second_name() {
+fn moved_file_that_the_user_moves_again_gets_no_second_link() {
     let change = [delete("m1"), rename("m2", "m1"), rename("m3", "m2")];
     after_each_kill(
         &FILES,

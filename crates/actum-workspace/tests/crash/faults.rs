@@ -58,7 +58,7 @@ fn calls() -> usize {
 
 /// FO-2
 #[test]
-fn a_call_that_fails_once_leaves_the_state_that_the_error_says() {
+fn single_failed_call_leaves_the_reported_state() {
     for at in 0..calls() {
         for errno in REFUSALS {
             let disk = base();
@@ -70,7 +70,7 @@ fn a_call_that_fails_once_leaves_the_state_that_the_error_says() {
 
 /// FO-2
 #[test]
-fn a_disk_that_is_full_or_read_only_from_one_call_on_loses_nothing() {
+fn disk_that_becomes_full_read_only_or_faulty_loses_nothing() {
     for at in 0..calls() {
         for errno in [Errno::NOSPC, Errno::ROFS, Errno::IO] {
             let disk = base();
@@ -82,7 +82,7 @@ fn a_disk_that_is_full_or_read_only_from_one_call_on_loses_nothing() {
 
 /// FO-2, issue 22 (claims): after a record of the journal that may not be durable, the handle makes no more runs.
 #[test]
-fn a_handle_with_a_record_that_may_not_be_durable_makes_no_more_runs() {
+fn handle_rejects_runs_after_a_failed_journal_sync() {
     let whole = base();
     let change = mixture();
     let mut workspace = open(&whole).unwrap();

@@ -54,7 +54,7 @@ fn is_done(disk: &SimDisk) -> bool {
 
 /// FO-5
 #[test]
-fn a_full_disk_stops_neither_undo_nor_redo_where_the_originals_are_kept() {
+fn undo_and_redo_succeed_on_a_full_disk_when_originals_are_kept() {
     for collects in [false, true] {
         let (disk, run) = nearly_full();
         for _ in 0..2 {
@@ -74,7 +74,7 @@ fn a_full_disk_stops_neither_undo_nor_redo_where_the_originals_are_kept() {
 
 /// FO-5, FO-9: a run that stays keeps the originals that its undo needs, also those that a redo kept again.
 #[test]
-fn a_protected_run_can_be_undone_after_its_originals_were_taken_and_kept_again() {
+fn protected_run_can_be_undone_again_after_undo_and_redo() {
     let (disk, run) = nearly_full();
     open(&disk).unwrap().revert(run).unwrap();
     redo(&disk, run);
@@ -88,7 +88,7 @@ fn a_protected_run_can_be_undone_after_its_originals_were_taken_and_kept_again()
 /// FO-5, FO-7: a collection gives equal originals one file in the history; what an undo publishes are files of their
 /// own.
 #[test]
-fn equal_originals_that_a_collection_kept_come_back_as_two_files() {
+fn equal_originals_kept_by_gc_are_restored_as_separate_files() {
     let disk = SimDisk::new();
     disk.put("x", content(b'd'));
     disk.put("y", content(b'd'));
@@ -113,7 +113,7 @@ fn equal_originals_that_a_collection_kept_come_back_as_two_files() {
 
 /// FO-5
 #[test]
-fn a_quota_stops_no_undo_where_the_originals_are_kept() {
+fn undo_succeeds_over_quota_when_originals_are_kept() {
     let (whole, run) = nearly_full();
     whole.set_free_bytes(u64::MAX);
     let first = whole.calls();
@@ -132,7 +132,7 @@ fn a_quota_stops_no_undo_where_the_originals_are_kept() {
 
 /// FO-5
 #[test]
-fn a_file_that_an_undo_took_has_no_second_name_once_the_run_is_in_the_history() {
+fn file_moved_by_undo_has_one_link_once_its_run_is_in_the_history() {
     let (disk, run) = nearly_full();
     open(&disk).unwrap().revert(run).unwrap();
     open(&disk).unwrap().gc(&GcOptions::default()).unwrap();
@@ -153,7 +153,7 @@ fn a_file_that_an_undo_took_has_no_second_name_once_the_run_is_in_the_history() 
 
 /// FO-5, FO-7
 #[test]
-fn an_undo_takes_no_kept_file_that_has_a_name_elsewhere() {
+fn undo_does_not_move_a_kept_file_that_has_another_hard_link() {
     let disk = SimDisk::new();
     disk.put("deleted", content(b'd'));
     let mut workspace = open(&disk).unwrap();
@@ -175,7 +175,7 @@ fn an_undo_takes_no_kept_file_that_has_a_name_elsewhere() {
 ///
 /// FO-5
 #[test]
-fn a_full_disk_stops_no_undo_of_a_file_that_has_a_name_elsewhere() {
+fn undo_of_a_hard_linked_file_succeeds_on_a_full_disk() {
     let disk = SimDisk::new();
     disk.put("deleted", content(b'd'));
     disk.hard_link("deleted", "other");
@@ -190,7 +190,7 @@ fn a_full_disk_stops_no_undo_of_a_file_that_has_a_name_elsewhere() {
 
 /// FO-2, FO-5
 #[test]
-fn a_file_that_has_a_name_elsewhere_is_not_displaced_where_there_is_no_room_for_a_copy() {
+fn hard_linked_file_is_not_displaced_without_space_for_a_copy() {
     let disk = SimDisk::new();
     disk.put("deleted", content(b'd'));
     disk.hard_link("deleted", "other");
@@ -206,7 +206,7 @@ fn a_file_that_has_a_name_elsewhere_is_not_displaced_where_there_is_no_room_for_
 
 /// FO-5
 #[test]
-fn an_undo_copies_what_is_kept_while_there_is_room() {
+fn undo_copies_kept_files_while_space_remains() {
     let (disk, run) = nearly_full();
     disk.set_free_bytes(u64::MAX);
     open(&disk).unwrap().revert(run).unwrap();

@@ -47,7 +47,7 @@ fn killed_after_two() -> SimDisk {
 
 /// FO-2, issue 22 (claims)
 #[test]
-fn a_directory_that_cannot_be_written_keeps_only_its_own_files_from_being_taken_back() {
+fn unwritable_directory_blocks_rollback_of_only_its_files() {
     let disk = killed_after_two();
     disk.chmod("m", 0o555);
     let workspace = open(&disk).unwrap();
@@ -72,8 +72,7 @@ fn a_directory_that_cannot_be_written_keeps_only_its_own_files_from_being_taken_
 
 /// FO-2: also after a restart, when every path of the journal is compared with its image.
 #[test]
-fn a_directory_that_cannot_be_written_keeps_only_its_own_files_from_being_taken_back_after_a_restart()
- {
+fn unwritable_directory_blocks_only_its_own_files_after_a_restart() {
     let killed = killed_after_two();
     killed.chmod("m", 0o555);
     killed.settle();
@@ -92,7 +91,7 @@ fn a_directory_that_cannot_be_written_keeps_only_its_own_files_from_being_taken_
 
 /// FO-2: a file that cannot be read cannot be judged; it needs the user, and everything else can be used.
 #[test]
-fn a_file_that_cannot_be_read_after_a_restart_blocks_its_own_path_alone() {
+fn unreadable_file_after_a_restart_blocks_only_its_own_path() {
     let disk = three_directories();
     apply(&disk, &change()).unwrap();
     disk.chmod("m/f", 0o000);
@@ -114,7 +113,7 @@ fn a_file_that_cannot_be_read_after_a_restart_blocks_its_own_path_alone() {
 
 /// FO-2, issue 22 (claims)
 #[test]
-fn a_killed_run_is_interrupted_and_one_at_work_is_not() {
+fn killed_run_is_interrupted_and_active_run_is_not() {
     let status =
         |disk: &SimDisk| View::open_on(disk.clone(), Path::new("/")).unwrap().status().unwrap();
     let disk = killed_after_two();
@@ -132,7 +131,7 @@ fn a_killed_run_is_interrupted_and_one_at_work_is_not() {
 
 /// FO-2, issue 22 (claims): a damaged journal is kept with the files that only it names.
 #[test]
-fn a_journal_that_is_set_aside_keeps_the_images_that_only_it_names() {
+fn setting_aside_a_journal_keeps_the_images_that_only_it_references() {
     const LARGE: usize = 2_000_000;
     let disk = three_directories();
     disk.put("m/large", vec![b'o'; LARGE]);
@@ -181,7 +180,7 @@ fn a_journal_that_is_set_aside_keeps_the_images_that_only_it_names() {
 
 /// FO-2: the command that sets a journal aside is killed before each of its calls.
 #[test]
-fn the_images_of_a_journal_that_a_killed_command_set_aside_are_reported() {
+fn images_of_a_journal_set_aside_by_a_killed_command_are_reported() {
     let disk = three_directories();
     let whole = disk.clone_deep();
     apply(&whole, &change()).unwrap();
@@ -218,7 +217,7 @@ fn the_images_of_a_journal_that_a_killed_command_set_aside_are_reported() {
 
 /// FO-9, issue 22 (claims)
 #[test]
-fn a_collection_that_fails_half_way_says_how_many_runs_it_removed() {
+fn gc_that_fails_midway_reports_how_many_runs_it_removed() {
     let disk = three_directories();
     for (old, new) in [("old", "1"), ("1", "2"), ("2", "3"), ("3", "4")] {
         apply(&disk, &[patch("a/f", 1, old, new)]).unwrap();

@@ -56,7 +56,7 @@ fn holds(disk: &SimDisk, file: &str, byte: u8) {
 
 /// FO-5
 #[test]
-fn an_undo_brings_back_a_large_file_although_its_other_name_was_written_to() {
+fn undo_restores_a_large_file_after_a_write_to_its_hard_link() {
     let changes: [&[Operation]; 3] =
         [&[delete("f")], &[write(AFTER)], &[rename("f", "g"), make_private("g")]];
     for change in changes {
@@ -71,7 +71,7 @@ fn an_undo_brings_back_a_large_file_although_its_other_name_was_written_to() {
 
 /// FO-5
 #[test]
-fn a_redo_brings_back_a_large_file_although_a_name_that_it_got_was_written_to() {
+fn redo_restores_a_large_file_after_a_write_to_its_new_hard_link() {
     let disk = workspace(false);
     let run = apply(&disk, &[write(AFTER)]).unwrap();
     disk.advance(60_000);
@@ -85,7 +85,7 @@ fn a_redo_brings_back_a_large_file_although_a_name_that_it_got_was_written_to() 
 
 /// FO-5, FO-6
 #[test]
-fn a_large_file_that_gets_another_name_meanwhile_is_brought_back_or_not_replaced() {
+fn large_file_hard_linked_during_a_run_is_restored_or_not_replaced() {
     let change = [delete("f")];
     let whole = workspace(false);
     let first = whole.calls();
@@ -119,7 +119,7 @@ fn a_large_file_that_gets_another_name_meanwhile_is_brought_back_or_not_replaced
 ///
 /// FO-5
 #[test]
-fn a_large_file_that_nobody_else_has_a_name_of_is_not_copied() {
+fn large_file_without_foreign_hard_links_is_not_copied() {
     let disk = workspace(false);
     for byte in [AFTER, BEFORE, AFTER] {
         let first = disk.calls();
@@ -135,7 +135,7 @@ fn a_large_file_that_nobody_else_has_a_name_of_is_not_copied() {
 
 /// FO-5, FO-1, FO-2
 #[test]
-fn a_cut_while_a_large_file_with_another_name_is_deleted_leaves_it_whole_or_gone() {
+fn deleting_a_hard_linked_large_file_is_atomic() {
     let action = |disk: SimDisk| apply(&disk, &[delete("f")]).map(drop);
     explore(&workspace(true), &action, LARGE).unwrap();
     // Acknowledged and cut off at once, it can be restored.

@@ -89,7 +89,7 @@ fn survives(disk: &SimDisk, name: &str, cut: &str) {
 
 /// FO-2
 #[test]
-fn a_file_with_an_old_stamp_that_was_put_there_after_a_run_survives_a_power_cut() {
+fn file_with_an_old_timestamp_added_after_a_run_survives_a_power_cut() {
     let disk = base();
     apply(&disk, &mixture()).unwrap();
     disk.put("a", b"of long ago\n");
@@ -103,7 +103,7 @@ fn a_file_with_an_old_stamp_that_was_put_there_after_a_run_survives_a_power_cut(
 
 /// FO-2
 #[test]
-fn a_mode_that_someone_set_between_a_kill_and_recovery_stays() {
+fn mode_set_between_a_kill_and_recovery_is_kept() {
     after_each_kill(|disk, call| {
         disk.chmod("a", 0o600);
         drop(open(disk).unwrap());
@@ -113,7 +113,7 @@ fn a_mode_that_someone_set_between_a_kill_and_recovery_stays() {
 
 /// FO-2
 #[test]
-fn whatever_stands_at_a_path_after_a_kill_recovery_gets_on() {
+fn recovery_completes_with_any_object_type_at_a_path() {
     let stands: [Edit; 3] = [
         ("a link", |disk| disk.symlink("a", "b")),
         ("a FIFO", |disk| disk.fifo("a")),
@@ -162,7 +162,7 @@ fn an_edit_between_a_power_cut_and_recovery_survives() {
 
 /// FO-6
 #[test]
-fn a_file_that_is_edited_while_a_run_is_under_way_keeps_the_edit() {
+fn file_edited_during_a_run_keeps_the_edit() {
     let whole = base();
     let first = whole.calls();
     apply(&whole, &mixture()).unwrap();
@@ -194,7 +194,7 @@ fn a_file_that_is_edited_while_a_run_is_under_way_keeps_the_edit() {
 
 /// FO-2
 #[test]
-fn an_edit_between_two_runs_survives_when_the_second_is_cut_off() {
+fn edit_between_two_runs_survives_interruption_of_the_second() {
     let first = [patch("a", 1, "one", "ONE")];
     let second = [patch("a", 1, "mine", "YOURS"), patch("b", 1, "uno", "UNO")];
     let prepared = || {
@@ -242,7 +242,7 @@ fn an_edit_between_two_runs_survives_when_the_second_is_cut_off() {
 
 /// FO-2
 #[test]
-fn what_was_removed_or_renamed_after_a_run_stays_so_after_a_restart() {
+fn files_removed_or_renamed_after_a_run_stay_so_after_a_restart() {
     let removals: [fn(&SimDisk); 4] = [
         |disk| disk.remove("a"),
         |disk| disk.remove("n"),
@@ -268,7 +268,7 @@ type Renaming = (&'static [(&'static str, &'static [u8])], Vec<Operation>, fn(&S
 
 /// FO-2, FO-6: moving a directory changes no timestamp of what is in it.
 #[test]
-fn directories_that_were_renamed_after_a_run_stay_so_after_a_restart() {
+fn directories_renamed_after_a_run_stay_renamed_after_a_restart() {
     let renamings: [Renaming; 4] = [
         (
             &[("lib/x", b"x\n"), ("lib/y", b"y\n")],
@@ -378,7 +378,7 @@ fn edits_between_two_runs_are_kept_after_a_restart() {
 /// FO-2: with the stamp of an older file, as `cp -p`, `tar` and `rsync -a` leave it. An empty one looks like one that a
 /// cut emptied.
 #[test]
-fn a_shorter_version_that_was_restored_in_place_after_a_run_survives_a_restart() {
+fn shorter_version_written_in_place_after_a_run_survives_a_restart() {
     for content in [&b"one\ntwo\n"[..], b"one\n"] {
         let disk = base();
         let mut appended = patch("a", 2, "two", "two\n+three");
@@ -498,7 +498,7 @@ fn a_file_that_was_removed_before_a_run_removed_its_directory_stays_removed() {
 
 /// FO-2
 #[test]
-fn recovery_puts_files_back_though_what_was_displaced_is_gone() {
+fn recovery_restores_files_although_displaced_files_are_missing() {
     let whole = base();
     let first = whole.calls();
     let before = tree(&whole);
@@ -522,7 +522,7 @@ fn recovery_puts_files_back_though_what_was_displaced_is_gone() {
 
 /// FO-2
 #[test]
-fn without_the_rebuilding_barrier_recovery_can_take_its_own_work_for_an_edit() {
+fn without_the_rebuilding_barrier_recovery_can_mistake_its_work_for_edits() {
     let holds = |ignored: bool| {
         let disk = base();
         if ignored {

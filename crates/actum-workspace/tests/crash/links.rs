@@ -111,7 +111,7 @@ fn change_and_undo_hold(disk: &SimDisk, operations: &[Operation]) {
 
 /// FO-2, D-6: its undo, from the journal and from the history, restores the tree.
 #[test]
-fn every_kind_of_object_becomes_every_other_or_stays() {
+fn replacing_any_object_type_with_any_other_is_atomic() {
     for (before, after) in OBJECTS.into_iter().flat_map(|one| OBJECTS.map(|other| (one, other))) {
         if before == after {
             continue;
@@ -141,7 +141,7 @@ fn every_kind_of_object_becomes_every_other_or_stays() {
 
 /// FO-2, D-6
 #[test]
-fn changes_of_links_are_before_or_after() {
+fn symlink_changes_are_atomic() {
     let cases: [Vec<Operation>; 6] = [
         vec![retarget("d/l", "c", LONG)],
         vec![retarget("d/l", "c", LONG), retarget("d/l", LONG, "b")],
@@ -164,7 +164,7 @@ fn changes_of_links_are_before_or_after() {
 
 /// FO-2
 #[test]
-fn a_call_that_fails_leaves_the_state_that_the_error_says() {
+fn failed_call_on_symlinks_leaves_the_reported_state() {
     let change = [
         retarget("d/l", "c", LONG),
         link("n/made", "a"),
@@ -211,7 +211,7 @@ fn a_call_that_fails_leaves_the_state_that_the_error_says() {
 
 /// FO-2, FO-6: a link that another program puts at a path during a run stays, or is saved.
 #[test]
-fn a_link_that_another_program_makes_during_a_run_is_kept() {
+fn symlink_created_by_another_process_during_a_run_is_kept() {
     let change = [retarget("d/l", "c", LONG), delete("x"), link("n", "a")];
     let calls = {
         let disk = disk_with(Object::Link);
@@ -250,7 +250,7 @@ fn a_link_that_another_program_makes_during_a_run_is_kept() {
 
 /// FO-2, D-6: the permissions of a directory, alone and with changes in it, are before or after; so is their undo.
 #[test]
-fn permissions_of_a_directory_are_before_or_after() {
+fn changing_directory_permissions_is_atomic() {
     let chmod = |mode| {
         let [mode, expected] = [mode, 0o750].map(actum_core::FileMode::new);
         Operation::ChmodDirectory { path: path("d"), mode, expected }

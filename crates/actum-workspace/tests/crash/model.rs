@@ -272,7 +272,7 @@ proptest! {
 
     /// FO-4, FO-5, FO-10
     #[test]
-    fn runs_do_what_the_model_says_and_undo_is_the_way_back(
+    fn runs_match_the_model_and_undo_reverses_them(
         runs in proptest::collection::vec((proptest::collection::vec(step(), 1..6), any::<bool>()), 1..6),
     ) {
         let disk = SimDisk::new();

@@ -74,7 +74,7 @@ fn check_open_files_keep_a_name(
 
 /// FO-2, FO-6: a run rotates a log, and the program of the log makes a new one meanwhile.
 #[test]
-fn a_moved_file_whose_old_path_is_taken_keeps_a_name() {
+fn moved_file_whose_old_path_is_occupied_keeps_a_name() {
     check_open_files_keep_a_name(&["m1"], &[rename("m1", "m2")], "m1", &["m1"]);
     let chain = [rename("m2", "m1"), rename("m3", "m2")];
     check_open_files_keep_a_name(&["m2", "m3"], &chain, "m3", &["m2"]);
@@ -82,7 +82,7 @@ fn a_moved_file_whose_old_path_is_taken_keeps_a_name() {
 
 /// FO-2, FO-6: a file to which this user may make no link (proc_sys_fs(5), protected_hardlinks) is saved nevertheless.
 #[test]
-fn a_displaced_file_that_can_get_no_second_name_is_saved() {
+fn displaced_file_that_cannot_be_hard_linked_is_saved() {
     let change = [delete("m1")];
     let whole = chain();
     let first = whole.calls();
@@ -118,7 +118,7 @@ fn a_displaced_file_that_can_get_no_second_name_is_saved() {
 
 /// FO-2: the user's change of a file that the run had not moved yet remains.
 #[test]
-fn a_file_that_is_saved_moved_or_removed_before_its_move_gets_no_name_at_the_new_path() {
+fn file_changed_by_the_user_before_its_move_gets_no_link_at_the_new_path() {
     let acts: [fn(&SimDisk); 3] = [
         |disk| disk.replace("m1", MINE),
         |disk| disk.rename_path("m1", "mine"),
@@ -137,7 +137,7 @@ fn a_file_that_is_saved_moved_or_removed_before_its_move_gets_no_name_at_the_new
 
 /// FO-2, FO-6: a save by a new file, long before the file that it replaces would be moved, rolls the run back.
 #[test]
-fn a_file_that_is_saved_while_its_rename_is_prepared_is_as_it_was_saved() {
+fn saving_a_file_while_its_rename_is_prepared_rolls_the_run_back() {
     let whole = chain();
     let first = whole.calls();
     apply(&whole, &[rename("m1", "m3")]).unwrap();
@@ -159,7 +159,7 @@ fn a_file_that_is_saved_while_its_rename_is_prepared_is_as_it_was_saved() {
 
 /// FO-2: neither does one whose directory is renamed or replaced before its move.
 #[test]
-fn a_file_whose_directory_is_renamed_before_its_move_gets_no_name_at_the_new_path() {
+fn file_in_a_directory_renamed_before_its_move_gets_no_link_at_new_path() {
     let acts: [fn(&SimDisk); 2] = [
         |disk| disk.rename_path("sub", "sub2"),
         |disk| {
@@ -226,7 +226,7 @@ fn an_edited_file_goes_back_into_the_directory_that_the_run_removed() {
 
 /// FO-2: a file that recovery reads again is compared again, if a program writes to it meanwhile.
 #[test]
-fn a_large_file_that_is_written_while_it_is_copied_back_is_not_taken_for_the_old_one() {
+fn large_file_written_while_being_restored_is_not_mistaken_for_the_old() {
     let large = vec![b'x'; (1 << 20) + 1];
     let changed = vec![b'y'; large.len()];
     let killed_at = |at: usize| {
@@ -325,7 +325,7 @@ fn check_moved_file_has_a_name(
 
 /// FO-2, FO-6: its old directory cannot take it, is gone, or the run made a directory at its path that a program uses.
 #[test]
-fn a_moved_file_that_cannot_go_back_keeps_a_name_and_is_told() {
+fn moved_file_that_cannot_be_moved_back_keeps_a_name_and_is_reported() {
     let nothing = |_: &SimDisk| {};
     let sub = ["sub/m1", "sub/other"];
     check_moved_file_has_a_name(&sub, &[rename("sub/m1", "m2")], ("sub/m1", "m2"), nothing);
@@ -346,7 +346,7 @@ fn a_moved_file_that_cannot_go_back_keeps_a_name_and_is_told() {
 
 /// FO-2, FO-6: the file that took the place of the one that the user moved on is another program's to write to.
 #[test]
-fn a_chain_of_which_the_user_moved_the_first_keeps_the_file_of_the_second() {
+fn rename_chain_keeps_the_second_file_when_the_user_moved_the_first() {
     let change = [rename("m2", "m1"), rename("m3", "m2")];
     after_each_kill(
         &["m2", "m3"],
@@ -366,7 +366,7 @@ fn a_chain_of_which_the_user_moved_the_first_keeps_the_file_of_the_second() {
 
 /// FO-2, FO-6: of a large file another name is kept beside the history; it goes back all the same by its inode.
 #[test]
-fn a_large_file_goes_back_by_its_inode() {
+fn large_file_is_moved_back_by_its_inode() {
     let large = vec![b'x'; (1 << 20) + 1];
     let prepared = || {
         let disk = SimDisk::new();
@@ -400,7 +400,7 @@ type Act = (fn(&SimDisk), &'static [&'static [u8]]);
 
 /// FO-2, FO-6: one half of a swap cannot be rolled back, while another program removes, saves or moves the other.
 #[test]
-fn a_swap_that_is_refused_half_way_keeps_what_another_program_did() {
+fn half_rolled_back_swap_keeps_changes_of_another_process() {
     let swap = [rename("m1", "t"), rename("m2", "m1"), rename("t", "m2")];
     let whole = files(&["m1", "m2"]);
     apply(&whole, &swap).unwrap();

@@ -83,19 +83,19 @@ fn survives_an_edit_before_each_call(content: &[u8], change: &[Operation]) {
 
 /// FO-6
 #[test]
-fn an_edit_of_a_replaced_file_that_keeps_size_and_stamp_is_not_lost() {
+fn edit_of_a_replaced_file_with_same_size_and_timestamp_is_not_lost() {
     survives_an_edit_before_each_call(b"start\n", &[write("a", b"ONE\n"), write("f", b"new\n")]);
 }
 
 /// FO-6
 #[test]
-fn an_edit_of_a_deleted_file_that_keeps_size_and_stamp_is_not_lost() {
+fn edit_of_a_deleted_file_with_same_size_and_timestamp_is_not_lost() {
     survives_an_edit_before_each_call(b"start\n", &[write("a", b"ONE\n"), delete("f")]);
 }
 
 /// FO-6
 #[test]
-fn an_edit_of_a_large_file_that_keeps_size_and_stamp_is_not_lost() {
+fn edit_of_a_large_file_with_same_size_and_timestamp_is_not_lost() {
     let content = vec![b'x'; LARGE];
     survives_an_edit_before_each_call(&content, &[write("a", b"ONE\n"), write("f", b"new\n")]);
     survives_an_edit_before_each_call(&content, &[delete("f")]);
@@ -103,7 +103,7 @@ fn an_edit_of_a_large_file_that_keeps_size_and_stamp_is_not_lost() {
 
 /// FO-6
 #[test]
-fn an_edit_of_a_file_that_is_moved_and_gets_another_mode_is_not_lost() {
+fn edit_of_a_file_with_a_new_path_and_mode_is_not_lost() {
     let change = [rename("f", "g"), make_executable("g")];
     survives_an_edit_before_each_call(b"start\n", &change);
     survives_an_edit_before_each_call(&vec![b'x'; LARGE], &change);
@@ -111,7 +111,7 @@ fn an_edit_of_a_file_that_is_moved_and_gets_another_mode_is_not_lost() {
 
 /// FO-6
 #[test]
-fn an_edit_of_a_displaced_file_before_it_is_looked_at_is_not_lost() {
+fn edit_of_a_displaced_file_before_its_check_is_not_lost() {
     let change = [write("a", b"ONE\n"), write("f", b"new\n")];
     let whole = written_long_ago(b"start\n");
     let first = whole.calls();
@@ -141,7 +141,7 @@ fn an_edit_of_a_displaced_file_before_it_is_looked_at_is_not_lost() {
 ///
 /// FO-6
 #[test]
-fn a_file_whose_change_stamp_alone_moved_is_replaced() {
+fn file_with_only_a_new_change_time_is_replaced() {
     let change = [write("f", b"new\n")];
     let whole = written_long_ago(b"start\n");
     let first = whole.calls();
@@ -161,7 +161,7 @@ fn a_file_whose_change_stamp_alone_moved_is_replaced() {
 
 /// FO-6
 #[test]
-fn an_extended_attribute_that_someone_sets_meanwhile_is_not_lost() {
+fn extended_attribute_set_during_a_run_is_not_lost() {
     let change = [write("f", b"new\n")];
     let whole = written_long_ago(b"start\n");
     let first = whole.calls();
@@ -221,7 +221,7 @@ fn change_mode_beside(
 
 /// FO-6, FO-10
 #[test]
-fn permissions_that_someone_takes_away_meanwhile_are_not_given_back() {
+fn permissions_revoked_during_a_run_are_not_restored() {
     let close = |disk: &SimDisk| disk.chmod("f", 0o600);
     let rejected = change_mode_beside(close, |disk, call| {
         let mode = disk.stat_of("f").unwrap().mode.bits();
@@ -232,7 +232,7 @@ fn permissions_that_someone_takes_away_meanwhile_are_not_given_back() {
 
 /// FO-6, FO-10
 #[test]
-fn an_edit_of_a_file_that_gets_another_mode_is_noticed() {
+fn edit_of_a_file_during_a_mode_change_is_detected() {
     let rejected = change_mode_beside(
         |disk| edit(disk, "f"),
         |disk, call| {

@@ -40,7 +40,7 @@ fn searching() -> RunOptions {
 
 /// FO-10, FO-5
 #[test]
-fn a_file_is_replaced_only_where_that_is_allowed_and_comes_back() {
+fn file_is_replaced_only_when_allowed_and_undo_restores_it() {
     for operation in [create("there"), rename("from", "there"), copy("from", "there")] {
         let dir = TestDir::new();
         dir.put("there", "old\n");
@@ -75,7 +75,7 @@ fn a_replaced_file_keeps_its_mode() {
 
 /// FO-10
 #[test]
-fn nothing_replaces_a_directory_or_itself() {
+fn directories_and_the_source_itself_are_never_replaced() {
     let dir = TestDir::new();
     dir.put("d/f", "f\n");
     dir.put("a", "a\n");
@@ -96,7 +96,7 @@ fn patch_of_b() -> Operation {
 
 /// FO-10
 #[test]
-fn a_hunk_goes_elsewhere_only_where_that_is_allowed_and_the_run_says_so() {
+fn hunk_moves_only_when_allowed_and_the_run_reports_it() {
     let dir = TestDir::new();
     dir.put("file", "x\ny\na\nb\n");
     let mut workspace = Workspace::open(dir.path()).unwrap();
@@ -118,7 +118,7 @@ fn a_hunk_goes_elsewhere_only_where_that_is_allowed_and_the_run_says_so() {
 
 /// FO-10
 #[test]
-fn a_hunk_with_two_places_is_refused_though_it_may_be_searched_for() {
+fn hunk_that_matches_twice_is_rejected_even_when_search_is_allowed() {
     let dir = TestDir::new();
     dir.put("file", "x\na\nb\na\nb\n");
     let mut workspace = Workspace::open(dir.path()).unwrap();
@@ -140,7 +140,7 @@ fn replace(old: &str, new: &str, occurrences: Occurrences) -> Operation {
 
 /// FO-10
 #[test]
-fn an_edit_sees_the_edits_before_it_and_all_of_them_are_undone() {
+fn edits_see_earlier_edits_and_are_undone_together() {
     let dir = TestDir::new();
     // The content is larger than the limit in memory, so that the edit goes through files.
     for size in [10, 200_000] {
@@ -162,7 +162,7 @@ fn an_edit_sees_the_edits_before_it_and_all_of_them_are_undone() {
 
 /// FO-2, FO-10
 #[test]
-fn an_edit_without_a_place_changes_nothing() {
+fn edit_without_a_unique_match_changes_nothing() {
     let dir = TestDir::new();
     dir.put("file", "a\na\n");
     let mut workspace = Workspace::open(dir.path()).unwrap();

@@ -68,7 +68,7 @@ fn mode_and_extended_attributes_survive_a_change_and_its_undo() {
 
 /// FO-5
 #[test]
-fn an_acl_survives_a_change_and_new_files_take_over_the_default_acl() {
+fn acl_survives_a_change_and_new_files_inherit_the_default_acl() {
     let dir = TestDir::new();
     dir.put("a", "old\n");
     dir.mkdir("shared");
@@ -101,7 +101,7 @@ fn an_acl_survives_a_change_and_new_files_take_over_the_default_acl() {
 
 /// FO-5
 #[test]
-fn a_directory_that_hands_down_its_group_does_so() {
+fn setgid_directory_passes_its_group_to_new_entries() {
     assert!(is_root(), "this test must run as root, as all of `cargo xtask test` that needs it");
     let dir = TestDir::new();
     dir.mkdir("team");
@@ -135,7 +135,7 @@ fn owner_and_group_survive_a_change_and_its_undo() {
 
 /// FO-10
 #[test]
-fn a_hard_link_is_broken_and_reported_or_refused() {
+fn hard_link_is_broken_and_reported_or_rejected() {
     let dir = TestDir::new();
     dir.put("a", "old\n");
     std::fs::hard_link(dir.join("a"), dir.join("other")).unwrap();
@@ -157,7 +157,7 @@ fn a_hard_link_is_broken_and_reported_or_refused() {
 
 /// FO-10
 #[test]
-fn a_change_of_mode_is_done_in_place_and_taken_back() {
+fn mode_change_is_made_in_place_and_undone() {
     let dir = TestDir::new();
     dir.put("a", "x\n");
     dir.chmod("a", 0o640);
@@ -174,7 +174,7 @@ fn a_change_of_mode_is_done_in_place_and_taken_back() {
 
 /// FO-10
 #[test]
-fn new_files_obey_the_umask_as_the_kernel_would() {
+fn new_files_follow_the_umask_like_the_kernel() {
     let dir = TestDir::new();
     dir.put("by-kernel", "x");
     let mut workspace = Workspace::open(dir.path()).unwrap();

@@ -79,7 +79,7 @@ fn kept(dir: &TestDir) -> Vec<String> {
 
 /// FO-5, FO-9
 #[test]
-fn twenty_updates_of_a_large_file_store_little_more_than_the_blocks_that_they_change() {
+fn twenty_updates_of_a_large_file_store_little_beyond_changed_blocks() {
     let dir = TestDir::in_memory();
     let mut random = Random::new(5);
     let mut contents = vec![content(40 << 20, 1)];
@@ -107,7 +107,7 @@ proptest! {
 
     /// FO-5, FO-9
     #[test]
-    fn random_block_edits_are_undone_and_done_again_to_the_byte(
+    fn random_block_edits_undo_and_redo_exactly(
         edits in proptest::collection::vec(
             (proptest::collection::vec((0usize..LARGE, 1usize..9000), 0..9), -30_000isize..30_000),
             1..5,
@@ -172,7 +172,7 @@ fn updated_once() -> (TestDir, RunId, Vec<u8>, Vec<u8>) {
 
 /// FO-5: the bytes before the run are computed from the current content, and are compared.
 #[test]
-fn an_undo_without_its_blocks_or_with_damaged_ones_is_refused() {
+fn undo_with_missing_or_damaged_blocks_is_rejected() {
     let (dir, run, before, after) = updated_once();
     let name = format!(".actum/keep/{run}.0.blocks");
     let sound = dir.get(&name).unwrap();
@@ -207,7 +207,7 @@ fn an_undo_without_its_blocks_or_with_damaged_ones_is_refused() {
 
 /// FO-5
 #[test]
-fn a_file_that_was_written_in_place_is_not_undone_until_it_is_as_the_run_left_it() {
+fn file_written_in_place_is_undone_only_after_it_is_restored() {
     let (dir, run, before, after) = updated_once();
     let mut edited = after.clone();
     edited[17] ^= 1;
@@ -222,7 +222,7 @@ fn a_file_that_was_written_in_place_is_not_undone_until_it_is_as_the_run_left_it
 
 /// FO-9: blocks belong to the content that a run left, and that is gone once another program writes to it.
 #[test]
-fn a_file_that_another_program_writes_to_between_runs_is_kept_whole() {
+fn file_written_by_another_process_between_runs_is_kept_whole() {
     let (dir, first, ..) = updated_once();
     let mut edited = dir.get("db").unwrap();
     edited[17] ^= 1;
@@ -264,14 +264,14 @@ fn is_kept_whole(dir: &TestDir, runs: usize) -> bool {
 
 /// FO-9
 #[test]
-fn writes_of_other_programs_are_noticed_since_one_of_the_newest_32_runs() {
+fn foreign_writes_are_detected_after_one_of_the_newest_32_runs() {
     assert!(is_kept_whole(&updated_once().0, 31));
     assert!(!is_kept_whole(&updated_once().0, 32));
 }
 
 /// FO-9: what a run left is read from records of at most 1 MiB.
 #[test]
-fn writes_of_other_programs_since_a_run_with_a_very_large_record_are_not_noticed() {
+fn foreign_writes_after_a_run_with_a_very_large_record_go_undetected() {
     for (size, is_noticed) in [(400 << 10, true), (600 << 10, false)] {
         let dir = TestDir::in_memory();
         dir.put("db", content(LARGE, 1));
@@ -292,7 +292,7 @@ fn writes_of_other_programs_since_a_run_with_a_very_large_record_are_not_noticed
 
 /// FO-9
 #[test]
-fn blocks_that_take_more_than_a_quarter_of_a_file_are_not_recorded() {
+fn blocks_totalling_over_a_quarter_of_a_file_are_not_recorded() {
     for (blocks, ending) in [(511, "blocks"), (512, "pre")] {
         let dir = TestDir::in_memory();
         let before = content(8 << 20, 1);
@@ -309,7 +309,7 @@ fn blocks_that_take_more_than_a_quarter_of_a_file_are_not_recorded() {
 
 /// FO-5, FO-9
 #[test]
-fn a_renamed_and_a_deleted_file_go_all_the_way_back() {
+fn delete_rename_and_update_of_a_file_are_all_undone() {
     let (dir, run, before, after) = updated_once();
     let parents = EmptyParents::Remove;
     let renamed = apply(&dir, Operation::Rename { from: path("db"), to: path("d/moved"), parents });
@@ -326,7 +326,7 @@ fn a_renamed_and_a_deleted_file_go_all_the_way_back() {
 
 /// FO-9
 #[test]
-fn a_collection_counts_blocks_and_removes_them_with_their_run() {
+fn gc_counts_blocks_and_removes_them_with_their_run() {
     let (dir, run, ..) = updated_once();
     let size = fs::metadata(dir.join(format!(".actum/keep/{run}.0.blocks"))).unwrap().len();
     let collect = |options: GcOptions| Workspace::open(dir.path()).unwrap().gc(&options).unwrap();
@@ -341,7 +341,7 @@ fn a_collection_counts_blocks_and_removes_them_with_their_run() {
 
 /// FO-9
 #[test]
-fn a_collection_removes_whole_images_that_a_kill_left_beside_their_blocks() {
+fn gc_removes_whole_images_left_beside_their_blocks_by_a_kill() {
     let (dir, run, before, _) = updated_once();
     dir.put(format!(".actum/keep/{run}.0.pre"), &before);
     fs::hard_link(dir.join("db"), dir.join(format!(".actum/keep/{run}.0.post"))).unwrap();
@@ -356,7 +356,7 @@ fn a_collection_removes_whole_images_that_a_kill_left_beside_their_blocks() {
 
 /// FO-5: `cp -al` gives both workspaces the same inodes.
 #[test]
-fn a_workspace_that_was_copied_by_hard_links_undoes_its_own_file() {
+fn workspace_copied_with_hard_links_undoes_only_its_own_file() {
     let (dir, run, before, after) = updated_once();
     let copy = TestDir::in_memory();
     let mut program = std::process::Command::new("cp");
@@ -371,7 +371,7 @@ fn a_workspace_that_was_copied_by_hard_links_undoes_its_own_file() {
 
 /// FO-2, FO-5
 #[test]
-fn runs_in_the_history_are_undone_after_a_damaged_journal_was_set_aside() {
+fn runs_in_the_history_can_be_undone_after_the_journal_was_set_aside() {
     let (dir, run, before, after) = updated_once();
     apply(&dir, create("x", b"x"));
     let mut journal = dir.get(".actum/journal").unwrap();
@@ -386,7 +386,7 @@ fn runs_in_the_history_are_undone_after_a_damaged_journal_was_set_aside() {
 
 /// FO-5: a change of most blocks is kept whole, as a new copy of it would save nothing.
 #[test]
-fn a_file_that_is_all_new_is_kept_whole() {
+fn completely_rewritten_file_is_kept_whole() {
     let dir = TestDir::in_memory();
     let (before, after) = (content(LARGE, 1), content(LARGE, 2));
     dir.put("db", &before);
@@ -399,7 +399,7 @@ fn a_file_that_is_all_new_is_kept_whole() {
 
 /// FO-9: a diff holds in memory the contents that it reads.
 #[test]
-fn content_is_shown_where_it_follows_from_at_most_64_mib() {
+fn diff_shows_content_derived_from_at_most_64_mib() {
     for (size, is_shown) in [(64 << 20, true), ((64 << 20) + 1, false)] {
         let dir = TestDir::in_memory();
         let before = content(LARGE, 1);
@@ -420,7 +420,7 @@ fn content_is_shown_where_it_follows_from_at_most_64_mib() {
 
 /// FO-9: the digests in the record are those of the whole contents, however they are kept.
 #[test]
-fn a_run_shows_the_digests_of_the_whole_contents() {
+fn run_report_shows_digests_of_the_whole_contents() {
     let (dir, run, before, after) = updated_once();
     let report = View::open(dir.path()).unwrap().show(run).unwrap();
     let digests = [&report.changes[0].before, &report.changes[0].after];
@@ -455,7 +455,7 @@ fn with_delta(
 /// EX-21, FO-5: the history takes over a delta that was written to another place, and compares itself where that is
 /// damaged.
 #[test]
-fn the_history_copies_a_delta_that_was_written_before() {
+fn history_reuses_an_existing_delta_or_recomputes_a_damaged_one() {
     for is_damaged in [false, true] {
         let dir = TestDir::in_memory();
         let before = content(LARGE, 1);
@@ -478,7 +478,7 @@ fn the_history_copies_a_delta_that_was_written_before() {
 
 /// EX-21
 #[test]
-fn no_delta_is_written_where_a_copy_is_as_good() {
+fn delta_is_written_only_when_it_saves_space() {
     let large = content(8 << 20, 1);
     let most = content(8 << 20, 2);
     let mut few = large.clone();
@@ -517,7 +517,7 @@ fn windows(dir: &TestDir, next: &[u8]) -> Vec<(usize, usize)> {
 
 /// EX-20: the earlier content of a large file is no new content, and costs no scan.
 #[test]
-fn the_windows_of_a_large_file_are_the_blocks_that_are_new_and_those_beside_them() {
+fn scan_windows_of_a_large_file_cover_new_blocks_and_their_neighbours() {
     const WINDOW: usize = 16 << 10;
     let size = (17 << 20) + 100;
     let before = vec![b'a'; size];

@@ -10,7 +10,7 @@ use rustix::thread::{CapabilitySet, capabilities, set_capabilities};
 /// Issue 28: overlayfs leaves a directory with mode 0000, and a command may close others. Modes limit root only without
 /// the capabilities that override them.
 #[test]
-fn a_capture_with_closed_directories_is_removed() {
+fn capture_with_inaccessible_directories_is_removed() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().canonicalize().unwrap();
     let workspace = Workspace::open(&root).unwrap();

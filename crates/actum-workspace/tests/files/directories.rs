@@ -18,7 +18,7 @@ fn create(file: &str, content: &str) -> Operation {
 
 /// AA-4: the files that a command leaves are kept unchanged, and so are empty directories.
 #[test]
-fn directories_are_made_and_removed_by_themselves_and_come_back() {
+fn directories_are_created_removed_and_restored_explicitly() {
     let dir = TestDir::new();
     dir.put("old/inner/a", "a\n");
     let make = |name: &str, mode: Option<u32>| Operation::MakeDirectory {
@@ -50,7 +50,7 @@ fn directories_are_made_and_removed_by_themselves_and_come_back() {
 
 /// AA-4, FO-3
 #[test]
-fn a_directory_outside_of_the_scope_comes_and_goes_only_for_a_file_in_it() {
+fn directory_outside_the_scope_changes_only_for_an_allowed_file() {
     let dir = TestDir::new();
     dir.put("old/deep/a", "a\n");
     let make = |name: &str| Operation::MakeDirectory { path: path(name), mode: None };
@@ -88,7 +88,7 @@ fn a_directory_outside_of_the_scope_comes_and_goes_only_for_a_file_in_it() {
 
 /// AA-4, FO-3
 #[test]
-fn a_directory_goes_with_a_file_that_is_moved_out_of_it() {
+fn emptied_directory_is_removed_when_its_file_moves_out() {
     let dir = TestDir::new();
     dir.put("d/a", "a\n");
     let rules = ["b", "d/a"].map(|rule| PathRule::new(rule).unwrap());
@@ -103,7 +103,7 @@ fn a_directory_goes_with_a_file_that_is_moved_out_of_it() {
 
 /// AA-4
 #[test]
-fn a_directory_is_neither_made_over_something_nor_removed_with_something_in_it() {
+fn creating_an_existing_or_removing_a_nonempty_directory_is_rejected() {
     let dir = TestDir::new();
     dir.put("full/a", "a\n");
     let before = dir.tree();
@@ -126,7 +126,7 @@ fn a_directory_is_neither_made_over_something_nor_removed_with_something_in_it()
 
 /// FO-5, issue 22 (claims)
 #[test]
-fn the_undo_of_a_removed_directory_that_is_there_again_does_not_report_it() {
+fn undo_does_not_report_a_removed_directory_that_was_recreated() {
     let dir = TestDir::new();
     dir.put("d/x", "x\n");
     let mut workspace = Workspace::open(dir.path()).unwrap();

@@ -20,7 +20,7 @@ fn create(path: &str) -> [Operation; 1] {
 
 /// AEC-7
 #[test]
-fn a_workspace_keeps_its_name_where_it_is_moved_and_a_copy_gets_another() {
+fn workspace_keeps_its_id_when_moved_and_a_copy_gets_a_new_one() {
     let directory = tempfile::tempdir().unwrap();
     let (root, moved) = (directory.path().join("a"), directory.path().join("b"));
     fs::create_dir(&root).unwrap();
@@ -43,7 +43,7 @@ fn a_workspace_keeps_its_name_where_it_is_moved_and_a_copy_gets_another() {
 
 /// AEC-7: another name in its place would make every request a new one.
 #[test]
-fn a_damaged_name_is_refused_and_not_replaced() {
+fn damaged_workspace_id_is_rejected_and_not_replaced() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path();
     let first = name(root);
@@ -64,7 +64,7 @@ fn a_damaged_name_is_refused_and_not_replaced() {
 /// AEC-8: the record at the place of a run shows whether it began. Where that record is no longer known, the end is
 /// unknown.
 #[test]
-fn the_ending_of_a_run_is_told_or_is_said_to_be_unknown() {
+fn run_outcome_is_reported_or_unknown() {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path();
     let mut workspace = Workspace::open(root).unwrap();
@@ -117,7 +117,7 @@ fn copy_by_links(from: &Path, to: &Path) {
 
 /// FO-2, FO-9: a copy by hard links shares no file that actum writes in place, whichever of the two is used first.
 #[test]
-fn a_copy_by_hard_links_has_a_journal_of_its_own() {
+fn hard_linked_workspace_copy_gets_a_separate_journal() {
     for is_copy_first in [false, true] {
         let directory = tempfile::tempdir().unwrap();
         let (root, copy) = (directory.path().join("a"), directory.path().join("b"));

@@ -38,7 +38,7 @@ fn is_damage(dir: &TestDir, what: &str) {
 
 /// FO-2
 #[test]
-fn a_flipped_bit_anywhere_in_the_records_is_found() {
+fn flipped_bit_anywhere_in_the_records_is_detected() {
     let dir = two_runs();
     let sound = dir.get(JOURNAL).unwrap();
     let used = sound.iter().rposition(|&b| b != 0).unwrap();
@@ -56,7 +56,7 @@ fn a_flipped_bit_anywhere_in_the_records_is_found() {
 
 /// FO-2
 #[test]
-fn a_journal_that_is_cut_off_is_found() {
+fn truncated_journal_is_detected() {
     let dir = two_runs();
     let sound = dir.get(JOURNAL).unwrap();
     for length in [0, 1, 511, 512, 4096, 8191, 8192, 12_288, USED, USED + 1, sound.len() - 1] {
@@ -67,7 +67,7 @@ fn a_journal_that_is_cut_off_is_found() {
 
 /// FO-2
 #[test]
-fn a_record_that_is_gone_from_the_middle_is_found_after_a_power_cut() {
+fn missing_record_in_the_middle_is_detected_after_a_power_cut() {
     let dir = two_runs();
     let mut journal = dir.get(JOURNAL).unwrap();
     journal[3 * 4096..4 * 4096].fill(0);
@@ -78,7 +78,7 @@ fn a_record_that_is_gone_from_the_middle_is_found_after_a_power_cut() {
 
 /// FO-2
 #[test]
-fn a_damaged_journal_can_be_set_aside_by_hand() {
+fn damaged_journal_can_be_set_aside_manually() {
     let dir = two_runs();
     let mut journal = dir.get(JOURNAL).unwrap();
     journal[2 * 4096 + 100] ^= 1;
@@ -96,7 +96,7 @@ fn a_damaged_journal_can_be_set_aside_by_hand() {
 
 /// FO-2, issue 22 (claims)
 #[test]
-fn a_handle_that_was_open_while_the_journal_was_set_aside_writes_into_the_new_one() {
+fn open_handle_writes_to_the_new_journal_after_the_old_is_set_aside() {
     let dir = two_runs();
     let mut workspace = Workspace::open(dir.path()).unwrap();
     let mut journal = dir.get(JOURNAL).unwrap();
@@ -113,7 +113,7 @@ fn a_handle_that_was_open_while_the_journal_was_set_aside_writes_into_the_new_on
 
 /// FO-2, issue 22 (claims)
 #[test]
-fn a_handle_is_rejected_where_its_state_directory_was_exchanged() {
+fn handle_is_rejected_when_its_state_directory_was_replaced() {
     let dir = two_runs();
     let mut workspace = Workspace::open(dir.path()).unwrap();
     std::fs::rename(dir.join(".actum"), dir.join("old")).unwrap();
@@ -145,7 +145,7 @@ fn set_format(dir: &TestDir, format: u8) {
 
 /// FO-2
 #[test]
-fn a_journal_of_a_newer_format_is_refused_and_not_written() {
+fn journal_of_a_newer_format_is_rejected_and_not_written() {
     let dir = two_runs();
     set_format(&dir, 7);
     let journal = dir.get(JOURNAL).unwrap();
@@ -162,7 +162,7 @@ fn a_journal_of_a_newer_format_is_refused_and_not_written() {
 ///
 /// FO-2, FO-5
 #[test]
-fn a_journal_of_an_older_format_is_read_and_says_the_new_one_before_a_run_records_blocks() {
+fn older_journal_is_upgraded_before_a_run_records_blocks() {
     let dir = two_runs();
     let before = vec![b'x'; 2 << 20];
     let mut after = before.clone();
@@ -189,7 +189,7 @@ fn a_journal_of_an_older_format_is_read_and_says_the_new_one_before_a_run_record
 ///
 /// FO-2, D-6
 #[test]
-fn an_older_journal_gets_format_6_before_a_run_records_a_link() {
+fn older_journal_is_upgraded_before_a_run_records_a_symlink() {
     let dir = two_runs();
     set_format(&dir, 5);
     let mut workspace = Workspace::open(dir.path()).unwrap();

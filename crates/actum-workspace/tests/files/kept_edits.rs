@@ -62,7 +62,7 @@ fn refused_for(difference: Difference, error: &Error) {
 
 /// FO-5, FO-9
 #[test]
-fn an_edit_at_a_distance_is_kept_and_a_near_one_is_a_conflict() {
+fn undo_keeps_distant_edits_and_rejects_nearby_ones() {
     for (of_run, by_hand) in (0..LINES).flat_map(|a| (0..LINES).map(move |b| (a, b))) {
         let old = format!("line {of_run}\n");
         let (dir, mut workspace, run) = with_run(&old, "run\n");
@@ -96,7 +96,7 @@ fn an_edit_at_a_distance_is_kept_and_a_near_one_is_a_conflict() {
 
 /// FO-5
 #[test]
-fn what_stands_twice_is_not_taken_out() {
+fn undo_does_not_remove_text_that_matches_twice() {
     let (dir, mut workspace, run) = with_run("line 6\n", "run\n");
     let now = String::from_utf8(dir.get("a").unwrap()).unwrap();
     dir.put("a", format!("{now}{now}"));
@@ -105,7 +105,7 @@ fn what_stands_twice_is_not_taken_out() {
 
 /// FO-5
 #[test]
-fn of_several_pieces_all_are_taken_out_or_none() {
+fn undo_reverts_all_hunks_or_none() {
     let (old, new) = ("line 1\n", "run 1\n");
     let (dir, mut workspace, _) = with_run("line 5\n", "line five\n");
     let two = [replace("a", old, new), replace("a", "line 12\n", "run 12\n")];
@@ -123,7 +123,7 @@ fn of_several_pieces_all_are_taken_out_or_none() {
 
 /// FO-5
 #[test]
-fn a_file_that_the_run_made_or_whose_mode_changed_is_a_conflict_as_ever() {
+fn edited_new_file_or_changed_mode_is_still_a_conflict() {
     let (dir, mut workspace, run) = with_run("line 2\n", "run\n");
     let path = RelPath::new("new").unwrap();
     let create = Operation::Create { path, content: numbered().concat().into_bytes(), mode: None };
@@ -138,7 +138,7 @@ fn a_file_that_the_run_made_or_whose_mode_changed_is_a_conflict_as_ever() {
 
 /// FO-5
 #[test]
-fn what_a_run_changed_is_still_shown_when_the_file_was_edited_since() {
+fn run_diff_is_shown_although_the_file_was_edited_since() {
     let (dir, workspace, run) = with_run("line 6\n", "run\nrun\n");
     drop(workspace);
     let now = String::from_utf8(dir.get("a").unwrap()).unwrap();
@@ -157,7 +157,7 @@ fn what_a_run_changed_is_still_shown_when_the_file_was_edited_since() {
 
 /// FO-5, FO-9: places that an attack mistook for the place of the run.
 #[test]
-fn no_other_place_is_taken_for_that_of_the_run() {
+fn undo_never_mistakes_another_location_for_that_of_the_run() {
     let block = "a\nb\nc\nn: 3\nd\ne\nf\n";
     let twins = |first: &str, second: &str| {
         format!("[web]\n{}[db]\n{}", block.replace('3', first), block.replace('3', second))
@@ -200,7 +200,7 @@ fn no_other_place_is_taken_for_that_of_the_run() {
 
 /// FO-5, FO-9
 #[test]
-fn a_path_that_is_as_before_already_is_no_obstacle() {
+fn undo_skips_a_path_that_is_already_restored() {
     let (dir, mut workspace, _) = with_run("line 2\n", "run\n");
     let path = |name: &str| RelPath::new(name).unwrap();
     let create =

@@ -35,7 +35,7 @@ fn rename(from: &str, to: &str) -> Operation {
 
 /// FO-5, D-6: with any target: not UTF-8, the longest, missing, the link itself, or outside of the workspace.
 #[test]
-fn links_are_made_retargeted_renamed_removed_and_undone() {
+fn symlinks_are_created_retargeted_renamed_removed_and_undone() {
     let dir = TestDir::new();
     dir.put("file", "content\n");
     for (name, target) in
@@ -76,7 +76,7 @@ fn links_are_made_retargeted_renamed_removed_and_undone() {
 
 /// FO-7: neither a path below a link nor a link itself is read or written through.
 #[test]
-fn a_link_is_never_followed() {
+fn symlink_is_never_followed() {
     let dir = TestDir::new();
     dir.put("real/file", "content\n");
     dir.symlink("way", "real");
@@ -106,7 +106,7 @@ fn a_link_is_never_followed() {
 
 /// FO-2: an impossible link is refused with the problem.
 #[test]
-fn a_link_that_cannot_be_made_is_refused() {
+fn impossible_symlink_is_rejected() {
     let dir = TestDir::new();
     dir.put("file", "target");
     dir.symlink("old", "target");
@@ -127,7 +127,7 @@ fn a_link_that_cannot_be_made_is_refused() {
 
 /// FO-5: an undo names a link that another program changed, and a file in its place.
 #[test]
-fn an_undo_is_refused_where_a_link_was_changed_since() {
+fn undo_is_rejected_when_a_symlink_changed_since() {
     let dir = TestDir::new();
     dir.symlink("l", "one");
     let mut workspace = Workspace::open(dir.path()).unwrap();
@@ -156,7 +156,7 @@ fn an_undo_is_refused_where_a_link_was_changed_since() {
 
 /// FO-9: a run reports a link with its mode and its target, before and after, also from the history.
 #[test]
-fn a_run_reports_links_with_their_targets() {
+fn run_reports_symlinks_with_their_targets() {
     let dir = TestDir::new();
     dir.symlink("l", "one");
     let mut workspace = Workspace::open(dir.path()).unwrap();
@@ -181,7 +181,7 @@ fn a_run_reports_links_with_their_targets() {
 
 /// FO-5: the owner of a link is kept (lchown(2)).
 #[test]
-fn undo_restores_the_owner_of_a_link() {
+fn undo_restores_the_owner_of_a_symlink() {
     let dir = TestDir::new();
     dir.symlink("l", "one");
     if std::os::unix::fs::lchown(dir.join("l"), Some(4321), Some(4321)).is_err() {

@@ -68,7 +68,7 @@ fn a_change_set_is_applied_and_reverted() {
 
 /// FO-10: the lines that may follow distinguish an insertion from a new file.
 #[test]
-fn lines_at_the_top_of_a_file_that_more_may_follow_go_there_and_back() {
+fn insertion_at_the_top_of_a_file_round_trips() {
     let dir = TestDir::new();
     dir.put("a", "two\n");
     let hunk = |at_end: bool| {
@@ -95,7 +95,7 @@ fn lines_at_the_top_of_a_file_that_more_may_follow_go_there_and_back() {
 
 /// FO-5
 #[test]
-fn a_patched_file_that_takes_the_place_of_another_goes_there_and_back() {
+fn patched_file_that_replaces_another_round_trips() {
     let dir = TestDir::new();
     dir.put("a", "one\ntwo\n");
     dir.put("b", "uno\ndos\n");
@@ -111,7 +111,7 @@ fn a_patched_file_that_takes_the_place_of_another_goes_there_and_back() {
 
 /// FO-10
 #[test]
-fn a_file_moves_below_its_own_name_and_to_the_name_of_its_directory() {
+fn file_moves_below_its_own_path_and_to_the_path_of_its_directory() {
     let dir = TestDir::new();
     dir.put("x", "1\n");
     dir.put("d/f", "2\n");
@@ -123,7 +123,7 @@ fn a_file_moves_below_its_own_name_and_to_the_name_of_its_directory() {
 
 /// FO-10
 #[test]
-fn every_kind_of_operation_goes_there_and_back() {
+fn every_operation_type_round_trips() {
     let dir = TestDir::new();
     dir.put("edit", "one\ntwo\n");
     dir.put("only/child", "child\n");
@@ -166,7 +166,7 @@ fn every_kind_of_operation_goes_there_and_back() {
 
 /// FO-6, FO-10; what `git diff --binary` writes.
 #[test]
-fn a_binary_patch_goes_there_and_back_and_leaves_other_contents_alone() {
+fn binary_patch_round_trips_and_leaves_other_contents_unchanged() {
     let diff = concat!(
         "diff --git a/new b/new\n",
         "new file mode 100644\n",
@@ -209,7 +209,7 @@ fn a_binary_patch_goes_there_and_back_and_leaves_other_contents_alone() {
 
 /// FO-5
 #[test]
-fn line_endings_missing_newlines_and_foreign_encodings_stay_as_they_are() {
+fn line_endings_missing_newlines_and_other_encodings_are_preserved() {
     let dir = TestDir::new();
     dir.put("crlf", "a\r\nb\r\n");
     dir.put("latin1", b"caf\xe9\nb\n");
@@ -227,7 +227,7 @@ fn line_endings_missing_newlines_and_foreign_encodings_stay_as_they_are() {
 
 /// FO-10
 #[test]
-fn names_that_are_not_text_are_names_like_others() {
+fn non_utf8_names_round_trip() {
     let dir = TestDir::new();
     dir.put(b"caf\xe9/old\n", "x\n");
     let operations = [
@@ -246,7 +246,7 @@ fn names_that_are_not_text_are_names_like_others() {
 
 /// FO-10
 #[test]
-fn a_path_turns_from_file_into_directory_and_back() {
+fn path_changes_from_file_to_directory_and_back() {
     let dir = TestDir::new();
     dir.put("x", "file\n");
     dir.put("y/z/deep", "deep\n");
@@ -260,7 +260,7 @@ fn a_path_turns_from_file_into_directory_and_back() {
 
 /// FO-10
 #[test]
-fn steps_see_the_steps_before_them() {
+fn steps_see_the_effects_of_earlier_steps() {
     let dir = TestDir::new();
     dir.put("a", "a\n");
     dir.put("b", "b\n");
@@ -301,7 +301,7 @@ fn steps_see_the_steps_before_them() {
 
 /// FO-10
 #[test]
-fn a_moved_file_keeps_its_inode_and_one_name() {
+fn moved_file_keeps_its_inode_and_a_single_link() {
     let dir = TestDir::new();
     dir.put("a", "a\n");
     let inode = std::fs::metadata(dir.join("a")).unwrap().ino();
@@ -316,7 +316,7 @@ fn a_moved_file_keeps_its_inode_and_one_name() {
 
 /// FO-10
 #[test]
-fn a_large_file_that_was_moved_has_one_name_again_and_moves_back() {
+fn moved_large_file_has_one_link_after_gc_and_moves_back() {
     let dir = TestDir::new();
     dir.put("a", vec![b'x'; (1 << 20) + 1]);
     let mut workspace = Workspace::open(dir.path()).unwrap();
@@ -331,7 +331,7 @@ fn a_large_file_that_was_moved_has_one_name_again_and_moves_back() {
 
 /// FO-2
 #[test]
-fn files_from_nothing_to_large_go_there_and_back() {
+fn files_from_empty_to_large_round_trip() {
     let line = b"a line of some length, so that there are not too many of them\n";
     for size in [0usize, 1, 4095, 4096, 4097, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 9 << 20] {
         let content: Vec<u8> = line.iter().copied().cycle().take(size).collect();
@@ -355,7 +355,7 @@ fn files_from_nothing_to_large_go_there_and_back() {
 
 /// FO-2
 #[test]
-fn more_than_the_journal_holds_is_kept_beside_it() {
+fn data_beyond_the_journal_capacity_is_kept_beside_it() {
     let dir = TestDir::new();
     let content = vec![b'x'; 700 << 10];
     for file in 0..30 {
@@ -389,7 +389,7 @@ fn a_sparse_file_of_a_gibibyte_is_patched_with_little_memory() {
 
 /// FO-9
 #[test]
-fn any_past_run_is_undone_though_later_runs_touched_other_files() {
+fn older_run_can_be_undone_after_later_runs_on_other_files() {
     let dir = TestDir::new();
     for file in 0..20 {
         dir.put(format!("f{file}"), "old\n");
@@ -411,7 +411,7 @@ fn any_past_run_is_undone_though_later_runs_touched_other_files() {
 
 /// FO-5
 #[test]
-fn a_directory_that_got_company_stays_when_its_maker_is_undone() {
+fn undo_keeps_a_created_directory_that_gained_other_files() {
     let dir = TestDir::new();
     let mut workspace = Workspace::open(dir.path()).unwrap();
     let operations = [create("made/here", "x\n")];
@@ -424,7 +424,7 @@ fn a_directory_that_got_company_stays_when_its_maker_is_undone() {
 
 /// FO-9
 #[test]
-fn an_undo_comes_back_though_the_directory_it_left_is_gone() {
+fn undo_is_reversed_although_its_directory_was_removed() {
     let dir = TestDir::new();
     let mut workspace = Workspace::open(dir.path()).unwrap();
     let run = [create("a/b/c", "c\n")];
@@ -439,7 +439,7 @@ fn an_undo_comes_back_though_the_directory_it_left_is_gone() {
 
 /// FO-9
 #[test]
-fn redo_brings_back_what_was_undone_last_and_never_takes_a_change_away() {
+fn redo_restores_the_latest_undo_and_never_reverts_a_change() {
     let dir = TestDir::new();
     dir.put("f", "0\n");
     let mut workspace = Workspace::open(dir.path()).unwrap();
@@ -468,7 +468,7 @@ fn redo_brings_back_what_was_undone_last_and_never_takes_a_change_away() {
 
 /// FO-9
 #[test]
-fn a_conflict_names_a_later_change_but_neither_an_undo_nor_what_a_hand_did() {
+fn conflict_names_a_later_run_but_no_undo_or_manual_edit() {
     let dir = TestDir::new();
     dir.put("f", "0\n");
     let mut workspace = Workspace::open(dir.path()).unwrap();
@@ -494,7 +494,7 @@ fn a_conflict_names_a_later_change_but_neither_an_undo_nor_what_a_hand_did() {
 
 /// EX-12
 #[test]
-fn of_steps_that_fail_together_nothing_is_left_and_the_others_are_committed() {
+fn failed_attempt_leaves_nothing_and_other_steps_are_committed() {
     let dir = TestDir::new();
     dir.put("a.txt", "one\n");
     dir.put("linked.txt", "linked\n");
@@ -543,7 +543,7 @@ fn of_steps_that_fail_together_nothing_is_left_and_the_others_are_committed() {
 
 /// EX-12
 #[test]
-fn steps_that_succeed_within_steps_that_fail_are_taken_back_too() {
+fn failed_attempt_rolls_back_its_nested_successful_steps() {
     let dir = TestDir::new();
     dir.put("d/only.txt", "one\n");
     let mut workspace = Workspace::open(dir.path()).unwrap();

@@ -67,7 +67,7 @@ fn race(
 
 /// FO-7
 #[test]
-fn a_directory_that_is_swapped_for_a_symbolic_link_lets_nothing_out() {
+fn directory_swapped_for_a_symlink_does_not_allow_an_escape() {
     let dir = TestDir::new();
     let outside = TestDir::new();
     outside.put("f", "outside\n");
@@ -110,7 +110,7 @@ fn a_directory_that_is_swapped_for_a_symbolic_link_lets_nothing_out() {
 /// FO-7, D-6: runs make, retarget and remove links and directories below a directory that is exchanged for a link all
 /// the time.
 #[test]
-fn links_and_directories_are_made_and_removed_beside_an_exchange() {
+fn links_and_directories_change_safely_during_a_concurrent_exchange() {
     let dir = TestDir::new();
     let outside = TestDir::new();
     outside.put("f", "outside\n");
@@ -195,7 +195,7 @@ fn dir_facts(directory: &Path) -> Vec<String> {
 
 /// FO-7
 #[test]
-fn a_directory_that_is_moved_out_of_the_root_takes_nothing_along() {
+fn file_stays_whole_when_its_directory_moves_out_of_the_root() {
     let dir = TestDir::new();
     let outside = TestDir::new();
     dir.put("d/f", "start\n");
@@ -226,7 +226,7 @@ fn a_directory_that_is_moved_out_of_the_root_takes_nothing_along() {
 
 /// FO-6
 #[test]
-fn contents_that_someone_writes_meanwhile_are_never_lost() {
+fn concurrently_written_contents_are_never_lost() {
     let dir = TestDir::new();
     dir.put("f", "start\n");
     let written: Arc<Mutex<BTreeSet<String>>> = Arc::default();
@@ -274,7 +274,7 @@ fn contents_that_someone_writes_meanwhile_are_never_lost() {
 
 /// FO-2
 #[test]
-fn many_handles_on_one_workspace_take_turns() {
+fn concurrent_handles_on_one_workspace_are_serialized() {
     let dir = TestDir::new();
     dir.put("counter", "0\n");
     drop(Workspace::open(dir.path()).unwrap());

@@ -92,7 +92,7 @@ fn a_wrong_expected_digest_blocks_the_whole_change_set() {
 
 /// FO-7
 #[test]
-fn paths_that_are_not_of_the_workspace_are_refused() {
+fn invalid_and_protected_paths_are_rejected() {
     for (given, problem) in [
         ("../file", "it contains `..`"),
         ("a/../../file", "it contains `..`"),
@@ -116,7 +116,7 @@ fn paths_that_are_not_of_the_workspace_are_refused() {
 
 /// FO-7, D-6
 #[test]
-fn a_symbolic_link_is_followed_nowhere() {
+fn operations_never_follow_a_symlink() {
     let dir = dir();
     let outside = TestDir::new();
     outside.put("target", "old\n");
@@ -149,7 +149,7 @@ fn a_symbolic_link_is_followed_nowhere() {
 #[test]
 fn without_openat2_neither_links_nor_mounts_below_the_root_are_followed() {
     limited_host::without(&[limited_host::OPENAT2], Errno::NOSYS, || {
-        a_symbolic_link_is_followed_nowhere();
+        operations_never_follow_a_symlink();
         a_file_system_mounted_below_the_root_is_not_entered();
         only_regular_files_are_changed();
         let dir = dir();
@@ -162,7 +162,7 @@ fn without_openat2_neither_links_nor_mounts_below_the_root_are_followed() {
 
 /// FO-7, issue 22 (claims): a bind mount has the device of the root and is a mount point all the same.
 #[test]
-fn a_directory_bound_below_the_root_is_not_entered() {
+fn bind_mount_below_the_root_is_not_entered() {
     assert!(
         rustix::process::geteuid().is_root(),
         "this test must run as root, as all of `cargo xtask test` that needs it"
@@ -255,7 +255,7 @@ fn a_file_system_mounted_below_the_root_is_not_entered() {
 
 /// FO-10
 #[test]
-fn what_must_exist_must_and_what_must_not_must_not() {
+fn missing_sources_and_existing_targets_are_rejected() {
     let all = RunOptions::default;
     refused(&dir(), &[create("file")], all(), "cannot create `file`: it already exists");
     refused(&dir(), &[write("none")], all(), "cannot change `none`: it does not exist");
@@ -289,7 +289,7 @@ fn two_patches_for_one_path_are_refused() {
 
 /// FO-3
 #[test]
-fn a_path_outside_the_scope_is_refused_with_its_rule() {
+fn path_outside_the_scope_is_rejected_with_its_rule() {
     let scope = Scope {
         allow: Some(vec![PathRule::new("directory/").unwrap()]),
         deny: vec![PathRule::new("directory/secret").unwrap()],
@@ -324,7 +324,7 @@ fn a_path_outside_the_scope_is_refused_with_its_rule() {
 
 /// FO-4
 #[test]
-fn a_change_over_the_budget_is_refused_with_the_budget_status() {
+fn change_over_the_budget_is_rejected_with_the_budget_status() {
     let budget = |max_files, max_loc| RunOptions {
         limits: Limits { budget: Budget { max_files, max_loc }, ..Limits::default() },
         ..RunOptions::default()
@@ -351,7 +351,7 @@ fn a_change_over_the_budget_is_refused_with_the_budget_status() {
 
 /// FO-9
 #[test]
-fn an_undo_that_cannot_be_is_refused_with_the_reason() {
+fn impossible_undo_is_rejected_with_the_reason() {
     let dir = dir();
     let mut workspace = Workspace::open(dir.path()).unwrap();
     let run =
@@ -398,7 +398,7 @@ fn an_undo_that_cannot_be_is_refused_with_the_reason() {
 
 /// FO-2
 #[test]
-fn a_workspace_in_use_names_its_holder() {
+fn workspace_in_use_error_names_the_lock_holder() {
     let dir = dir();
     let mut first = Workspace::open(dir.path()).unwrap();
     let mut second = Workspace::open(dir.path()).unwrap();
@@ -431,7 +431,7 @@ fn a_workspace_in_use_names_its_holder() {
 
 /// FO-7
 #[test]
-fn a_state_directory_of_another_user_is_not_believed() {
+fn state_directory_of_another_user_is_rejected() {
     assert!(
         rustix::process::geteuid().is_root(),
         "this test must run as root, as all of `cargo xtask test` that needs it"
@@ -449,7 +449,7 @@ fn a_state_directory_of_another_user_is_not_believed() {
 
 /// FO-2
 #[test]
-fn a_state_directory_that_is_something_else_is_refused() {
+fn invalid_state_directory_is_rejected() {
     let message = |dir: &TestDir| Workspace::open(dir.path()).err().unwrap().to_string();
     let file = dir();
     file.put(".actum", "x");
@@ -477,7 +477,7 @@ fn a_state_directory_that_is_something_else_is_refused() {
 
 /// FO-5
 #[test]
-fn an_undo_of_what_someone_put_back_says_that_all_is_as_before() {
+fn undo_of_manually_restored_files_reports_nothing_to_undo() {
     let dir = dir();
     let mut workspace = Workspace::open(dir.path()).unwrap();
     let operations = [write("file"), create("made")];
@@ -498,7 +498,7 @@ fn an_undo_of_what_someone_put_back_says_that_all_is_as_before() {
 
 /// FO-9
 #[test]
-fn a_journal_that_was_removed_is_not_replaced_in_silence() {
+fn removed_journal_is_not_silently_replaced() {
     let dir = dir();
     let mut workspace = Workspace::open(dir.path()).unwrap();
     workspace.apply_operations(&[write("file")], RunOptions::default()).unwrap();
@@ -517,7 +517,7 @@ fn a_journal_that_was_removed_is_not_replaced_in_silence() {
 
 /// FO-5
 #[test]
-fn what_makes_a_file_is_no_insertion_at_the_top_of_another() {
+fn file_creation_patch_is_not_an_insertion_into_an_existing_file() {
     let dir = dir();
     let hunk =
         Hunk { old_start: 0, old_lines: 0, new_start: 1, new_lines: 1, lines: "+new\n".into() };
@@ -527,7 +527,7 @@ fn what_makes_a_file_is_no_insertion_at_the_top_of_another() {
 
 /// FO-4
 #[test]
-fn a_large_copy_is_paid_for_by_its_lines() {
+fn large_copy_is_charged_by_its_lines() {
     let dir = dir();
     dir.put("large", "line\n".repeat(300_000));
     let budget = Budget { max_files: None, max_loc: Some(299_999) };
@@ -541,7 +541,7 @@ fn a_large_copy_is_paid_for_by_its_lines() {
 
 /// FO-1
 #[test]
-fn all_that_is_refused_is_told_at_once_but_not_what_follows_from_it() {
+fn all_errors_are_reported_together_without_consequential_ones() {
     let dir = dir();
     let before = dir.tree();
     let delete = |file: &str| Operation::Delete {
@@ -574,7 +574,7 @@ fn all_that_is_refused_is_told_at_once_but_not_what_follows_from_it() {
 
 /// Issue 22 (claims): a small list of edits of a large file is rejected before it runs for hours.
 #[test]
-fn edits_that_read_too_much_in_all_are_rejected_at_once() {
+fn edits_that_read_too_much_in_total_are_rejected_early() {
     let dir = dir();
     std::fs::File::create(dir.join("large")).unwrap().set_len(EDIT_BYTES_MAX).unwrap();
     let anchors = vec![b"anchor".to_vec(); 90];

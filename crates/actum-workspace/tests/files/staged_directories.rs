@@ -48,7 +48,7 @@ fn a_changed_copy_is_published_and_undone() {
 /// EX-11, EX-21: content that later steps replaced is removed from the stage directory, and content that another path
 /// needs remains.
 #[test]
-fn content_that_later_steps_replaced_takes_no_room() {
+fn content_replaced_by_later_steps_uses_no_space() {
     let dir = TestDir::new();
     dir.put("f", vec![0; 1000]);
     let before = dir.tree();
@@ -93,7 +93,7 @@ fn content_that_later_steps_replaced_takes_no_room() {
 
 /// EX-11: an object that a process leaves instead of its copy is rejected.
 #[test]
-fn what_is_no_file_of_its_own_is_not_taken_in() {
+fn staged_links_directories_and_missing_files_are_rejected() {
     let dir = TestDir::new();
     dir.put("f", "f");
     let mut workspace = Workspace::open(dir.path()).unwrap();
@@ -119,7 +119,7 @@ fn what_is_no_file_of_its_own_is_not_taken_in() {
 
 /// EX-11: a copy is of the file as the steps before leave it, and later steps see the content that was added.
 #[test]
-fn a_copy_follows_the_steps_before_it() {
+fn staged_copy_reflects_earlier_steps() {
     let dir = TestDir::new();
     dir.put("f", "first");
     let mut workspace = Workspace::open(dir.path()).unwrap();

@@ -27,7 +27,7 @@ fn fill(source: &SourceFile<LinuxDisk>, staged: &StagedFile<LinuxDisk>) {
 
 /// FE-9, FO-1: a staged file is added unchanged, holes included, and can be undone.
 #[test]
-fn a_staged_file_is_published_as_it_was_filled() {
+fn staged_file_is_published_unchanged() {
     for size in [0, 100, 64 << 10, (1 << 20) + 1] {
         let dir = TestDir::new();
         dir.put("f", vec![3; size]);
@@ -107,7 +107,7 @@ fn a_staged_file_that_is_changed_after_it_was_compared_is_rejected() {
 
 /// FE-4
 #[test]
-fn a_staged_file_takes_no_place_and_makes_no_directory() {
+fn staged_file_replaces_no_file_and_creates_no_directory() {
     let dir = TestDir::new();
     dir.put("f", "f");
     dir.put("g", "g");
@@ -127,7 +127,7 @@ fn a_staged_file_takes_no_place_and_makes_no_directory() {
 
 /// FE-8
 #[test]
-fn attributes_and_the_time_of_modification_are_kept_or_the_run_is_rejected() {
+fn attributes_and_modification_time_are_kept_or_the_run_is_rejected() {
     let dir = TestDir::new();
     dir.put("f", "f");
     let mut workspace = Workspace::open(dir.path()).unwrap();
@@ -148,7 +148,7 @@ fn attributes_and_the_time_of_modification_are_kept_or_the_run_is_rejected() {
 
 /// FE-16, D-5
 #[test]
-fn a_source_with_another_name_is_rejected_where_the_limits_say_so() {
+fn hard_linked_source_is_rejected_when_the_limits_require_it() {
     let dir = TestDir::new();
     dir.put("f", "f");
     std::fs::hard_link(dir.join("f"), dir.join("h")).unwrap();

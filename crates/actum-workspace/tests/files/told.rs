@@ -54,7 +54,7 @@ fn replace_line(file: &str, line: u32, old: &str, new: &str) -> Operation {
 
 /// FO-4, FO-10
 #[test]
-fn a_file_that_is_moved_and_edited_is_told_once_by_the_lines_that_differ() {
+fn moved_and_edited_file_is_reported_once_with_its_changed_lines() {
     let lines: String = (1..10).map(|number| format!("line {number}\n")).collect();
     let edit = |file: &str, line: u32| {
         replace_line(file, line, &format!("line {line}"), &format!("LINE {line}"))
@@ -99,7 +99,7 @@ fn a_file_that_is_moved_and_edited_is_told_once_by_the_lines_that_differ() {
 
 /// FO-4, FO-10
 #[test]
-fn a_large_file_that_is_moved_and_edited_is_told_by_its_edits() {
+fn moved_and_edited_large_file_is_reported_by_its_edits() {
     let dir = TestDir::new();
     dir.put("a", "line\n".repeat(300_000));
     let mut workspace = Workspace::open(dir.path()).unwrap();
@@ -116,7 +116,7 @@ fn a_large_file_that_is_moved_and_edited_is_told_by_its_edits() {
 
 /// FO-10
 #[test]
-fn what_takes_the_place_of_another_or_is_copied_is_not_told_as_renamed() {
+fn replacements_and_copies_are_not_reported_as_renames() {
     let renamed = |from: &str| ChangeKind::Renamed { from: path(from) };
     let replace = Limits { existing_files: ExistingFiles::Replace, ..Limits::default() };
     let tell = |steps: &[Operation]| {
@@ -177,7 +177,7 @@ fn what_takes_the_place_of_another_or_is_copied_is_not_told_as_renamed() {
 
 /// FO-4
 #[test]
-fn a_binary_file_has_a_size_and_no_lines() {
+fn binary_file_is_reported_with_a_size_and_no_lines() {
     let dir = TestDir::new();
     dir.put("edit", "1\0\n2\n");
     dir.put("large", vec![0; (1 << 20) + 1]);
@@ -218,7 +218,7 @@ fn a_binary_file_has_a_size_and_no_lines() {
 
 /// FO-10
 #[test]
-fn a_file_in_the_place_of_a_directory_is_told_alike_at_the_commit_and_later() {
+fn file_replacing_a_directory_is_reported_alike_at_commit_and_later() {
     for content in ["1\n2\n", "\0"] {
         let dir = TestDir::new();
         dir.put("d/a", "1\n");
@@ -236,7 +236,7 @@ fn a_file_in_the_place_of_a_directory_is_told_alike_at_the_commit_and_later() {
 
 /// FO-10
 #[test]
-fn a_change_of_the_mode_is_told_with_the_bits() {
+fn mode_change_is_reported_with_its_bits() {
     let dir = TestDir::new();
     dir.put("alone", "1\n");
     dir.put("edited", "1\n");
@@ -266,7 +266,7 @@ fn a_change_of_the_mode_is_told_with_the_bits() {
 
 /// FO-10
 #[test]
-fn the_diff_of_a_file_that_is_moved_and_edited_says_where_it_was() {
+fn diff_of_a_moved_and_edited_file_shows_the_old_path() {
     let dir = TestDir::new();
     dir.put("a", "1\n2\n");
     let mut workspace = Workspace::open(dir.path()).unwrap();

@@ -221,7 +221,7 @@ mod tests {
 
     /// AA-10: `verify` must return at least one check, and each check must have valid fields.
     #[test]
-    fn verify_answers_with_checks_and_there_has_to_be_one() {
+    fn verify_requires_at_least_one_valid_check() {
         let one = || json!({ "name": "a", "ok": true });
         let with = |field: &str, value: Value| {
             let mut check = one();

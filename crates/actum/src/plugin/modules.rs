@@ -35,7 +35,7 @@ mod tests {
 
     /// AA-8: a missing or invalid `type` is added in both variants, and the rest of `package.json` stays unchanged.
     #[test]
-    fn what_a_package_leaves_unsaid_is_said_in_both_ways_and_nothing_else_is_changed() {
+    fn missing_package_type_is_added_in_both_variants_and_nothing_else() {
         let kinds = |text: &str| {
             let bytes = text.as_bytes().to_owned();
             let file = PackedFile { is_executable: false, bytes };

@@ -127,7 +127,7 @@ mod tests {
 
     /// D-5
     #[test]
-    fn an_entry_point_is_read_and_written_by_its_name() {
+    fn entry_point_round_trips_by_name() {
         let names = [
             "library",
             "command line",

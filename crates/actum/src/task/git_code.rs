@@ -39,7 +39,7 @@ mod tests {
 
     /// EX-17, EX-18
     #[test]
-    fn what_git_refuses_has_a_code_of_its_own_in_the_report() {
+    fn each_git_problem_has_a_distinct_error_code() {
         let root = || "repository".into();
         let path = actum_core::RelPath::new("a").unwrap();
         for (problem, code) in [

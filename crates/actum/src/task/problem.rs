@@ -367,7 +367,7 @@ mod tests {
 
     /// EX-18: only an internal error is reported with its error chain.
     #[test]
-    fn an_internal_error_has_the_chain_of_its_causes() {
+    fn internal_error_includes_its_cause_chain() {
         let kind = ErrorKind::Io {
             action: "read a record".to_owned(),
             source: io::Error::other("the cause of it"),
@@ -384,7 +384,7 @@ mod tests {
 
     /// EX-18: a workspace error that names a path is attributed to that path.
     #[test]
-    fn an_error_of_the_workspace_keeps_the_path_that_it_names() {
+    fn workspace_error_keeps_the_path_it_names() {
         for (source, code) in [
             (io::ErrorKind::StorageFull, ErrorCode::DiskFull),
             (io::ErrorKind::PermissionDenied, ErrorCode::PermissionDenied),

@@ -62,7 +62,7 @@ fn a_change_that_no_policy_permits_is_denied() {
 
 /// AA-5, AEC-6
 #[test]
-fn a_change_that_access_policies_want_a_person_for_is_queued() {
+fn change_that_needs_approval_by_access_policy_is_queued() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let request = Request::apply(vec![patch("a", "one", "ONE")]);
@@ -90,7 +90,7 @@ fn a_change_that_access_policies_want_a_person_for_is_queued() {
 
 /// AEC-6: no operator's policy overrides the built-in rules.
 #[test]
-fn a_change_of_a_high_tier_is_queued_whatever_is_permitted() {
+fn high_tier_change_is_queued_even_when_permitted() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let request = Request::apply(vec![create(".github/workflows/ci.yml")]);
@@ -104,7 +104,7 @@ fn a_change_of_a_high_tier_is_queued_whatever_is_permitted() {
 
 /// AEC-11
 #[test]
-fn a_decision_under_access_policies_is_confirmed_by_cedar_alone() {
+fn access_policy_decision_is_replayed_only_by_cedar() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let request = Request::apply(vec![patch("a", "one", "ONE")]);
@@ -124,7 +124,7 @@ fn a_decision_under_access_policies_is_confirmed_by_cedar_alone() {
 
 /// AEC-6, FE-9: an exact undo does not wait for an approval.
 #[test]
-fn an_undo_that_restores_exactly_is_not_held_by_access_policies() {
+fn exact_undo_is_not_held_by_access_policies() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let request = Request::apply(vec![patch("a", "one", "ONE")]);
@@ -194,7 +194,7 @@ impl Place {
 
 /// AEC-6: policies are loaded only if they exist; a file without the name of a policy is ignored.
 #[test]
-fn access_policies_are_the_files_beside_the_operators_policy() {
+fn access_policies_are_loaded_from_beside_the_operators_policy() {
     let place = Place::with(&[("b.cedar", ALL), ("a.cedar", ASK), ("notes.txt", "permit")]);
     symlink("nowhere", place.access().join(".#b.cedar")).unwrap();
     let in_force = place.read().unwrap();
@@ -217,7 +217,7 @@ fn access_policies_are_the_files_beside_the_operators_policy() {
 
 /// AEC-6, AEC-10: nothing is done under a policy with an obvious mistake.
 #[test]
-fn a_policy_with_a_mistake_is_refused_with_its_file_and_nothing_is_done() {
+fn invalid_access_policy_is_rejected_with_its_file_and_nothing_runs() {
     let wrong = ASK.replace("context.approvals", "context.aprovals");
     let place = Place::with(&[("a.cedar", ALL), ("b.cedar", &wrong)]);
     let told = place.refusal();
@@ -256,7 +256,7 @@ fn names(root: &Path) -> Vec<PathBuf> {
 
 /// AEC-6: a policy that other users can write is refused.
 #[test]
-fn a_directory_or_a_file_that_others_may_write_is_refused() {
+fn policy_directory_or_file_writable_by_others_is_rejected() {
     let place = Place::with(&[("a.cedar", ALL)]);
     let mode = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
     mode(&place.access(), 0o775);
@@ -275,7 +275,7 @@ fn a_directory_or_a_file_that_others_may_write_is_refused() {
 /// AEC-6, D-4: a link counts as its target, as for the operator's policy. Any other file type in place of a file or of
 /// the directory is refused.
 #[test]
-fn only_regular_files_are_read_and_nothing_hangs() {
+fn only_regular_policy_files_are_read_without_blocking() {
     let place = Place::with(&[("a.cedar", ALL)]);
     let elsewhere = place.directory.path().join("elsewhere");
     fs::write(&elsewhere, ASK).unwrap();
@@ -313,7 +313,7 @@ fn only_regular_files_are_read_and_nothing_hangs() {
 
 /// AEC-6: each limit, on both its sides; and only names that are unambiguous in messages.
 #[test]
-fn files_of_access_policies_have_limits() {
+fn access_policy_files_have_limits() {
     let place = Place::with(&[]);
     let long = |bytes: usize| format!("{}.cedar", "x".repeat(bytes - 6));
     place.write(&long(100), ALL);
@@ -342,7 +342,7 @@ fn files_of_access_policies_have_limits() {
 /// FO-9, AEC-10, issue 22 (claims): of the machine's and the operator's policy, the longer retention and the smaller
 /// ledger apply.
 #[test]
-fn the_longer_retention_and_the_smaller_ledger_hold() {
+fn longer_retention_and_smaller_ledger_size_take_precedence() {
     let grounds = Place::with(&[]);
     let system = grounds.directory.path().join("system.toml");
     let operator = grounds.directory.path().join("config/actum.toml");

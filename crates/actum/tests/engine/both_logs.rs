@@ -46,7 +46,7 @@ fn check(grounds: &Grounds, store: &SharedStore, left: &SimDisk, before: &Tree, 
 
 /// FO-2, AEC-7, AEC-8
 #[test]
-fn a_run_cut_off_at_any_call_is_told_alike_by_both_logs_and_has_one_effect_at_most() {
+fn both_logs_agree_on_an_interrupted_run_with_at_most_one_effect() {
     let grounds = Grounds::new();
     let base = disk(&grounds);
     let before = tree(&base);
@@ -78,7 +78,7 @@ fn a_run_cut_off_at_any_call_is_told_alike_by_both_logs_and_has_one_effect_at_mo
 
 /// FO-2: the undo of an interrupted run does not undo the run before it.
 #[test]
-fn an_undo_that_recovers_a_run_undoes_no_other_before_it_is_asked_again() {
+fn undo_that_recovers_a_run_undoes_no_other_run_until_retried() {
     let grounds = Grounds::new();
     let base = disk(&grounds);
     run(&base, grounds.records(), Request::apply(vec![create("first")])).unwrap();
@@ -112,7 +112,7 @@ fn an_undo_that_recovers_a_run_undoes_no_other_before_it_is_asked_again() {
 
 /// FO-2, AEC-8
 #[test]
-fn where_the_ledger_fails_nothing_is_begun_or_the_next_run_writes_the_receipt() {
+fn ledger_failure_blocks_the_run_or_defers_its_receipt() {
     let grounds = Grounds::new();
     let base = disk(&grounds);
     let before = tree(&base);
@@ -141,7 +141,7 @@ fn where_the_ledger_fails_nothing_is_begun_or_the_next_run_writes_the_receipt() 
 
 /// FO-2, AEC-8
 #[test]
-fn a_call_that_fails_leaves_a_receipt_that_says_so() {
+fn failed_call_is_recorded_in_the_receipt() {
     let grounds = Grounds::new();
     let base = disk(&grounds);
     let before = tree(&base);

@@ -37,7 +37,7 @@ fn step_by(
 
 /// AA-10: the approval key signs the catalog that was shown, and no other.
 #[test]
-fn a_catalog_that_changed_after_it_was_shown_is_not_signed() {
+fn catalog_changed_after_display_is_not_signed() {
     let grounds = Grounds::new();
     let records = grounds.records();
     let (action, step) = (name("run_command"), Step::Retire);
@@ -83,7 +83,7 @@ fn package(version: &str, bytes: &[u8]) -> Registration {
 
 /// AEC-2, AA-13: the phrases of a package are in the catalog that the operator signed, and nowhere else.
 #[test]
-fn phrases_of_a_package_are_kept_as_they_were_signed() {
+fn package_phrases_are_kept_as_signed() {
     let grounds = Grounds::new();
     let records = grounds.records();
     let without = package("1.0.0", b"first");
@@ -114,7 +114,7 @@ fn register(package: &Registration) -> Step {
 
 /// AA-9
 #[test]
-fn the_core_actions_can_all_be_used_before_anybody_says_anything() {
+fn core_actions_are_all_active_by_default() {
     let catalog = in_force(&Grounds::new()).unwrap();
     let mut names = CORE_ACTIONS.to_vec();
     names.sort_unstable();
@@ -142,7 +142,7 @@ fn the_core_actions_can_all_be_used_before_anybody_says_anything() {
 
 /// AA-8
 #[test]
-fn the_schemas_of_the_core_actions_take_what_is_meant_and_nothing_else() {
+fn core_action_schemas_accept_only_valid_input() {
     let catalog = Catalog::core().unwrap();
     let takes = |action: &str, input: &Value| {
         let registered = catalog.find(&name(action)).unwrap();
@@ -202,7 +202,7 @@ fn the_schemas_of_the_core_actions_take_what_is_meant_and_nothing_else() {
 
 /// AA-13
 #[test]
-fn a_core_action_is_retired_and_made_active_again_by_a_person() {
+fn operator_retires_and_reactivates_a_core_action() {
     let grounds = Grounds::new();
     let before = in_force(&grounds).unwrap();
     let error = refusal(step(&grounds, "run_command", &ACTIVATE));
@@ -225,7 +225,7 @@ fn a_core_action_is_retired_and_made_active_again_by_a_person() {
 
 /// AA-8, AA-9, AA-13
 #[test]
-fn a_package_is_a_draft_then_active_then_retired_and_another_one_is_a_draft_again() {
+fn package_moves_from_draft_to_active_to_retired_and_an_update_to_draft() {
     let grounds = Grounds::new();
     let (one, two) = (package("1.0.0", b"one"), package("1.1.0", b"two"));
     let state = || in_force(&grounds).unwrap().find(&one.manifest.name).cloned();
@@ -257,7 +257,7 @@ fn a_package_is_a_draft_then_active_then_retired_and_another_one_is_a_draft_agai
 
 /// AA-9
 #[test]
-fn no_package_takes_the_name_of_another_action_or_brings_a_schema_that_is_none() {
+fn package_with_another_actions_name_or_an_invalid_schema_is_rejected() {
     let grounds = Grounds::new();
     let one = package("1.0.0", b"one");
     let error = refusal(step(&grounds, "file_copy", &register(&one)));
@@ -278,7 +278,7 @@ fn no_package_takes_the_name_of_another_action_or_brings_a_schema_that_is_none()
 
 /// AA-13: an agent that can use the other keys cannot activate its own code as an action.
 #[test]
-fn a_key_for_something_else_changes_nothing() {
+fn key_of_another_role_cannot_change_the_catalog() {
     let grounds = Grounds::new();
     let result = step_by(&grounds, &key(&grounds, KeyRole::Result), "run_command", &Step::Retire);
     let error = refusal(result);
@@ -318,7 +318,7 @@ fn append(grounds: &Grounds, entry: NewEntry) -> Result<(), LedgerError> {
 
 /// AA-13
 #[test]
-fn a_change_that_nobody_signed_puts_no_catalog_in_force_until_a_person_says_it_anew() {
+fn unproven_catalog_change_blocks_the_catalog_until_signed_again() {
     let grounds = Grounds::new();
     step(&grounds, "run_command", &Step::Retire).unwrap();
     let proven = in_force(&grounds).unwrap();
@@ -337,7 +337,7 @@ fn a_change_that_nobody_signed_puts_no_catalog_in_force_until_a_person_says_it_a
 
 /// AA-13: a signature counts at one place of one log, and for one catalog.
 #[test]
-fn a_change_that_was_signed_for_something_else_does_not_count() {
+fn catalog_change_signed_for_another_place_is_invalid() {
     let other = |change: &dyn Fn(&mut CatalogChanged)| {
         let grounds = Grounds::new();
         let entry = signed(&grounds, KeyRole::Approval, |changed| change(changed));
@@ -356,7 +356,7 @@ fn a_change_that_was_signed_for_something_else_does_not_count() {
 
 /// AA-13: the change that once activated an action does not activate it again after it was retired.
 #[test]
-fn a_change_that_counted_once_is_not_taken_again() {
+fn catalog_change_cannot_be_replayed() {
     let grounds = Grounds::new();
     let one = package("1.0.0", b"one");
     step(&grounds, "bump_version", &register(&one)).unwrap();
@@ -377,7 +377,7 @@ fn a_change_that_counted_once_is_not_taken_again() {
 
 /// D-4: a snapshot with unknown content puts no catalog in force.
 #[test]
-fn a_snapshot_that_cannot_be_read_puts_no_catalog_in_force() {
+fn unreadable_snapshot_puts_no_catalog_in_force() {
     for (text, what) in [
         ("{}", "missing field"),
         (r#"{"actions":[],"format":"actum.catalog-snapshot/2"}"#, "has the format"),

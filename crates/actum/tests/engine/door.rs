@@ -272,7 +272,7 @@ fn holds(all: &[Asked]) {
 
 /// AA-1, AA-2, AA-3, AA-4, AA-5, AA-13: ten thousand envelopes.
 #[test]
-fn ten_thousand_envelopes_get_the_status_that_the_rules_say() {
+fn ten_thousand_envelopes_get_the_status_required_by_the_rules() {
     let config = Config { cases: LOGS, failure_persistence: None, ..Config::default() };
     let envelopes = prop::collection::vec(asked(), ENVELOPES_IN_ONE_LOG);
     let result = TestRunner::new(config).run(&envelopes, |all| {
@@ -284,7 +284,7 @@ fn ten_thousand_envelopes_get_the_status_that_the_rules_say() {
 
 /// AA-2, AA-13: if the outcome cannot be recorded, finished work is not undone.
 #[test]
-fn where_nothing_can_be_recorded_any_more_the_error_says_what_is_done() {
+fn error_reports_the_workspace_state_when_recording_fails() {
     let plan = PlanEnvelope::read(
         json!({
             "actionType": "file_create",

@@ -6,12 +6,12 @@ mod apply_and_undo;
 mod only_once;
 
 #[test]
-fn a_change_and_its_undo_leave_nothing_behind() {
+fn apply_and_undo_example_runs() {
     apply_and_undo::run_example(tempfile::tempdir().unwrap().path()).unwrap();
 }
 
 /// AEC-7
 #[test]
-fn a_request_that_is_made_twice_is_carried_out_once() {
+fn repeated_request_example_executes_once() {
     only_once::run_example(tempfile::tempdir().unwrap().path()).unwrap();
 }

@@ -47,7 +47,7 @@ fn ended(grounds: &Grounds, action: &str, status: Status) -> ActionEnded {
 
 /// AA-13
 #[test]
-fn feedback_is_found_by_action_and_by_how_it_ended_the_newest_first() {
+fn feedback_is_listed_newest_first_by_action_and_status() {
     let grounds = Grounds::new();
     let records = grounds.records();
     let mut all = Vec::new();
@@ -76,7 +76,7 @@ fn feedback_is_found_by_action_and_by_how_it_ended_the_newest_first() {
 
 /// AA-13: an error in writing the feedback does not describe the work of the action.
 #[test]
-fn feedback_that_cannot_be_written_is_told_so() {
+fn failed_feedback_write_is_reported() {
     let grounds = Grounds::new();
     grounds.store.fail_at(0, Fault::Full);
     let error = grounds.records().append_feedback(&ended(&grounds, "undo_run", Status::Failed));
@@ -102,7 +102,7 @@ fn approved(grounds: &Grounds) -> QueuedPlan {
 
 /// AA-5: an approval counts once, even for an action that fails.
 #[test]
-fn an_action_that_begins_uses_its_approval_up() {
+fn started_action_consumes_its_approval() {
     let grounds = Grounds::new();
     let plan = approved(&grounds);
     let answered = plan.answer.as_ref().unwrap();

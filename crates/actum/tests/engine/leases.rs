@@ -150,7 +150,7 @@ fn a_decision_under_a_lease_is_replayed_without_the_lease() {
 
 /// D-7: undo and redo are limited by their lease.
 #[test]
-fn an_undo_under_a_lease_is_judged_by_the_lease() {
+fn undo_under_a_lease_is_limited_by_the_lease() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let lease = granted(&grounds, &LeaseTerms { uses: Some(2), ..terms() });
@@ -198,7 +198,7 @@ fn run_meanwhile(
 
 /// FE-17: the gates allowed both, and the ledger accepts one.
 #[test]
-fn two_workspaces_cannot_both_take_the_last_use() {
+fn two_workspaces_cannot_both_consume_the_last_lease_use() {
     let grounds = Grounds::new();
     let (first, second) = (disk(&grounds), disk(&grounds));
     let lease = granted(&grounds, &LeaseTerms { uses: Some(1), ..terms() });
@@ -254,7 +254,7 @@ fn a_lease_that_expires_during_the_checks_is_a_recorded_denial() {
 
 /// FE-17: the signature of a lease key is not enough; the ledger must have the lease.
 #[test]
-fn a_lease_that_nobody_recorded_allows_nothing() {
+fn unrecorded_lease_allows_nothing() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let signer = grounds.keys().signer(KeyRole::Lease, grounds.now()).unwrap();
@@ -266,7 +266,7 @@ fn a_lease_that_nobody_recorded_allows_nothing() {
 
 /// FE-17: only a lease key grants leases.
 #[test]
-fn a_key_of_another_role_grants_no_lease() {
+fn key_of_another_role_cannot_grant_a_lease() {
     let grounds = Grounds::new();
     let signer = grounds.keys().signer(KeyRole::Result, grounds.now()).unwrap();
     let grantor = Grantor { by: operator(), signer: &signer, isolation: Isolation::SameUser };
@@ -293,7 +293,7 @@ fn approve(grounds: &Grounds, plan: RunId) -> Request {
 
 /// D-7, AA-5: an approval replaces no lease, and needs no token.
 #[test]
-fn a_plan_that_was_queued_under_a_lease_is_carried_out_under_it() {
+fn plan_queued_under_a_lease_is_executed_under_it() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let lease = granted(&grounds, &terms());
@@ -332,7 +332,7 @@ fn an_approval_does_not_outlive_the_lease_of_its_plan() {
 
 /// FE-17
 #[test]
-fn granted_leases_are_listed_with_what_became_of_them() {
+fn granted_leases_are_listed_with_their_state() {
     let grounds = Grounds::new();
     let [revoked, waiting, used, plain] = [
         terms(),
@@ -365,7 +365,7 @@ fn granted_leases_are_listed_with_what_became_of_them() {
 
 /// D-7: the lease in the document of a request is read back, and its signatures are verified again.
 #[test]
-fn a_queued_lease_that_was_changed_is_refused() {
+fn modified_queued_lease_is_rejected() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let lease = granted(&grounds, &terms());

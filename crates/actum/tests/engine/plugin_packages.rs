@@ -33,12 +33,12 @@ fn the_driver_calls_a_package_and_answers_with_one_line() {
 
 /// AA-8, AA-11
 #[test]
-fn the_package_that_bumps_versions_does_that_and_nothing_else() {
+fn version_bump_package_changes_only_versions() {
     node_tests("actions/bump_version/test");
 }
 
 /// AA-8, AA-11
 #[test]
-fn the_package_that_adds_licence_headers_does_that_and_nothing_else() {
+fn licence_header_package_only_adds_headers() {
     node_tests("actions/add_license_header/test");
 }

@@ -66,7 +66,7 @@ fn is_open(result: actum::Result<Done>) -> QueueError {
 
 /// AA-5
 #[test]
-fn what_asks_for_a_person_waits_and_changes_nothing() {
+fn request_that_needs_approval_is_queued_and_changes_nothing() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let before = disk.snapshot_without(".actum");
@@ -98,7 +98,7 @@ fn what_asks_for_a_person_waits_and_changes_nothing() {
 
 /// AA-5, FE-14
 #[test]
-fn what_was_approved_is_carried_out_once_and_its_receipt_says_who_agreed() {
+fn approved_plan_executes_once_and_its_receipt_names_the_approver() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let plan = queued(run(&disk, grounds.records(), asks()));
@@ -134,7 +134,7 @@ fn what_was_approved_is_carried_out_once_and_its_receipt_says_who_agreed() {
 
 /// AA-5: the requester need not know the id of the plan.
 #[test]
-fn asking_again_for_what_was_approved_does_it_and_asking_once_more_waits_again() {
+fn repeating_an_approved_request_executes_it_once_then_queues_again() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let first = queued(run(&disk, grounds.records(), asks()));
@@ -154,7 +154,7 @@ fn asking_again_for_what_was_approved_does_it_and_asking_once_more_waits_again()
 
 /// AA-5: each fact that an approval is bound to, changed once.
 #[test]
-fn an_approval_does_not_count_where_anything_moved_and_the_error_says_what() {
+fn approval_is_invalid_after_a_bound_fact_changes_and_error_names_it() {
     let file = PolicyFile::read(b"version = 1\n[scope]\ndeny = [\"vendor\"]\n").unwrap();
     let policy = Policy::new(Some(file), None).0;
     let only = Scope { allow: None, deny: vec![PathRule::new("vendor").unwrap()] };
@@ -195,7 +195,7 @@ fn an_approval_does_not_count_where_anything_moved_and_the_error_says_what() {
 
 /// AA-5
 #[test]
-fn a_file_that_came_or_went_is_told_as_what_moved() {
+fn added_or_removed_file_is_reported_as_a_change() {
     let effects = |disk: &SimDisk, grounds: &Grounds, request: Request| {
         let plan = queued(run(disk, grounds.records(), request));
         let plan = grounds.records().plan(plan).unwrap();
@@ -216,7 +216,7 @@ fn a_file_that_came_or_went_is_told_as_what_moved() {
 
 /// AA-5
 #[test]
-fn what_was_denied_or_revoked_or_has_expired_is_never_carried_out() {
+fn denied_revoked_or_expired_plan_is_never_executed() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let plan = queued(run(&disk, grounds.records(), asks()));
@@ -252,7 +252,7 @@ fn what_was_denied_or_revoked_or_has_expired_is_never_carried_out() {
 
 /// AA-5: signed by a key of another role.
 #[test]
-fn an_answer_that_no_approval_key_signed_is_no_answer() {
+fn answer_not_signed_by_an_approval_key_is_rejected() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let plan = queued(run(&disk, grounds.records(), asks()));
@@ -275,7 +275,7 @@ fn an_answer_that_no_approval_key_signed_is_no_answer() {
 
 /// AA-5: the signature covers the plan as it was shown; a ledger with a different plan accepts no answer.
 #[test]
-fn an_answer_is_to_the_plan_that_was_shown() {
+fn answer_is_valid_only_for_the_plan_that_was_shown() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let plan = queued(run(&disk, grounds.records(), asks()));
@@ -300,7 +300,7 @@ fn an_answer_is_to_the_plan_that_was_shown() {
 
 /// AA-5: an invalid answer that got into the ledger blocks no other answer.
 #[test]
-fn an_answer_in_the_ledger_that_nobody_signed_does_not_count_and_can_be_taken_away() {
+fn unproven_answer_in_the_ledger_is_ignored_and_can_be_revoked() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let plan = queued(run(&disk, grounds.records(), asks()));
@@ -341,7 +341,7 @@ fn an_answer_in_the_ledger_that_nobody_signed_does_not_count_and_can_be_taken_aw
 
 /// AA-5: no actor can block others by many requests.
 #[test]
-fn one_who_asks_for_much_fills_no_queue_but_its_own() {
+fn requester_can_fill_only_its_own_queue() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let asks = |number| Request::apply(vec![create(&format!(".circleci/{number}"))]);
@@ -363,7 +363,7 @@ fn one_who_asks_for_much_fills_no_queue_but_its_own() {
 
 /// AA-5, issue 22 (claims): a request key makes two plans versions of one, whatever files they change.
 #[test]
-fn a_plan_under_a_request_key_is_a_version_of_the_earlier_one() {
+fn plan_with_the_same_request_key_is_a_new_version() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let about = |name: &str, key: &str| {
@@ -379,7 +379,7 @@ fn a_plan_under_a_request_key_is_a_version_of_the_earlier_one() {
 
 /// AA-5: a plan for other files is not another version, whatever its label.
 #[test]
-fn a_plan_comes_in_the_place_of_one_about_the_same_files_by_the_same() {
+fn plan_replaces_one_for_the_same_files_by_the_same_actor() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let about = |name: &str, other: &str| {
@@ -398,7 +398,7 @@ fn a_plan_comes_in_the_place_of_one_about_the_same_files_by_the_same() {
 
 /// AA-5: the files beside the ledger are compared with it.
 #[test]
-fn a_request_that_was_changed_or_lost_is_not_carried_out() {
+fn modified_or_missing_request_is_not_executed() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let plan = queued(run(&disk, grounds.records(), asks()));
@@ -447,7 +447,7 @@ impl Inputs for MemoryInputs {
 
 /// AA-5: the executor of a plan need not share files with its requester.
 #[test]
-fn a_plan_whose_request_is_kept_elsewhere_is_carried_out_once() {
+fn plan_whose_request_is_stored_elsewhere_is_executed_once() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let inputs = Arc::new(MemoryInputs::default());
@@ -464,7 +464,7 @@ fn a_plan_whose_request_is_kept_elsewhere_is_carried_out_once() {
 
 /// AA-5: a plan that no process could execute is not queued.
 #[test]
-fn a_plan_whose_request_cannot_be_kept_is_not_queued() {
+fn plan_whose_request_cannot_be_stored_is_not_queued() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let before = disk.snapshot_without(".actum");
@@ -478,7 +478,7 @@ fn a_plan_whose_request_cannot_be_kept_is_not_queued() {
 
 /// AEC-11, D-5: a rejection is recorded, and has no other effect.
 #[test]
-fn what_gates_refuse_is_recorded_with_its_grounds() {
+fn request_denied_by_gates_is_recorded_with_its_grounds() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let before = disk.snapshot_without(".actum");
@@ -508,7 +508,7 @@ fn what_gates_refuse_is_recorded_with_its_grounds() {
 
 /// AA-5, FO-2: an approved plan, interrupted at each call, has one effect or none, and its approval counts once.
 #[test]
-fn an_approved_plan_that_is_cut_off_has_one_effect_at_most() {
+fn interrupted_approved_plan_has_at_most_one_effect() {
     let grounds = Grounds::new();
     let base = disk(&grounds);
     let plan = queued(run(&base, grounds.records(), asks()));

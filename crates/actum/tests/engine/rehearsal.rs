@@ -91,7 +91,7 @@ fn rehearsed_plan(
 
 /// EX-21: an action that exceeds its time limit has failed, and leaves no changes.
 #[test]
-fn an_action_that_is_too_late_has_failed_and_left_nothing() {
+fn action_over_its_time_limit_fails_and_leaves_nothing() {
     let rehearsed =
         |look| rehearsed("timeouts: { file_seconds: 20 }\n", Looker { look, ..Looker::default() });
     let quick = rehearsed(1);
@@ -102,7 +102,7 @@ fn an_action_that_is_too_late_has_failed_and_left_nothing() {
 
 /// EX-21, EX-22: an action stops while it reads a large file, and so does a validation rule.
 #[test]
-fn a_large_file_is_not_read_to_its_end_when_time_is_over() {
+fn reading_a_large_file_stops_at_the_time_limit() {
     let condition = r#"[ { "type": "sha256", "path": "large.bin", "sha256": "HASH" } ]"#;
     let condition = condition.replace("HASH", &"0".repeat(64));
     let action = |more: &str| {
@@ -144,7 +144,7 @@ fn a_large_file_is_not_read_to_its_end_when_time_is_over() {
 
 /// EX-10: the code distinguishes a path that selects nothing from a value that cannot be replaced alone.
 #[test]
-fn a_yaml_value_that_cannot_be_replaced_has_a_code_of_its_own() {
+fn irreplaceable_yaml_value_has_a_distinct_error_code() {
     let code = |content: &str, path: &str, more: &str| {
         let plan = format!(
             r#"{{ "plan_id": "p", "action_plan": [
@@ -174,7 +174,7 @@ fn a_yaml_value_that_cannot_be_replaced_has_a_code_of_its_own() {
 
 /// EX-21: a task that exceeds its time limit is stopped.
 #[test]
-fn a_task_that_is_too_late_is_broken_off() {
+fn task_over_its_time_limit_is_stopped() {
     let config = "timeouts: { task_seconds: 30, file_seconds: 120 }\n";
     let (ends, broken_off, _) = rehearsed(config, Looker { action: 31, ..Looker::default() });
     assert_eq!(
@@ -185,7 +185,7 @@ fn a_task_that_is_too_late_is_broken_off() {
 
 /// EX-22: cancellation is checked before each action.
 #[test]
-fn a_task_that_somebody_wants_to_end_begins_no_other_action() {
+fn cancelled_task_starts_no_further_action() {
     for after in 0..2 {
         let looker = Looker { action: 1, cancelled_at: after, ..Looker::default() };
         let (ends, broken_off, _) = rehearsed("", looker);
@@ -197,7 +197,7 @@ fn a_task_that_somebody_wants_to_end_begins_no_other_action() {
 
 /// EX-3: a missing write permission is reported with its own code, before anything is changed.
 #[test]
-fn an_action_that_may_not_write_fails_before_it_is_staged() {
+fn action_without_write_permission_fails_before_staging() {
     let disk = SimDisk::new();
     for path in ["open/a.txt", "locked/b.txt"] {
         disk.put(path, "1\n");
@@ -256,7 +256,7 @@ fn a_read_only_file_is_not_edited() {
 
 /// EX-19: without `preserve_permissions` an edited file gets the mode of the umask.
 #[test]
-fn an_edited_file_keeps_its_mode_unless_the_plan_says_otherwise() {
+fn edited_file_keeps_its_mode_unless_the_plan_overrides_it() {
     for (constraint, mode) in [("", 0o600), (r#""preserve_permissions": false"#, 0o644)] {
         let disk = SimDisk::new();
         disk.put("a.txt", "1\n");
@@ -272,7 +272,7 @@ fn an_edited_file_keeps_its_mode_unless_the_plan_says_otherwise() {
 
 /// EX-21: the time limit of a task includes its last action.
 #[test]
-fn a_task_whose_last_action_ends_too_late_is_broken_off() {
+fn task_whose_last_action_exceeds_the_time_limit_is_stopped() {
     let config = "timeouts: { task_seconds: 30, file_seconds: 120 }\n";
     let (ends, broken_off, _) = rehearsed(config, Looker { action: 16, ..Looker::default() });
     assert_eq!(ends, ["completed", "completed"]);

@@ -16,7 +16,7 @@ fn ann() -> Actor {
 
 /// FE-14
 #[test]
-fn a_receipt_is_signed_and_says_who_did_what_and_why() {
+fn receipt_is_signed_and_records_actor_change_and_reason() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let records = grounds.records();
@@ -49,7 +49,7 @@ fn a_receipt_is_signed_and_says_who_did_what_and_why() {
 
 /// AEC-11
 #[test]
-fn a_decision_is_made_again_from_its_bundle() {
+fn decision_is_replayed_from_its_bundle() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let done = run(&disk, grounds.records(), Request::apply(mixture())).unwrap();
@@ -62,7 +62,7 @@ fn a_decision_is_made_again_from_its_bundle() {
 
 /// AEC-7
 #[test]
-fn a_request_that_is_made_again_is_answered_and_not_carried_out_again() {
+fn repeated_request_returns_its_result_without_executing_again() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let request = || Request::apply(mixture()).keyed("T-1".parse().unwrap());
@@ -75,7 +75,7 @@ fn a_request_that_is_made_again_is_answered_and_not_carried_out_again() {
 
 /// AEC-7
 #[test]
-fn a_key_that_stands_for_another_request_is_refused() {
+fn request_key_bound_to_another_request_is_rejected() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let keyed = |operations| Request::apply(operations).keyed("T-1".parse().unwrap());
@@ -88,7 +88,7 @@ fn a_key_that_stands_for_another_request_is_refused() {
 
 /// AEC-7: a rejected or undone request binds no key.
 #[test]
-fn a_request_that_had_no_effect_can_be_made_again_and_is_the_next_attempt() {
+fn request_without_effect_can_be_retried_as_the_next_attempt() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let request = || Request::apply(mixture()).keyed("T-1".parse().unwrap());
@@ -115,7 +115,7 @@ fn a_request_that_had_no_effect_can_be_made_again_and_is_the_next_attempt() {
 
 /// FO-5, FO-9
 #[test]
-fn undo_and_redo_have_receipts_of_their_own() {
+fn undo_and_redo_have_separate_receipts() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let before = disk.snapshot_without(".actum");
@@ -132,7 +132,7 @@ fn undo_and_redo_have_receipts_of_their_own() {
 
 /// FO-3, FO-4: the workspace gives the reason, and the ledger has no start of a run.
 #[test]
-fn a_change_beyond_its_limits_is_refused_before_it_is_recorded() {
+fn change_beyond_its_limits_is_rejected_before_it_is_recorded() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let deny = vec![PathRule::new("a").unwrap()];
@@ -199,7 +199,7 @@ impl<D: Disk, A: FnMut() -> Result<(), Stop>> Observer<D> for Acting<A> {
 
 /// FO-2
 #[test]
-fn what_is_staged_and_dropped_leaves_no_trace() {
+fn dropped_staged_changes_leave_no_trace() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let before = disk.snapshot_without(".actum");
@@ -216,7 +216,7 @@ fn what_is_staged_and_dropped_leaves_no_trace() {
 
 /// FO-6, AEC-8: the receipt of a run that met a foreign file states that it was rolled back.
 #[test]
-fn a_run_that_meets_a_foreign_change_is_recorded_as_taken_back() {
+fn run_that_meets_a_foreign_change_is_recorded_as_rolled_back() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let mut engine = engine(&disk, grounds.records()).unwrap();
@@ -239,7 +239,7 @@ fn a_run_that_meets_a_foreign_change_is_recorded_as_taken_back() {
 
 /// AEC-7: a repeated undo or redo returns the earlier result, although it could not be executed again.
 #[test]
-fn an_undo_that_is_made_again_under_its_key_is_answered() {
+fn repeated_undo_with_the_same_key_returns_its_result() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let done = run(&disk, grounds.records(), Request::apply(mixture())).unwrap();
@@ -261,7 +261,7 @@ fn an_undo_that_is_made_again_under_its_key_is_answered() {
 
 /// FO-2: a request without a difference makes no run, and binds no key.
 #[test]
-fn a_request_that_changes_nothing_makes_no_run() {
+fn request_without_changes_creates_no_run() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let same = actum_edit::Operation::Write {
@@ -277,7 +277,7 @@ fn a_request_that_changes_nothing_makes_no_run() {
 
 /// Issue 23: a server keeps an engine for each workspace, and uses it from any of its threads.
 #[test]
-fn an_engine_is_moved_to_another_thread() {
+fn engine_can_move_to_another_thread() {
     let directory = tempfile::tempdir().unwrap();
     let [root, home] = ["project", "home"].map(|name| directory.path().join(name));
     std::fs::create_dir(&root).unwrap();

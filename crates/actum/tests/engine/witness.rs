@@ -69,7 +69,7 @@ fn copy(from: &Path, to: &Path) {
 
 /// FE-14, AEC-8
 #[test]
-fn a_ledger_brought_back_from_before_a_run_is_refused_until_a_person_says_to_go_on() {
+fn rolled_back_ledger_is_rejected_until_the_operator_intervenes() {
     let place = Place::new();
     place.create(&place.home, "a").unwrap();
     let (before, after) = (place.home.with_extension("before"), place.home.with_extension("after"));
@@ -96,7 +96,7 @@ fn a_ledger_brought_back_from_before_a_run_is_refused_until_a_person_says_to_go_
 
 /// FE-14, AEC-8: another ledger can adopt a workspace after a day, and remembers the first one.
 #[test]
-fn a_workspace_is_adopted_by_another_ledger_after_a_day_and_is_its_alone() {
+fn another_ledger_adopts_a_workspace_exclusively_after_a_day() {
     let place = Place::new();
     place.create(&place.home, "a").unwrap();
     let other = place.home.with_extension("other");
@@ -120,7 +120,7 @@ fn a_workspace_is_adopted_by_another_ledger_after_a_day_and_is_its_alone() {
 
 /// FE-14: an unreadable note would accept any ledger.
 #[test]
-fn a_note_that_cannot_be_read_is_refused_and_told_how_to_go_on() {
+fn unreadable_note_is_rejected_with_a_way_to_proceed() {
     let spoil: [fn(&Path) -> std::io::Result<()>; 4] = [
         |note| fs::create_dir(note),
         |note| std::os::unix::fs::symlink("/etc/hostname", note),
@@ -149,7 +149,7 @@ fn a_note_that_cannot_be_read_is_refused_and_told_how_to_go_on() {
 
 /// FE-14: SQLite ends its log silently before a page with a wrong checksum.
 #[test]
-fn any_byte_of_the_log_of_the_database_that_is_flipped_is_told_or_loses_nothing() {
+fn flipped_byte_in_the_database_log_is_reported_or_loses_nothing() {
     let place = Place::new();
     for name in ["a", "b", "c"] {
         place.create(&place.home, name).unwrap();

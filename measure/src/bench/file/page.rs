@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_is_shown_by_the_size_of_the_file() {
+    fn peak_memory_is_listed_by_file_size() {
         let table = peaks(&[Peak { megabytes: 10, host_kib: 50 << 10, child_kib: 33 << 10 }]);
         assert!(table.contains("| 10 MB | 50.0 MiB | 33.0 MiB |\n"), "{table}");
         assert!(table.ends_with("at most 32 MiB: NO\n"), "{table}");

@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_is_shown_by_the_number_of_files() {
+    fn peak_memory_is_listed_by_number_of_files() {
         let table = peaks(&[Peak { files: 10, peak_kib: 50 << 10 }]);
         assert!(table.ends_with("| 10 | 50 |\n"), "{table}");
         assert_eq!(peaks(&[]), "");

@@ -21,7 +21,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_examples_of_the_rfc_come_out() {
+    fn encoding_matches_the_rfc_examples() {
         let examples = [
             ("", ""),
             ("f", "Zg=="),

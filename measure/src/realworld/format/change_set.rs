@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn text_that_is_changed_or_new_is_carried_and_nothing_else() {
+    fn change_set_carries_only_changed_and_new_text() {
         let old: &[(&str, &[u8], u32)] = &[
             ("binary", b"\xff", 0o644),
             ("changed", b"a\nb", 0o644),

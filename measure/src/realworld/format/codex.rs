@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn deletions_come_first_and_moves_are_updates() {
+    fn codex_writes_deletions_first_and_moves_as_updates() {
         let lines = "1\n2\n3\n4\n5\n6\n7\n8\n9\n";
         let changed = lines.replace("5\n", "five\n");
         let moved = lines.replace("9\n", "9\nten\n");

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn modified_text_is_carried_with_the_lines_around_it() {
+    fn edits_carry_modified_text_with_surrounding_lines() {
         let old: &[(&str, &[u8], u32)] = &[
             ("a", b"1\n2\n3\n4\n5\n6\n7\n8\n9\n", 0o644),
             ("b", b"\xff", 0o644),
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_that_an_earlier_one_would_make_unclear_gives_way_to_one_for_the_whole_file() {
+    fn edit_made_ambiguous_by_an_earlier_one_becomes_a_whole_file_edit() {
         let far = "-\n".repeat(20);
         let old = format!("a\nb\nc\nd\n{far}1\n2\n3\n4\n5\n6\n7\n");
         // The first edit makes a second place like that of the last.

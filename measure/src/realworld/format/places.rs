@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_grows_until_it_is_the_only_one() {
+    fn place_grows_until_it_is_unique() {
         let block = "{\n1\n2\n3\nb\n4\n5\n6\n}\n";
         let old = format!("one\n{block}two\n{block}three\n{block}");
         let new = format!("one\n{block}two\n{}three\n{block}", block.replace('b', "c\nd"));
@@ -175,12 +175,12 @@ mod tests {
     }
 
     #[test]
-    fn a_place_may_grow_over_more_than_one_other() {
+    fn place_can_absorb_several_others() {
         assert_eq!(merged(vec![0..5, 10..12, 3..30, 31..32]), [0..30, 31..32]);
     }
 
     #[test]
-    fn what_is_inserted_at_an_end_belongs_to_the_place() {
+    fn insertion_at_either_end_belongs_to_the_place() {
         let place = |old, new| places(old, new).remove(0);
         assert_eq!(place("a\n", "b\na\n"), Place { old: "a\n", new: "b\na\n", end: End::OfText });
         assert_eq!(place("a\n", "a\nb"), Place { old: "a\n", new: "a\nb", end: End::OfText });
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn occurrences_that_overlap_are_two() {
+    fn overlapping_occurrences_are_counted_separately() {
         assert!(!occurs_once("aaa", "aa"));
         assert!(occurs_once("äaä", "aä"));
         assert!(!occurs_once("abc", ""));
@@ -197,7 +197,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_places_make_the_new_text_of_the_old_one(
+        fn places_transform_the_old_text_into_the_new_one(
             old in "([ab]\n){0,40}[ab]?", new in "([abc]\n){0,40}[ab]?",
         ) {
             let places = places(&old, &new);

@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_is_carried_and_deletions_come_first() {
+    fn whole_files_carry_all_changes_with_deletions_first() {
         let old: &[(&str, &[u8], u32)] =
             &[("changed", b"", 0o755), ("z", b"", 0o644), ("binary", b"", 0o644)];
         let new: &[(&str, &[u8], u32)] =

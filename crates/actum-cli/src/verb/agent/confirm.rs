@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let mut engine = checked.existing_engine(records)?;
     let mut dispatcher = Dispatcher::new(&mut engine, Settings::default());
     let approver = key.approver();
-    let confirmed = dispatcher.confirm(&reply, &actor::of(None), Some(approver.signer));
+    let confirmed = dispatcher.confirm(&reply, &actor::from_agent(None), Some(approver.signer));
     let confirmed = confirmed.map_err(AgentFailure::Confirm)?;
     let is_confirmed = confirmed.outcome == ConfirmationOutcome::Confirmed;
     session.screen.show(&AgentConfirmed {

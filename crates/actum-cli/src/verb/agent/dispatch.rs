@@ -67,7 +67,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         .then(|| OperatorKey::host(session, &question, arguments.passphrase_file.as_deref()));
     let host = host.transpose()?;
     let host = host.as_ref().map(|key| key.signer() as &dyn Signer);
-    let caller = Caller { actor: actor::of(arguments.agent.clone()), host };
+    let caller = Caller { actor: actor::from_agent(arguments.agent.clone()), host };
     let root = root::existing_or_new(&session.start);
     if !root::is_made(root) {
         drop(records::own_root(root, &session.tenant)?.open()?);
@@ -133,7 +133,7 @@ fn exit_code(dispatched: &Dispatched) -> Exit {
     match (dispatched.verdict, status.and_then(serde_json::Value::as_str)) {
         (AgentVerdict::Answered, _) | (AgentVerdict::Dispatch, Some("succeeded")) => Exit::Success,
         (AgentVerdict::Dispatch, Some("queued")) => Exit::Queued,
-        (AgentVerdict::Dispatch, Some("reverted")) => Exit::TakenBack,
+        (AgentVerdict::Dispatch, Some("reverted")) => Exit::RolledBack,
         (AgentVerdict::Dispatch, Some("failed")) => Exit::NeedsAttention,
         (AgentVerdict::Dispatch, _) => Exit::Refused,
         (AgentVerdict::NoDispatch, _) => {

@@ -79,7 +79,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     };
     let user_id = match &arguments.user {
         Some(user) => user.clone(),
-        None => actor::of(None).user.parse().map_err(invalid)?,
+        None => actor::from_agent(None).user.parse().map_err(invalid)?,
     };
     let records = records::open(&session.tenant)?;
     let learning = arguments.learning.as_deref();

@@ -69,7 +69,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         key: None,
     };
     if let Some(path) = &output {
-        session.screen.tell_text(&shown)?;
+        session.screen.print_text(&shown)?;
         let question = "Sign this learning table?";
         let file = arguments.passphrase_file.as_deref();
         let key = OperatorKey::approval(session, question, file)?;

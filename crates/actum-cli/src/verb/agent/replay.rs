@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         return Err(AgentFailure::UnknownGoal { correlation }.into());
     }
     let same = report.is_same();
-    report.record(&records, &actor::of(None)).map_err(AgentFailure::Dispatch)?;
+    report.record(&records, &actor::from_agent(None)).map_err(AgentFailure::Dispatch)?;
     let view = |ReplayedDecision { index, problem }: ReplayedDecision| {
         let (code, message) = problem.unzip();
         let code = code.map(|code| code.as_str().to_owned());

@@ -112,9 +112,9 @@ fn change(asked: &Asked<'_>, session: &Session) -> Result<Exit, Failure> {
             "{}. Your signature puts the catalog from before that change in force again",
             Harmless(problem.as_bytes())
         ));
-        session.screen.tell_text(&listed::all(&after)?)?;
+        session.screen.print_text(&listed::all(&after)?)?;
     }
-    session.screen.tell_text(&listed::one(&after, &registered)?)?;
+    session.screen.print_text(&listed::one(&after, &registered)?)?;
     let question = format!("{verb} the action `{name}`?");
     let key = OperatorKey::approval(session, &question, *passphrase_file)?;
     let records = records::open(&session.tenant)?;

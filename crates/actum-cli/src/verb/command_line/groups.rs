@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_description_is_wrapped_below_itself() {
+    fn long_description_wraps_below_the_description_column() {
         let about = "word ".repeat(20);
         let entry = entry("name", &about);
         let lines: Vec<_> = entry.lines().collect();

@@ -68,10 +68,10 @@ impl Executed {
     }
 
     /// Prints the result, and returns the exit code of `actum exec`.
-    pub(super) fn tell(&self, screen: &Screen) -> Result<Exit, Failure> {
+    pub(super) fn show(&self, screen: &Screen) -> Result<Exit, Failure> {
         match screen.form {
             Form::Json(_) => screen.show(self)?,
-            Form::Text => self.tell_text(screen)?,
+            Form::Text => self.print_text(screen)?,
         }
         Ok(match &self.outcome {
             Outcome::Nothing | Outcome::LeftOut | Outcome::Changed { .. } if !self.has_failed => {
@@ -86,7 +86,7 @@ impl Executed {
     }
 
     /// Prints the result to standard error, because standard output belongs to the command.
-    fn tell_text(&self, screen: &Screen) -> Result<(), Failure> {
+    fn print_text(&self, screen: &Screen) -> Result<(), Failure> {
         self.report.note_violations(screen);
         match (&self.outcome, &self.ended) {
             (Outcome::Dropped { dropped_changes }, ended) => {
@@ -122,7 +122,7 @@ impl Executed {
             Outcome::LeftOut => screen.note(
                 "no changes were kept: the options excluded every path that the command changed",
             ),
-            Outcome::Changed { change } => change.tell(screen)?,
+            Outcome::Changed { change } => change.show_on_stderr(screen)?,
             Outcome::Queued { error } | Outcome::Refused { error } => drop(screen.failure(error)),
         }
         Ok(())

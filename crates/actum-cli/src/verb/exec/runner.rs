@@ -13,7 +13,7 @@ use crate::verb::sandbox::{Confinement, SandboxFailure, known_host, policy};
 
 /// Creates a runner for the workspace at `root`, whose commands start in the directory `start`. Prints a note for each hidden
 /// directory that resembles an actum home.
-pub(crate) fn of(
+pub(crate) fn new(
     confinement: &Confinement,
     in_force: &PolicyInForce,
     root: &Path,

@@ -18,6 +18,13 @@ pub(super) fn entry(word: &str) -> Option<Reason> {
     })
 }
 
+/// Returns all terms that have an entry, in alphabetical order.
+pub(super) fn terms() -> Vec<&'static str> {
+    let mut terms: Vec<_> = rows().flat_map(names).collect();
+    terms.sort_unstable_by_key(|term| term.to_lowercase());
+    terms
+}
+
 /// Returns the rows of all tables in the glossary, without the header rows.
 fn rows() -> impl Iterator<Item = &'static str> {
     GLOSSARY.lines().filter(|line| line.starts_with("| **"))
@@ -39,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_of_the_glossary_is_found_by_its_words() {
+    fn every_glossary_row_is_found_by_its_terms() {
         assert!(rows().count() > 50);
         for row in rows() {
             for name in names(row) {

@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let root = find_base_directory(&reference, session)?;
     let mut workspace = records::own_root(&root, &session.tenant)?.open_existing()?;
     let report = release(&reference, arguments, session, &root, &mut workspace);
-    recovery_note::tell(&session.screen, workspace.recovery());
+    recovery_note::print(&session.screen, workspace.recovery());
     session.screen.show(&report?)?;
     Ok(Exit::Success)
 }
@@ -69,7 +69,7 @@ fn release(
     if foreseen.removed_runs.is_empty() {
         return Err(unusable_reference(reference, RecoveryError::Unknown));
     }
-    let asked = (retention, retained, actor::of(None));
+    let asked = (retention, retained, actor::from_agent(None));
     let report = records.forget(workspace, root, &foreseen, &options, asked)?;
     Ok(gc::document(report, false))
 }

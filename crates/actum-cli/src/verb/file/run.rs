@@ -80,7 +80,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         (TaskStatus::Success, _) => Exit::Success,
         (TaskStatus::Failed, Some(detail)) => match detail.workspace {
             WorkspaceState::Unchanged => Exit::Refused,
-            WorkspaceState::Restored => Exit::TakenBack,
+            WorkspaceState::Restored => Exit::RolledBack,
             WorkspaceState::NeedsAttention => Exit::NeedsAttention,
         },
         (TaskStatus::Failed, None) => Exit::Refused,

@@ -26,7 +26,7 @@ const CHILDREN_MAX: usize = 200;
 const STRICT_VERBS: [&str; 11] =
     ["apply", "diff", "exec", "explain", "help", "log", "queue", "redo", "show", "status", "undo"];
 /// Commands of actum that are reserved for the user, who approves an agent's changes or disables its hook with them.
-const PERSONS_VERBS: [&str; 3] = ["approve", "hook", "protect"];
+const USER_ONLY_VERBS: [&str; 3] = ["approve", "hook", "protect"];
 
 /// Refuses a shell command if a command rule refuses it, or if it is certain to make a change that the gates refuse. A strict
 /// hook also refuses every command that is not a command of actum. Outside of a workspace, all commands are allowed.
@@ -49,7 +49,7 @@ pub(super) fn answer(
     let found = commands(text);
     let confined: Vec<_> = found.iter().flat_map(ShellCommand::commands_of_exec).collect();
     for command in found.iter().chain(&confined) {
-        if let Some(verb) = verb_of_person(command) {
+        if let Some(verb) = user_only_verb(command) {
             return Ok(Answer::Refuse(format!(
                 "actum: the command would run `actum {verb}`, which only the user may run; nothing was run. Ask the user to run it"
             )));
@@ -113,7 +113,7 @@ fn leads_to_this_program(program: &str) -> bool {
 }
 
 /// Returns the verb of an actum command that is reserved for the user, or `None` for any other command.
-fn verb_of_person(command: &ShellCommand) -> Option<&str> {
+fn user_only_verb(command: &ShellCommand) -> Option<&str> {
     let (program, arguments) = command.program_and_arguments().split_first()?;
     let is_actum = Path::new(program.as_deref()?).file_name()? == "actum";
     let mut words = arguments.iter().flatten().map(String::as_str);
@@ -127,13 +127,13 @@ fn verb_of_person(command: &ShellCommand) -> Option<&str> {
         verb = words.next()?;
     }
     let has = |option: &dyn Fn(&str) -> bool| words.clone().any(option);
-    let is_for_person = match verb {
+    let is_user_only = match verb {
         "queue" => has(&|word| word.starts_with("--seen")),
-        _ => PERSONS_VERBS.contains(&verb),
+        _ => USER_ONLY_VERBS.contains(&verb),
     };
     let only_shows =
         |word: &str| matches!(word, "--check" | "--help" | "-h") || word.starts_with("--print");
-    Some(verb).filter(|_| is_for_person && !has(&only_shows))
+    Some(verb).filter(|_| is_user_only && !has(&only_shows))
 }
 
 /// Whether a change outside of the workspace affects keys, credentials, a policy or settings of a client. Removing a directory

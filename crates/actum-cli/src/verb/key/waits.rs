@@ -54,6 +54,6 @@ fn note(until: Timestamp) -> Result<(), Failure> {
 
 fn alert(message: String, session: &Session) -> Result<Exit, Failure> {
     let name = Reason::KeyWaits.name();
-    let alert = NewAlert { name, message, actor: Some(actor::of(None)), workspace: None };
+    let alert = NewAlert { name, message, actor: Some(actor::from_agent(None)), workspace: None };
     records::alert_everywhere(&alert, session)
 }

@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let terms = arguments.terms.first(session, clock::now())?;
     arguments.destination.check(session)?;
     operator_key::check_protected(KeyRole::Lease)?;
-    session.screen.tell_lines(|out| {
+    session.screen.print_lines(|out| {
         writeln!(out, "a lease with these terms:")?;
         write_terms(&(&terms).into(), out)
     })?;

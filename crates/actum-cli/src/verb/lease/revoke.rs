@@ -51,7 +51,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let id = arguments.find(session)?;
     operator_key::check_protected(KeyRole::Lease)?;
-    session.screen.tell_lines(|out| writeln!(out, "lease {id} and all leases derived from it"))?;
+    session.screen.print_lines(|out| writeln!(out, "lease {id} and all leases derived from it"))?;
     let question = "Revoke this lease?";
     let key = OperatorKey::lease(session, question, arguments.passphrase_file.as_deref())?;
     let records = records::open(&session.tenant)?;

@@ -74,7 +74,7 @@ mod tests {
 
     /// FE-17
     #[test]
-    fn a_time_of_a_lease_is_in_whole_seconds() {
+    fn lease_times_are_whole_seconds() {
         let when = |text: &str| text.parse::<When>();
         let at = |text: &str| Ok(When::At(text.parse().unwrap()));
         assert_eq!(when("2026-11-21T18:00:00Z"), at("2026-11-21T18:00:00.000000Z"));
@@ -90,7 +90,7 @@ mod tests {
 
     /// FE-17
     #[test]
-    fn a_start_is_the_beginning_of_its_second() {
+    fn lease_start_is_rounded_down_to_the_second() {
         for (micros, start) in [(1_999_999, 1_000_000), (2_000_000, 2_000_000), (0, 0)] {
             assert_eq!(whole_second(Timestamp::from_micros(micros)).micros(), start);
         }

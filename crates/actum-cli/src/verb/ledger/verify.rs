@@ -82,7 +82,7 @@ impl Kept {
 }
 
 /// Ledger or export that is verified.
-enum What<'a> {
+enum Source<'a> {
     Own(LedgerView),
     Export(&'a Path),
 }
@@ -90,8 +90,8 @@ enum What<'a> {
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     // Open the ledger first, so that a missing ledger is reported before a missing keyring.
     let subject = match &arguments.export {
-        Some(file) => What::Export(file),
-        None => What::Own(Opened::existing(&session.tenant)?.log),
+        Some(file) => Source::Export(file),
+        None => Source::Own(Opened::existing(&session.tenant)?.log),
     };
     let keyring = Trusted::read(arguments.keyring.as_deref(), &session.start)?;
     let mut progress = Progress::new(&session.screen, "entries");
@@ -102,20 +102,20 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let mut entry = |kind, body: &[u8]| check_entry(kind, body, &keyring.keyring);
     let receipts = if arguments.receipts { Receipts::All } else { Receipts::NotCovered };
     let mut checks = Checks { note: &mut note, entry: &mut entry, receipts };
-    let mut told = |entries| progress.tell(entries);
+    let mut report_progress = |entries| progress.update(entries);
     let kept = arguments.checkpoint.as_deref().map(|file| Kept::read(file, &keyring, session));
     let kept = kept.transpose()?;
     let mut verification = match subject {
-        What::Export(file) => exported(
+        Source::Export(file) => exported(
             &session.start.join(file),
             file,
             &mut checks,
             kept.as_ref().and_then(|kept| kept.checkpoint.as_ref().ok()),
-            &mut told,
+            &mut report_progress,
         )?,
-        What::Own(log) => {
+        Source::Own(log) => {
             let mut verification =
-                verify(&log, &mut checks, &mut told).map_err(actum::Error::from)?;
+                verify(&log, &mut checks, &mut report_progress).map_err(actum::Error::from)?;
             if let Some(Kept { checkpoint: Ok(kept), .. }) = &kept
                 && let Err(message) =
                     compare(&log, kept).unwrap_or_else(|error| Err(error.to_string()))
@@ -148,7 +148,7 @@ fn exported(
     let opened = input::open(path).map_err(unreadable)?;
     let mut opened = BufReader::new(opened);
     // The first line, which names the format of an export, is short enough to be in the buffer after the first read.
-    let found = own_format::of(opened.fill_buf().map_err(unreadable)?);
+    let found = own_format::declared_format(opened.fill_buf().map_err(unreadable)?);
     if !found.as_deref().is_some_and(|found| found.starts_with("actum.ledger-export/")) {
         return Err(LedgerFailure::NoExport { input, found }.into());
     }
@@ -285,7 +285,8 @@ impl Document for Verified {
         let origin = Quoted(origin.as_bytes());
         let word = Painted(painted, word);
         writeln!(out, "{word}     the ledger {origin}: {}", entries_of(*entries))?;
-        writeln!(out, "signed    {covered} of them, by {}", count(*checkpoints, "checkpoint"))?;
+        let checkpoints = count(*checkpoints, "signed checkpoint");
+        writeln!(out, "covered   {covered} of these entries, by {checkpoints}")?;
         let documents = count(*documents, "document");
         writeln!(out, "runs      {runs}, {open_runs} of them unfinished; {documents}")?;
         let receipts = count(audit.receipts, "signature");

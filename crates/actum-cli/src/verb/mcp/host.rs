@@ -156,7 +156,7 @@ impl ClientHost {
             },
             agent: call.agent.clone(),
             lease: &self.lease,
-            door: EntryPoint::Mcp,
+            entry_point: EntryPoint::Mcp,
         };
         // Close the engine before answering, so that the server does not lock the workspace between calls.
         run.carry_out(work, Ok)?.0

@@ -128,7 +128,7 @@ fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let mut engine = checked.engine(records.clone())?.under_files(policy::files()?, root);
     let workspace = engine.resume()?;
     let in_force = policy::in_force(root)?;
-    let actor = actor::of(arguments.agent.clone());
+    let actor = actor::from_agent(arguments.agent.clone());
     let asked = (actor.clone(), KeptUse::Keep, session);
     let previewed = Previewed::new((engine.workspace_mut(), root), &task, &in_force, asked)?;
     let has_key = records.keyring().current(KeyRole::Approval, clock::now()).is_some();
@@ -137,8 +137,8 @@ fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
         previewed.document.sound && (arguments.sign || previewed.asks || has_key || must_be_signed);
     if !previewed.document.sound {
         session.screen.show(&previewed)?;
-        let told = format_args!("task {id} was not approved, and no envelope was written");
-        session.screen.note(told);
+        let message = format_args!("task {id} was not approved, and no envelope was written");
+        session.screen.note(message);
         return Ok(Exit::Refused);
     }
     // Check that all files can be written before the operator is asked for approval.
@@ -151,7 +151,7 @@ fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     };
     let mut signed = None;
     if is_signed {
-        session.screen.tell_text(&previewed)?;
+        session.screen.print_text(&previewed)?;
         let question = format!("Approve task {id}?");
         let key = OperatorKey::approval(session, &question, arguments.passphrase_file.as_deref())?;
         config.make(session)?;
@@ -165,7 +165,7 @@ fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
         if previewed.asks {
             let sql = SqlHost::open_for(sql_host::for_showing()?, &task.plan, &in_force);
             let Task { plan, graph, config, .. } = &task;
-            let host = pipeline_host::of(root, session.screen, KeptUse::Publish, None)?;
+            let host = pipeline_host::new(root, session.screen, KeptUse::Publish, None)?;
             let pipelines = PipelineHost::open_for(Some(host), plan, &in_force);
             let script = Script { plan, graph, config, sql: &sql, pipelines: &pipelines };
             let shown = (&previewed.change, &mut Nobody as &mut dyn RehearsalObserver);
@@ -181,7 +181,7 @@ fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let approval = match signed {
         None => {
             if previewed.has_settings() {
-                session.screen.tell_text(&previewed)?;
+                session.screen.print_text(&previewed)?;
             }
             config.make(session)?;
             let unsigned = "the envelope is not signed, so any program that runs as your user could have written it";

@@ -89,7 +89,7 @@ impl Problems {
         };
         let in_force = policy::in_force(root)?;
         let sql = SqlHost::open_for(sql_host::for_showing().ok().flatten(), plan, &in_force);
-        let host = pipeline_host::of(root, session.screen, KeptUse::None, None)?;
+        let host = pipeline_host::new(root, session.screen, KeptUse::None, None)?;
         let pipelines = PipelineHost::open_for(Some(host), plan, &in_force);
         let script = Script { plan, graph, config, sql: &sql, pipelines: &pipelines };
         let may_change = |run: &Pipeline, path: &RelPath| task::may_change(&pipelines, run, path);

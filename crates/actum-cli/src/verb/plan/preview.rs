@@ -88,9 +88,9 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     if is_new {
         session.note_made(root);
     }
-    let asked = (actor::of(None), KeptUse::None, session);
+    let asked = (actor::from_agent(None), KeptUse::None, session);
     let previewed = Previewed::new((&mut workspace, root), &task, &in_force, asked);
-    recovery_note::tell(&session.screen, workspace.recovery());
+    recovery_note::print(&session.screen, workspace.recovery());
     let previewed = previewed?;
     session.screen.show(&previewed)?;
     Ok(if previewed.document.sound { Exit::Success } else { Exit::Refused })
@@ -107,7 +107,7 @@ impl Previewed {
         let Task { plan, config, graph, .. } = task;
         let constraints = plan.constraints(config.constraints);
         let sql = SqlHost::open_for(sql_host::for_showing()?, plan, in_force);
-        let host = pipeline_host::of(root, session.screen, kept_use, None)?;
+        let host = pipeline_host::new(root, session.screen, kept_use, None)?;
         let pipelines = PipelineHost::open_for(Some(host), plan, in_force);
         let script = Script { plan, graph, config, sql: &sql, pipelines: &pipelines };
         let label = format!("task {}", plan.id);
@@ -155,7 +155,7 @@ impl Previewed {
         let is_done = |it: &PreviewedAction| {
             matches!(it.end, ActionResult::Success { .. } | ActionResult::Deferred { .. })
         };
-        let told = broken_off.map(|code| error_of(code, code.about()));
+        let abort_error = broken_off.map(|code| error_of(code, code.about()));
         let misplaced = task::external_findings(script);
         let broken_rules: Vec<_> = broken_rules.into_iter().chain(linked).collect();
         let codes = broken_rules.iter().map(|problem| problem.code);
@@ -168,7 +168,7 @@ impl Previewed {
             plan: plan.id.to_string(),
             sound: is_kept && misplaced.is_empty() && actions.iter().all(is_done),
             actions,
-            broken_rules: told.into_iter().chain(broken_rules).collect(),
+            broken_rules: abort_error.into_iter().chain(broken_rules).collect(),
             tier,
             gates: views(&decisions),
             settings,
@@ -232,7 +232,7 @@ impl Document for Previewed {
         self.diff.write(out)?;
         let preview = &self.document;
         for PreviewedAction { action_id, end, sql } in &preview.actions {
-            let (word, told) = match end {
+            let (word, message) = match end {
                 ActionResult::Success { output } => ("ok", output.clone()),
                 ActionResult::Failed(ActionError { error_code, error_message }) => {
                     ("failed", format!("{error_message} ({})", words(*error_code)))
@@ -246,8 +246,8 @@ impl Document for Previewed {
                     ),
                 ),
             };
-            let (id, told) = (Harmless(action_id.as_bytes()), Harmless(told.as_bytes()));
-            writeln!(out, "{word:7}  {id}  {told}")?;
+            let (id, message) = (Harmless(action_id.as_bytes()), Harmless(message.as_bytes()));
+            writeln!(out, "{word:7}  {id}  {message}")?;
             if let ActionResult::Deferred { env, steps, .. } = end {
                 write_commands(env, steps, out)?;
             }
@@ -256,8 +256,8 @@ impl Document for Previewed {
             }
         }
         for ActionError { error_code, error_message } in &preview.broken_rules {
-            let told = Harmless(error_message.as_bytes());
-            writeln!(out, "rule     {told} ({})", words(*error_code))?;
+            let message = Harmless(error_message.as_bytes());
+            writeln!(out, "rule     {message} ({})", words(*error_code))?;
         }
         task_settings::write(&preview.settings, out)?;
         preview.gates.iter().try_for_each(|gate| writeln!(out, "gate     {}", gate))?;

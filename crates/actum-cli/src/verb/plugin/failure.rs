@@ -49,7 +49,7 @@ impl FailureKind for PluginFailure {
         match self {
             Self::Plugin(error) => match error.said() {
                 "" => Vec::new(),
-                said => vec![format!("the plugin printed: {}", Harmless(said.as_bytes()))],
+                output => vec![format!("the plugin printed: {}", Harmless(output.as_bytes()))],
             },
             Self::NotAllowed => vec![format!(
                 "set `allowPluginCodeExecution = true` under `[plugins]` in {} to allow it for all packages",
@@ -63,8 +63,8 @@ impl FailureKind for PluginFailure {
     }
 
     fn state(&self) -> Option<String> {
-        let says_state =
+        let includes_state =
             matches!(self, Self::Plugin(PluginError::Command(error)) if error.says_state());
-        (!says_state).then(|| State::Unchanged.to_string())
+        (!includes_state).then(|| State::Unchanged.to_string())
     }
 }

@@ -130,10 +130,10 @@ impl Document for Tested {
         write_lines(&tested.changes, out, 0)?;
         writeln!(out, "output     {}", Harmless(tested.output.to_string().as_bytes()))?;
         for PluginCheck { name, ok, message, .. } in &tested.checks {
-            let says = if *ok { "passed" } else { "failed" };
+            let outcome = if *ok { "passed" } else { "failed" };
             let message = message.as_ref().map(|it| format!(": {}", Harmless(it.as_bytes())));
             let (name, message) = (Quoted(name.as_bytes()), message.unwrap_or_default());
-            writeln!(out, "check      `{name}` {says}{message}")?;
+            writeln!(out, "check      `{name}` {outcome}{message}")?;
         }
         let RestoreEvidence { paths, restored, .. } = &tested.rollback;
         let paths = count(*paths, "path");

@@ -25,8 +25,9 @@ use crate::{operators_policy, policy, root, shown_path};
 ///
 /// The operator's policy is `actum/actum.toml` in the user's configuration directory, which can also contain access
 /// policies in Cedar (`access/*.cedar`). A workspace can have its own policy, `actum.toml` in its root directory. It
-/// can only tighten the rules unless you trust it with `actum trust`. The command parses all rules and tests their
-/// examples. It exits with 4 if a rule is certainly a mistake.
+/// can only tighten the rules unless you trust it with `actum trust`. For example, a workspace policy with
+/// `version = 1` and, under `[protected]`, `paths = ["config/"]` rejects every change below `config/`. The command parses
+/// all rules and tests their examples. It exits with 4 if a rule is certainly a mistake.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {}
 
@@ -268,9 +269,9 @@ impl Document for Checked {
             None => {}
         }
         if !checked.roots.is_empty() {
-            let told: Vec<_> =
+            let values: Vec<_> =
                 checked.roots.iter().map(|it| Quoted(it.as_bytes()).to_string()).collect();
-            writeln!(out, "workspaces roots: {}", told.join(", "))?;
+            writeln!(out, "workspaces roots: {}", values.join(", "))?;
         }
         match checked.task_envelopes {
             None => {}
@@ -319,10 +320,11 @@ fn write_sandbox(out: &mut dyn Write, sandbox: &api::SandboxAllowance) -> io::Re
         ("caches", &caches),
         ("limits", limits),
     ];
-    for (what, told) in all {
-        if !told.is_empty() {
-            let told: Vec<_> = told.iter().map(|it| Quoted(it.as_bytes()).to_string()).collect();
-            writeln!(out, "commands   {what}: {}", told.join(", "))?;
+    for (what, values) in all {
+        if !values.is_empty() {
+            let values: Vec<_> =
+                values.iter().map(|it| Quoted(it.as_bytes()).to_string()).collect();
+            writeln!(out, "commands   {what}: {}", values.join(", "))?;
         }
     }
     Ok(())
@@ -352,46 +354,49 @@ fn write_pipeline(out: &mut dyn Write, pipeline: &api::Pipeline) -> io::Result<(
 fn write_layer(out: &mut dyn Write, layer: &Layer) -> io::Result<()> {
     let Layer { source, root: _, protected, scope, budget, tiers, commands, lease, sql_rows } =
         layer;
-    let whose = source.policy();
+    let policy_name = source.policy();
     let list = |rules: &[actum_core::PathRule]| {
         rules.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
     };
     if !protected.is_empty() {
-        writeln!(out, "           {whose}: {}", list(protected))?;
+        writeln!(out, "           {policy_name}: {}", list(protected))?;
     }
     let Scope { allow, deny } = scope;
     if let Some(allow) = allow {
         let only = if allow.is_empty() { "nothing".to_owned() } else { list(allow) };
-        writeln!(out, "scope      {whose}: only {only}")?;
+        writeln!(out, "scope      {policy_name}: only {only}")?;
     }
     if !deny.is_empty() {
-        writeln!(out, "scope      {whose}: not {}", list(deny))?;
+        writeln!(out, "scope      {policy_name}: not {}", list(deny))?;
     }
     let Budget { max_files, max_loc } = budget;
     for (limit, what) in [(max_files, "files"), (max_loc, "changed lines")] {
         if let Some(limit) = limit {
-            writeln!(out, "budget     {whose}: {limit} {what}")?;
+            writeln!(out, "budget     {policy_name}: {limit} {what}")?;
         }
     }
     if !lease.is_empty() {
         let required: Vec<_> = lease.iter().map(|work| work.as_str()).collect();
-        writeln!(out, "lease      {whose}: required for {}", required.join(", "))?;
+        writeln!(out, "lease      {policy_name}: required for {}", required.join(", "))?;
     }
     if let Some(rows) = sql_rows {
         let word = if *rows == 1 { "row" } else { "rows" };
-        writeln!(out, "sql        {whose}: more than {rows} changed {word} need an approval")?;
+        writeln!(
+            out,
+            "sql        {policy_name}: more than {rows} changed {word} need an approval"
+        )?;
     }
     for TierRule { tier, paths, effects, why, .. } in tiers {
         let why = Quoted(why.as_bytes());
         let only = effects.iter().map(|effect| effect.as_str()).collect::<Vec<_>>().join(" or ");
         let only = if only.is_empty() { only } else { format!(" if {only}") };
-        writeln!(out, "tier       {whose}: {tier} {}{only}: {why}", list(paths))?;
+        writeln!(out, "tier       {policy_name}: {tier} {}{only}: {why}", list(paths))?;
     }
     for rule in commands.rules.rules().chain(commands.narrowing.rules()) {
         let CommandRule { decision, reason, .. } = rule;
         let why = reason.as_ref().map(|reason| format!(": {}", Quoted(reason.as_bytes())));
-        let (says, why) = (decision.as_str(), why.unwrap_or_default());
-        writeln!(out, "command    {whose}: {says} {rule}{why}")?;
+        let (decision, why) = (decision.as_str(), why.unwrap_or_default());
+        writeln!(out, "command    {policy_name}: {decision} {rule}{why}")?;
     }
     Ok(())
 }

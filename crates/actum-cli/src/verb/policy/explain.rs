@@ -132,7 +132,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     if let Some(prefix) = run.as_ref().filter(|_| !is_path) {
         match known(prefix, session)? {
             Some(run) => return run::explain(run, session),
-            None => tell_if_nothing_is_there(path, session),
+            None => note_if_missing(path, session),
         }
     }
     let lease = lease.look(session)?;
@@ -164,7 +164,7 @@ fn known(prefix: &RunPrefix, session: &Session) -> Result<Option<RunId>, Failure
 }
 
 /// Prints a note if the path does not exist, because the user may have mistyped the id of a run.
-fn tell_if_nothing_is_there(path: &RelPath, session: &Session) {
+fn note_if_missing(path: &RelPath, session: &Session) {
     let place = root::existing_or_new(&session.start).join(OsStr::from_bytes(path.as_bytes()));
     if place.symlink_metadata().is_err() {
         session.screen.note(format_args!("there is no run `{path}`; treating it as a path"));
@@ -204,8 +204,7 @@ fn explain(
     let decision = decide(&Bundle::new(digest, case), &in_force.policy, &in_force.cedar);
     let denies =
         |gate: &GateDecision| gate.gate == GateName::Protected && gate.verdict == Verdict::Deny;
-    let hint =
-        decision.gates.iter().any(denies).then(|| ways_past_protection(path, &in_force.policy));
+    let hint = decision.gates.iter().any(denies).then(|| exception_hint(path, &in_force.policy));
     let document = PolicyExplanation {
         path: WorkspacePath::from(path),
         effect,
@@ -236,7 +235,7 @@ fn by_content(root: &str, path: &RelPath, effect: EffectKind) -> Vec<Trigger> {
 }
 
 /// Returns a hint about how a file can still be changed if the gate `protected` denies changes of its path.
-fn ways_past_protection(path: &RelPath, in_force: &Policy) -> String {
+fn exception_hint(path: &RelPath, in_force: &Policy) -> String {
     match in_force.check_exception(path) {
         Ok(()) => format!(
             "edit it without actum, or, as the operator, add exactly this path to `except` under `[protected]` in {} to let \
@@ -250,7 +249,7 @@ fn ways_past_protection(path: &RelPath, in_force: &Policy) -> String {
 }
 
 /// Formats the combined decision of all gates as text.
-fn told(verdict: &gate::Verdict) -> String {
+fn verdict_text(verdict: &gate::Verdict) -> String {
     match verdict {
         gate::Verdict::Allow => "allowed".to_owned(),
         gate::Verdict::NeedsApproval => "needs approval".to_owned(),
@@ -292,7 +291,7 @@ impl Document for Explained {
         let Self { document: PolicyExplanation { effect, verdict, tier, gates, .. }, path, from } =
             self;
         let from = from.as_ref().map(|from| format!("{from} -> ")).unwrap_or_default();
-        writeln!(out, "{from}{path} {}: {}, {tier}", effect.as_str(), told(verdict))?;
+        writeln!(out, "{from}{path} {}: {}, {tier}", effect.as_str(), verdict_text(verdict))?;
         gates.iter().try_for_each(|gate| writeln!(out, "gate  {}", gate))
     }
 }

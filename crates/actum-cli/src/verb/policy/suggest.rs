@@ -39,7 +39,7 @@ pub(crate) struct Arguments {
 /// Number of ledger entries that are read in one batch.
 const STRETCH: u64 = 512;
 /// Maximum number of remaining refusals that the text output lists.
-const TOLD_MAX: usize = 10;
+const SHOWN_MAX: usize = 10;
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let root = root::existing_or_new(&session.start);
@@ -107,9 +107,9 @@ fn suggestion(refused: Vec<Bundle>, in_force: &PolicyInForce, entries: u64) -> P
         let decision = decide(bundle, &wider, cedar);
         match decision.first_refusal() {
             Some(gate) if decision.verdict == Verdict::Deny => {
-                let told = gate.view().to_string();
-                if !still.contains(&told) {
-                    still.push(told);
+                let refusal = gate.view().to_string();
+                if !still.contains(&refusal) {
+                    still.push(refusal);
                 }
             }
             Some(_) | None => would_pass += 1,
@@ -148,10 +148,10 @@ impl Document for PolicySuggestion {
         }
         let (would, all) = (self.would_pass, self.refused);
         writeln!(out, "# {would} of {all} refused changes would pass with these rules")?;
-        for ground in self.still.iter().take(TOLD_MAX) {
+        for ground in self.still.iter().take(SHOWN_MAX) {
             writeln!(out, "# still refused by {}", Quoted(ground.as_bytes()))?;
         }
-        let more = self.still.len().saturating_sub(TOLD_MAX);
+        let more = self.still.len().saturating_sub(SHOWN_MAX);
         if more > 0 {
             writeln!(out, "# and for {more} other reasons")?;
         }

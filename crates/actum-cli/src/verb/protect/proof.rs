@@ -105,15 +105,15 @@ pub(crate) fn prove(
     let ended =
         process::run(&mut command, TRIAL_TIME).map_err(|source| fails("start it", source))?;
     drop(home);
-    let said = match (ended.in_time, ended.err.trim().is_empty()) {
+    let client_output = match (ended.in_time, ended.err.trim().is_empty()) {
         (false, _) => format!("{}; the client did not exit within a minute", ended.err.trim()),
         (true, false) => ended.err,
         (true, true) => ended.out,
     };
     let results = model.results();
     drop(model);
-    let strict = command_at.map(|at| probe.check_command(root, results.get(at), &said));
-    checks.extend(probe.judge(session, root, (&trial, &results), &said)?);
+    let strict = command_at.map(|at| probe.check_command(root, results.get(at), &client_output));
+    checks.extend(probe.judge(session, root, (&trial, &results), &client_output)?);
     checks.extend(strict);
     drop(working);
     Ok(checks)
@@ -166,10 +166,10 @@ impl Probe {
         session: &Session,
         root: &Path,
         (trial, results): (&Trial, &[Option<ToolResult>]),
-        said: &str,
+        client_output: &str,
     ) -> Result<Vec<ProtectionCheck>, Failure> {
         let answer = |index: usize| results.get(index).cloned().flatten();
-        let text = |result: &Option<ToolResult>| text_of(result.as_ref(), said);
+        let text = |result: &Option<ToolResult>| text_of(result.as_ref(), client_output);
         let protected = answer(0);
         let is_there = root.join(&self.protected).symlink_metadata().is_ok();
         let is_refused = protected
@@ -203,14 +203,14 @@ impl Probe {
         &self,
         root: &Path,
         result: Option<&Option<ToolResult>>,
-        said: &str,
+        client_output: &str,
     ) -> ProtectionCheck {
         let result = result.and_then(Option::as_ref);
         let is_refused = result.is_some_and(|it| it.text.contains(REFUSED_COMMAND));
         ProtectionCheck {
             what: "a shell command is refused".to_owned(),
             passed: is_refused && root.join(&self.touched).symlink_metadata().is_err(),
-            detail: text_of(result, said),
+            detail: text_of(result, client_output),
         }
     }
 
@@ -245,7 +245,7 @@ impl Probe {
         let mut found = Vec::new();
         for (run, _) in runs {
             // Count only adopted runs. Other programs may also change files with actum, without calling the hook.
-            let is_adopted = seen.told(run.run)?.record.is_some_and(|record| {
+            let is_adopted = seen.recorded_facts(run.run)?.record.is_some_and(|record| {
                 record.published_by == Publisher::Client
                     && record.request.is_some_and(|key| {
                         !trial.keeps_call_id || key.as_str().contains(CALL_PREFIX)
@@ -262,7 +262,7 @@ impl Probe {
         let undone = runs.iter().try_for_each(|run| {
             let (checked, records) = records::open_for(root, &session.tenant)?;
             let mut engine = checked.existing_engine(records)?.under_files(policy::files()?, root);
-            let actor = actor::of(Some(self.client.name().to_owned()));
+            let actor = actor::from_agent(Some(self.client.name().to_owned()));
             let request = Request::undo(Which::Run(*run)).asked_by(actor);
             engine.run(Request { wait: true, ..request })?;
             Ok::<_, Failure>(())
@@ -283,32 +283,37 @@ impl Probe {
 }
 
 /// Returns the shortened text of a tool result. If the client made no such call, returns the end of its output instead.
-fn text_of(result: Option<&ToolResult>, said: &str) -> String {
+fn text_of(result: Option<&ToolResult>, client_output: &str) -> String {
     match result {
         Some(result) => shorten(&result.text),
         None => {
-            format!("the client did not make this call; its output was: {}", shorten_front(said))
+            format!(
+                "the client did not make this call; its output was: {}",
+                shorten_front(client_output)
+            )
         }
     }
 }
 
 /// Checks that the client is at least as new as the first version that is known to work.
-fn check_version(trial: &Trial, told: &str) -> ProtectionCheck {
+fn check_version(trial: &Trial, version_output: &str) -> ProtectionCheck {
     let [major, minor, patch] = trial.version_min;
-    let found = version(told);
+    let found = version(version_output);
     ProtectionCheck {
         what: format!("the client is version {major}.{minor}.{patch} or newer"),
         passed: found.is_some_and(|found| found >= trial.version_min),
-        detail: match shorten(told.trim()) {
-            told if told.is_empty() => "the client did not report a version".to_owned(),
-            told => told,
+        detail: match shorten(version_output.trim()) {
+            version_output if version_output.is_empty() => {
+                "the client did not report a version".to_owned()
+            }
+            version_output => version_output,
         },
     }
 }
 
 /// Parses the first `MAJOR.MINOR.PATCH` version that appears as a word of the output.
-fn version(told: &str) -> Option<[u64; 3]> {
-    told.split_whitespace().find_map(|word| {
+fn version(version_output: &str) -> Option<[u64; 3]> {
+    version_output.split_whitespace().find_map(|word| {
         let mut numbers = word.split('.').map(|part| part.parse().ok());
         let version = [numbers.next()??, numbers.next()??, numbers.next()??];
         numbers.next().is_none().then_some(version)
@@ -338,10 +343,12 @@ mod tests {
 
     /// Issue 27
     #[test]
-    fn a_version_is_compared_by_its_numbers() {
+    fn client_versions_are_compared_numerically() {
         assert_eq!(version("2.1.330 (Claude Code)\n"), Some([2, 1, 330]));
         assert_eq!(version("codex-cli 0.169.0\n"), Some([0, 169, 0]));
-        let passes = |client: Client, told: &str| check_version(&Trial::new(client), told).passed;
+        let passes = |client: Client, version_output: &str| {
+            check_version(&Trial::new(client), version_output).passed
+        };
         assert!(passes(Client::Claude, "2.1.295") && !passes(Client::Claude, "2.1.94"));
         assert!(passes(Client::Codex, "codex-cli 0.170.1") && !passes(Client::Codex, "0.99.0"));
         assert!(passes(Client::Gemini, "0.61.0") && !passes(Client::Gemini, "nightly"));

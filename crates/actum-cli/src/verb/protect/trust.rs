@@ -251,7 +251,7 @@ mod tests {
 
     /// Issue 27
     #[test]
-    fn trust_is_written_and_taken_back_without_changing_other_bytes() {
+    fn trust_is_added_and_removed_without_changing_other_bytes() {
         let hooks = [hook("pre_tool_use", "sha256:1"), hook("stop", "sha256:2")];
         let keys: Vec<_> = hooks.iter().map(|hook| hook.key.clone()).collect();
         for before in
@@ -280,7 +280,7 @@ mod tests {
 
     /// Issue 27
     #[test]
-    fn states_in_another_form_are_not_edited() {
+    fn hook_states_in_an_unknown_form_are_not_edited() {
         let hook = hook("stop", "sha256:2");
         let key = &hook.key;
         let inline = format!("[hooks.state]\n\"{key}\" = {{ trusted_hash = \"sha256:1\" }}\n");

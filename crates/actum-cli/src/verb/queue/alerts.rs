@@ -12,7 +12,7 @@ use actum_api::record::Actor;
 use actum_core::path::{Harmless, Quoted};
 use actum_record::ledger::{AlertRaised, WorkspaceId};
 
-use super::listed::who;
+use super::listed::requester;
 use crate::failure::Failure;
 use crate::ledger_queue::Queue;
 use crate::operator_key::OperatorKey;
@@ -106,11 +106,11 @@ pub(super) fn number(line: &queue::Alert) -> String {
 /// Writes one item of the alert list as text.
 pub(super) fn write(line: &queue::Alert, out: &mut dyn Write) -> io::Result<()> {
     let queue::Alert { time, code, name, message, more, label, actor, root, reports, .. } = line;
-    let who = actor.as_ref().map_or("unknown user".to_owned(), who);
+    let requester = actor.as_ref().map_or("unknown user".to_owned(), requester);
     let (name, label) = (Harmless(name.as_bytes()), Quoted(label.as_bytes()));
     let message = Harmless(message.as_bytes());
     let alert = Painted(style::RUN, format!("{:<12}", format!("alert {}", number(line))));
-    writeln!(out, "{alert}  {}  {who}: {label}", timestamp::second(*time))?;
+    writeln!(out, "{alert}  {}  {requester}: {label}", timestamp::second(*time))?;
     match code {
         Some(code) => write!(out, "              {message} ({code} {name})")?,
         None => write!(out, "              {message} ({name})")?,
@@ -196,7 +196,7 @@ pub(super) fn see(
     if numbers.is_empty() {
         return session.screen.show(&AlertsSeen { alerts: Vec::new() });
     }
-    session.screen.tell_text(&AboutToBeSeen(seen(shown)))?;
+    session.screen.print_text(&AboutToBeSeen(seen(shown)))?;
     if records::has_passphrase()? {
         OperatorKey::approval(session, "Mark as seen?", passphrase_file)?;
     } else {
@@ -205,7 +205,7 @@ pub(super) fn see(
              ledger records who did it and when",
         );
     }
-    let (records, by) = (records::open(&session.tenant)?, actor::of(None));
+    let (records, by) = (records::open(&session.tenant)?, actor::from_agent(None));
     let seen = records.see(&numbers, &by)?;
     session.screen.show(&self::seen(seen))
 }

@@ -38,7 +38,7 @@ pub(super) fn document(plan: &QueuedPlan, state: actum::PlanState) -> queue::Que
 /// Writes one plan of the list as text, in three lines.
 pub(super) fn write(line: &queue::QueuedPlan, out: &mut dyn Write) -> io::Result<()> {
     let queue::QueuedPlan { plan, state, why, label, actor, root, expires, .. } = line;
-    let (who, label) = (who(actor), Quoted(label.as_bytes()));
+    let (requester, label) = (requester(actor), Quoted(label.as_bytes()));
     let [why, root] = [why, root].map(|text| Harmless(text.as_bytes()));
     let word = words(*state);
     let state = match state {
@@ -52,7 +52,7 @@ pub(super) fn write(line: &queue::QueuedPlan, out: &mut dyn Write) -> io::Result
         | PlanState::Expired
         | PlanState::Unproven => word.to_owned(),
     };
-    writeln!(out, "{}  {state}  {who}: {label}", Painted(style::RUN, plan))?;
+    writeln!(out, "{}  {state}  {requester}: {label}", Painted(style::RUN, plan))?;
     writeln!(out, "              {why}")?;
     writeln!(out, "              in {root}")
 }
@@ -84,7 +84,7 @@ pub(super) fn words(state: PlanState) -> &'static str {
 }
 
 /// Describes who made a request: the user, and the agent if there was one.
-pub(super) fn who(actor: &Actor) -> String {
+pub(super) fn requester(actor: &Actor) -> String {
     let user = Quoted(actor.user.as_bytes());
     match &actor.agent {
         // An agent chooses its own name, so it must be escaped.

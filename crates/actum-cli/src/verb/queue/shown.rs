@@ -210,7 +210,7 @@ fn would_do(
     let asked = (request, &in_force, &tenant);
     let would = would_do_in(&mut workspace, plan, was, asked, shown);
     // The preview begins a transaction, which rolls back an interrupted run, so report that recovery.
-    recovery_note::tell(&session.screen, workspace.recovery());
+    recovery_note::print(&session.screen, workspace.recovery());
     would
 }
 

@@ -98,12 +98,12 @@ fn write(out: &mut dyn Write, ended: &TaskEnd) -> io::Result<()> {
             writeln!(out, "task {task}: REJECTED; nothing was changed")?;
             Some(&**report)
         }
-        Outcome::Executed { report, log, error: told } => {
-            let errors = told.iter().flat_map(|told| told.errors());
-            let mut others = errors.filter(|it| !is_told(report, it));
+        Outcome::Executed { report, log, error: error_report } => {
+            let errors = error_report.iter().flat_map(|error_report| error_report.errors());
+            let mut others = errors.filter(|it| !is_already_reported(report, it));
             others.try_for_each(|it| error(out, it))?;
             executed(out, (report, log), result)?;
-            told.as_deref()
+            error_report.as_deref()
         }
     };
     if let Some(result) = result.filter(|result| !result.paths.is_empty()) {
@@ -120,7 +120,7 @@ fn write(out: &mut dyn Write, ended: &TaskEnd) -> io::Result<()> {
 }
 
 /// Returns whether the line of a failed action has already reported this error.
-fn is_told(report: &ExecutionReport, error: &ErrorObject) -> bool {
+fn is_already_reported(report: &ExecutionReport, error: &ErrorObject) -> bool {
     report.failed().iter().any(|failed| {
         error.details.action_id.as_ref() == Some(&failed.action_id)
             && (error.error_code, &error.message) == (failed.error_code, &failed.error_message)

@@ -142,7 +142,7 @@ mod tests {
 
     /// AA-10: the output is valid TOML, even if paths contain quotes and backslashes.
     #[test]
-    fn the_output_is_a_readable_policy() {
+    fn detected_policy_is_valid_toml() {
         let [cargo, rustup, ..] = &TOOLCHAINS;
         let found = [(cargo, "/h/.cargo".to_owned()), (rustup, "/h/it's \"x\"\\y".to_owned())];
         let text = policy(&found, &["target"]);

@@ -64,7 +64,7 @@ mod tests {
 
     /// FE-12
     #[test]
-    fn a_limit_is_typed_with_the_unit_of_its_resource() {
+    fn limit_is_parsed_with_the_unit_of_its_resource() {
         let limit = |text: &str| text.parse::<TypedLimit>().map(|it| (it.resource, it.max));
         assert_eq!(limit("memory=512M"), Ok((Resource::Memory, 512 << 20)));
         assert_eq!(limit("wall=30s"), Ok((Resource::Wall, 30_000)));

@@ -126,7 +126,7 @@ pub(super) fn read(
         policy.floor = policy.floor.max(floor.into());
     }
     if arguments.policy.is_none() {
-        keep_what_it_can_run(&mut policy);
+        retain_executable_path_entries(&mut policy);
     }
     allowed.confine(&mut policy)?;
     policy.stdin = Stdin::Inherited;
@@ -156,7 +156,7 @@ pub(crate) fn for_captured(
     }
     confine(&mut policy, (confinement, &allowed), start)?;
     allowed.confine(&mut policy)?;
-    keep_what_it_can_run(&mut policy);
+    retain_executable_path_entries(&mut policy);
     policy.stdin = Stdin::Inherited;
     Ok(policy)
 }
@@ -356,7 +356,7 @@ fn plain(path: &Path) -> PathBuf {
 }
 
 /// Removes directories from `PATH` in which the command may not execute programs, so that it finds only usable programs.
-fn keep_what_it_can_run(policy: &mut SandboxPolicy) {
+fn retain_executable_path_entries(policy: &mut SandboxPolicy) {
     let exec = policy.exec.clone();
     let runs = |directory: &&str| exec.iter().any(|tree| Path::new(directory).starts_with(tree));
     if let Some(path) = policy.env.get_mut("PATH") {
@@ -409,7 +409,7 @@ mod tests {
     /// AA-10, issue 22 (claims): docs/sandbox.md lists all paths that every command can read. `UPDATE_DOCS=1` regenerates
     /// the list.
     #[test]
-    fn the_paths_that_every_command_reads_are_those_in_the_page() {
+    fn sandbox_page_lists_the_paths_every_command_can_read() {
         let names = |paths: &[&str]| {
             paths.iter().map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ")
         };

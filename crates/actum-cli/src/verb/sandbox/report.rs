@@ -25,7 +25,7 @@ use crate::size::Size;
 const SIGNAL: i32 = 128;
 const SIGKILL: i32 = 9;
 /// Maximum number of changes that are listed one by one.
-const TOLD_MAX: usize = 50;
+const SHOWN_MAX: usize = 50;
 /// Exit code for a command that was killed because of a violation, which is also that of timeout(1).
 const OVER: u8 = 124;
 
@@ -75,7 +75,7 @@ impl Report {
     }
 
     /// Reports the result on the screen, and returns the exit code of the command.
-    pub(super) fn tell(&self, screen: &Screen) -> Exit {
+    pub(super) fn show(&self, screen: &Screen) -> Exit {
         match screen.form {
             Form::Json(_) => {
                 if let Err(failure) = screen.show(self) {
@@ -132,20 +132,21 @@ impl Report {
 
     fn note_changes(&self, screen: &Screen) {
         let Some(changes) = &self.document.changes else { return };
-        for change in changes.iter().take(TOLD_MAX) {
+        for change in changes.iter().take(SHOWN_MAX) {
             screen.note(line(change));
         }
-        if let Some(more @ 1..) = changes.len().checked_sub(TOLD_MAX) {
+        if let Some(more @ 1..) = changes.len().checked_sub(SHOWN_MAX) {
             screen.note(format_args!("and {more} more; pass `--json` to list all"));
         }
-        let told = count(number(changes.len()), "change");
+        let change_count = count(number(changes.len()), "change");
         let but: Vec<_> = self.caches.iter().map(|path| format!("`{}`", path.display())).collect();
         if but.is_empty() {
-            screen.note(format_args!("{told} captured; the directory is unchanged"));
+            screen.note(format_args!("{change_count} captured; the directory is unchanged"));
         } else {
             let but = but.join(", ");
-            screen
-                .note(format_args!("{told} captured; the directory is unchanged except for {but}"));
+            screen.note(format_args!(
+                "{change_count} captured; the directory is unchanged except for {but}"
+            ));
         }
     }
 

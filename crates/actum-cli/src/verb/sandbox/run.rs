@@ -91,8 +91,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 fn sandboxed(arguments: &Arguments, session: &Session) -> Result<Exit, SandboxFailure> {
     let in_force = crate::policy::in_force(root::existing_or_new(&session.start))
         .map_err(|source| SandboxFailure::Operator { source: Box::new(source) })?;
-    if let Some(told) = crate::policy::set_aside(&in_force) {
-        session.screen.note(told);
+    if let Some(notice) = crate::policy::set_aside(&in_force) {
+        session.screen.note(notice);
     }
     let policy = policy::read(arguments, &in_force.sandbox, &session.start)?;
     let from_file = arguments.policy.is_some();
@@ -143,7 +143,7 @@ fn sandboxed(arguments: &Arguments, session: &Session) -> Result<Exit, SandboxFa
         None
     });
     let report = Report::new(&command, &policy, &outcome, changes);
-    Ok(report.tell(&session.screen))
+    Ok(report.show(&session.screen))
 }
 
 /// Returns whether a command with this policy can permanently change files of the host.

@@ -9,7 +9,7 @@ use crate::package::Written;
 
 /// AA-10: code that writes the line itself is held to the same rules.
 #[test]
-fn a_verify_that_answers_past_the_driver_is_held_to_the_same() {
+fn verify_that_bypasses_the_driver_is_validated_the_same_way() {
     let lines = [
         "{\"actum\":1,\"ok\":true,\"output\":{\"checks\":[]}}",
         "{\"actum\":1,\"ok\":true,\"output\":{\"checks\":[{\"name\":\"\",\"ok\":true}]}}",
@@ -40,7 +40,7 @@ fn a_verify_that_answers_past_the_driver_is_held_to_the_same() {
 
 /// AA-10
 #[test]
-fn a_step_that_gives_no_one_answer_has_failed() {
+fn step_without_exactly_one_answer_fails() {
     let answer = "'{\"actum\":1,\"ok\":true,\"output\":{}}\\n'";
     let cases = [
         (format!("fs.writeSync(1, {answer}); return {{}};"), "step_unanswered"),
@@ -65,7 +65,7 @@ fn a_step_that_gives_no_one_answer_has_failed() {
 
 /// AA-10: the code runs in the process that answers, so the end of that process is reported from outside.
 #[test]
-fn a_step_that_ends_its_process_or_has_no_memory_left_is_told_as_that() {
+fn early_exit_or_memory_exhaustion_of_a_step_is_reported() {
     let ended = |code| format!("the code exited the process (exit code {code}) before it answered");
     let never = "await new Promise(() => {});";
     let cases = [
@@ -80,10 +80,10 @@ fn a_step_that_ends_its_process_or_has_no_memory_left_is_told_as_that() {
             "the code used more than 512 MiB of memory".to_owned(),
         ),
     ];
-    for (execute, expected, told) in cases {
+    for (execute, expected, expected_message) in cases {
         let error = refused(execute);
         let PluginError::Failed { kind, message, .. } = &error else { panic!("{error}") };
-        assert_eq!((kind.as_str(), message), (expected, &told), "{execute}");
+        assert_eq!((kind.as_str(), message), (expected, &expected_message), "{execute}");
     }
     let grounds = Grounds::new();
     let written = Written::new().execute(
@@ -97,7 +97,7 @@ fn a_step_that_ends_its_process_or_has_no_memory_left_is_told_as_that() {
 
 /// AA-10: code that writes the line in place of the driver gains nothing.
 #[test]
-fn a_line_that_code_writes_itself_is_no_more_than_what_it_could_return() {
+fn forged_driver_line_gains_nothing_over_a_return_value() {
     let grounds = Grounds::new();
     let write = |output: &str| {
         let line = format!("`{{\"actum\":1,\"ok\":true,\"output\":${{{output}}}}}\\n`");
@@ -118,10 +118,10 @@ fn a_line_that_code_writes_itself_is_no_more_than_what_it_could_return() {
         ("'{\"a\":\"\\\\ud800\"}'".to_owned(), "is not a valid driver answer"),
         ("'[1]'.padStart(300, '[').padEnd(600, ']')".to_owned(), "is not a valid driver answer"),
     ];
-    for (output, told) in refused {
+    for (output, expected_message) in refused {
         let error = write(&output).unwrap_err();
         assert!(matches!(error, PluginError::NoAnswer { .. }), "{output}: {error}");
-        assert!(error.to_string().contains(told), "{output}: {error}");
+        assert!(error.to_string().contains(expected_message), "{output}: {error}");
     }
     assert_eq!(write("'[1]'").unwrap_err().kind(), "output_invalid");
 }

@@ -100,7 +100,7 @@ mod tests {
 
     /// FO-10: git uses these ids for the empty file.
     #[test]
-    fn the_ids_are_those_of_git() {
+    fn empty_blob_ids_match_those_of_git() {
         for empty in [
             "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
             "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_is_no_whole_id_is_none() {
+    fn incomplete_or_invalid_blob_id_is_not_parsed() {
         let zeros = |count: usize| "0".repeat(count);
         for text in ["", "e69de29", &zeros(39), &zeros(41), &"g".repeat(40), &"A".repeat(40)] {
             assert_eq!(BlobId::parse(text.as_bytes()), None, "{text}");

@@ -194,14 +194,14 @@ mod tests {
 
     /// FO-10
     #[test]
-    fn pieces_of_the_base_and_new_bytes_make_the_result() {
+    fn delta_combines_base_ranges_and_new_bytes() {
         assert_eq!(apply(b"\x05\x09\x91\x03\x02\x03xyz\x90\x04", b"abcde").unwrap(), b"dexyzabcd");
         assert_eq!(apply(b"\x05\x00", b"abcde").unwrap(), b"");
     }
 
     /// FO-10
     #[test]
-    fn every_byte_of_an_offset_and_a_size_has_its_place() {
+    fn delta_offset_and_size_bytes_are_decoded_by_position() {
         let base: Vec<u8> = (0u32..0x20000).map(|i| (i % 251).to_le_bytes()[0]).collect();
         let sizes = [0x80, 0x80, 0x08]; // 0x20000
         let with = |result: &[u8], rest: &[u8]| [&sizes[..], result, rest].concat();
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delta_that_is_cut_off_is_refused() {
+    fn truncated_delta_is_refused() {
         let whole = b"\x05\x09\x91\x03\x02\x03xyz\x90\x04";
         for length in [0, 1, 3, 4, 6, 7, 8, 10] {
             assert_eq!(
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delta_that_contradicts_itself_is_refused() {
+    fn inconsistent_delta_is_refused() {
         for (delta, message) in [
             (&b"\x05\x01\x00"[..], "the delta contains instruction 0, which git reserves"),
             (
@@ -257,7 +257,7 @@ mod tests {
 
     /// A declared size above the limit is rejected before the instructions are parsed.
     #[test]
-    fn the_size_of_the_result_is_limited_on_both_sides() {
+    fn delta_result_size_is_limited_on_both_sides() {
         let with = |size: u64| {
             let digits = (0..9).map(|i| (size >> (7 * i)).to_le_bytes()[0] | 0x80);
             [&[5][..], &digits.collect::<Vec<u8>>(), b"\x00"].concat()

@@ -38,7 +38,7 @@ fn apply(chunks: &[&str], content: &str) -> String {
 
 /// FO-10
 #[test]
-fn chunks_apply_where_their_lines_are() {
+fn chunks_apply_at_their_matching_lines() {
     assert_eq!(apply(&[" b\n-c\n+C"], "a\nb\nc\nd\n"), "a\nb\nC\nd\n");
     assert_eq!(apply(&["-a", "-d\n+D\n+E"], "a\nb\nc\nd\n"), "b\nc\nD\nE\n");
     assert_eq!(apply(&["-a\n-b"], "a\nb\n"), "");
@@ -46,7 +46,7 @@ fn chunks_apply_where_their_lines_are() {
 
 /// FO-10
 #[test]
-fn whether_the_file_ends_with_a_newline_stays_as_it_is() {
+fn final_newline_state_is_preserved() {
     assert_eq!(apply(&[" a\n-b\n+c"], "a\nb"), "a\nc");
     assert_eq!(apply(&[" b\n+c"], "a\nb"), "a\nb\nc");
     assert_eq!(apply(&[" b\n+c"], "a\nb\n"), "a\nb\nc\n");
@@ -57,7 +57,7 @@ fn whether_the_file_ends_with_a_newline_stays_as_it_is() {
 
 /// FO-10
 #[test]
-fn lines_that_are_in_two_places_are_refused() {
+fn ambiguous_chunk_lines_are_refused() {
     assert_eq!(
         apply(&["-a\n+b"], "a\nx\na\n"),
         "the lines of the chunk are in the file at lines 1, 3, so their place is ambiguous"
@@ -68,7 +68,7 @@ fn lines_that_are_in_two_places_are_refused() {
 
 /// FO-10
 #[test]
-fn an_anchor_chooses_between_places() {
+fn anchor_disambiguates_matching_lines() {
     let file = "class A:\n  def f():\n    1\nclass B:\n  def f():\n    1\n";
     let one = |anchors: &str| apply(&[&format!("{anchors}-    1\n+    2")], file);
     assert!(one("").contains("ambiguous"));
@@ -86,7 +86,7 @@ fn an_anchor_chooses_between_places() {
 
 /// FO-10
 #[test]
-fn a_chunk_lies_behind_the_one_before_it() {
+fn chunk_must_follow_the_previous_one() {
     assert_eq!(apply(&[" x\n-a\n+1", "-a\n+2"], "x\na\na\n"), "x\n1\n2\n");
     assert_eq!(
         apply(&["-b", "-a"], "a\nb\n"),
@@ -96,7 +96,7 @@ fn a_chunk_lies_behind_the_one_before_it() {
 
 /// FO-10
 #[test]
-fn the_end_of_the_file_is_taken_at_its_word() {
+fn end_of_file_marker_matches_only_at_the_end() {
     assert_eq!(apply(&["-a\n+b\n$"], "a\nx\na\n"), "a\nx\nb\n");
     assert_eq!(apply(&["-a\n+b\n$"], "a\nx\na"), "a\nx\nb");
     assert_eq!(
@@ -106,14 +106,14 @@ fn the_end_of_the_file_is_taken_at_its_word() {
 }
 
 #[test]
-fn lines_that_only_add_need_a_place() {
+fn chunk_that_only_adds_lines_needs_a_position() {
     assert!(apply(&["+a"], "b\n").starts_with("the chunk only adds lines"));
     assert!(apply(&["@@ b\n+a"], "b\n").starts_with("the chunk only adds lines"));
 }
 
 /// FO-10
 #[test]
-fn a_missing_line_that_looks_like_a_marker_is_named() {
+fn missing_line_that_looks_like_a_marker_is_reported() {
     assert_eq!(
         apply(&[" a\n-b\n *** Delete File: c"], "a\nb\n"),
         "the lines of the chunk, starting with `a`, are not in the file one after another; the \
@@ -123,7 +123,7 @@ fn a_missing_line_that_looks_like_a_marker_is_named() {
 }
 
 #[test]
-fn lines_that_are_not_there_say_what_is_nearest() {
+fn missing_chunk_lines_report_the_closest_match() {
     assert_eq!(
         apply(&["-x"], "a\n"),
         "the lines of the chunk, starting with `x`, are not in the file one after another"
@@ -139,7 +139,7 @@ fn lines_that_are_not_there_say_what_is_nearest() {
 
 /// FO-10
 #[test]
-fn an_empty_line_is_only_where_there_is_one() {
+fn empty_line_matches_only_an_existing_empty_line() {
     let nowhere = |chunk: &str, file: &str| {
         let answer = apply(&[chunk], file);
         assert!(answer.contains("are not in the file"), "{answer}");
@@ -152,7 +152,7 @@ fn an_empty_line_is_only_where_there_is_one() {
 
 /// FO-10
 #[test]
-fn an_anchor_must_be_there_also_where_lines_are_added_at_the_end() {
+fn missing_anchor_is_refused_even_for_lines_added_at_the_end() {
     assert!(apply(&["@@ no\n+x\n$"], "a\n").contains("which was not found"));
     assert!(apply(&["@@ no\n+x"], "").contains("which was not found"));
     assert_eq!(apply(&["@@ a\n+x\n$"], "a\n"), "a\nx\n");

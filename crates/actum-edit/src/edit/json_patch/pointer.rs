@@ -130,7 +130,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pointer_is_read_as_rfc_6901_says() {
+    fn pointer_parsing_follows_rfc_6901() {
         for (text, steps) in [
             ("", &[][..]),
             ("/", &[""]),

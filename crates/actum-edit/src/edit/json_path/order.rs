@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_less_and_equal_are_left_of_the_orders() {
+    fn ordering_operators_are_rewritten_to_less_and_equal() {
         for (path, expected) in [
             ("$.a[1:2]['>=']", "$.a[1:2]['>=']"),
             ("$[?@.a > 1]", "$[?1 < @.a]"),

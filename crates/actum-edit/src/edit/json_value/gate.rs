@@ -161,7 +161,7 @@ mod tests {
 
     /// EX-10
     #[test]
-    fn an_edit_that_does_more_or_less_than_was_asked_for_is_not_given_out() {
+    fn edit_that_differs_from_the_request_is_discarded() {
         let refused = |problem| Err(JsonValueError::Unproven { problem });
         let cases: [(&str, Pieces<'_>, _); 13] = [
             ("update a.x", &[(12..13, "3")], Ok(())),

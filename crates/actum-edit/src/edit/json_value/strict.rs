@@ -131,7 +131,7 @@ mod tests {
 
     /// EX-10
     #[test]
-    fn comments_and_a_comma_too_many_become_blanks() {
+    fn comments_and_trailing_commas_become_blanks() {
         for (text, strict_text) in [
             ("[1, 2]", "[1, 2]"),
             ("// é\n[1, 2] // x", "     \n[1, 2]     "),

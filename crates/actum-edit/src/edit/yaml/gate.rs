@@ -257,7 +257,7 @@ mod tests {
 
     /// EX-10
     #[test]
-    fn an_edit_that_does_more_or_less_than_was_asked_for_is_not_given_out() {
+    fn edit_that_differs_from_the_request_is_discarded() {
         let file = "a: 1\nb: [2] # c\n";
         let refused = |problem: &str| {
             Err(format!("internal error: the computed edit was discarded because {problem}"))

@@ -77,7 +77,7 @@ fn text_around_a_patch_is_skipped() {
 
 /// FO-10
 #[test]
-fn a_patch_that_is_not_sound_is_refused_with_its_line() {
+fn invalid_patch_is_refused_with_its_line() {
     let cases: &[(&str, &str)] = &[
         ("*** Begin Patch\n", "the patch is incomplete"),
         ("*** Begin Patch\n*** Update File: a\n-a\n", "the patch is incomplete"),
@@ -169,7 +169,7 @@ fn blanks_around_markers_are_ignored() {
 
 /// FO-10: a file that documents the patch format can contain its markers as lines.
 #[test]
-fn a_marker_behind_a_blank_is_a_line_of_the_chunk_unless_it_is_the_last_end() {
+fn indented_marker_is_a_chunk_line_unless_it_ends_the_patch() {
     let input = patch("*** Update File: a\n@@\n *** Delete File: b\n *** End Patch\n-x\n");
     let lines =
         [(Side::Context, "*** Delete File: b"), (Side::Context, "*** End Patch"), (Side::Old, "x")];

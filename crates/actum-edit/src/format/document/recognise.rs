@@ -89,7 +89,7 @@ mod tests {
 
     /// FO-10
     #[test]
-    fn the_fields_tell_the_format() {
+    fn fields_determine_the_format() {
         for (json, expected) in [
             (r#"{"patches":[]}"#, Format::ChangeSet),
             (r#"{"edits":[]}"#, Format::Edits),
@@ -121,7 +121,7 @@ mod tests {
 
     /// D-4
     #[test]
-    fn an_input_with_the_fields_of_no_format_or_of_two_is_refused() {
+    fn input_with_fields_of_no_format_or_of_two_is_refused() {
         let no_format = |found: &str| {
             let signs = Format::signs_in_json();
             Err(format!("the JSON is not in a known format: it has {found}, but {signs}"))
@@ -155,7 +155,7 @@ mod tests {
 
     /// Issue 27
     #[test]
-    fn a_field_that_is_almost_one_of_a_format_is_suggested() {
+    fn near_miss_field_names_are_suggested() {
         for (json, meant) in [
             (r#"{"path":"a","oldString":"x"}"#, "; did you mean `old_string`?"),
             (r#"{"path":"a","Contents":"x"}"#, "; did you mean `content`?"),

@@ -239,7 +239,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_diff_unpacks_to_is_limited_on_both_sides() {
+    fn total_unpacked_size_of_a_diff_is_limited() {
         let mut room = Room::new();
         assert_eq!(room.take(INPUT_BYTES_MAX), Ok(()));
         assert_eq!(room.take(INPUT_BYTES_MAX), Ok(()));
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn the_size_of_a_hunk_is_limited_on_both_sides() {
+    fn binary_hunk_size_is_limited() {
         let of = |digits: &str| size(Text { bytes: digits.as_bytes(), place: Place::START });
         assert_eq!(of("0"), Ok(0));
         assert_eq!(of("104857600"), Ok(INPUT_BYTES_MAX));
@@ -267,7 +267,7 @@ mod tests {
 
     /// FO-10
     #[test]
-    fn contents_of_any_size_and_packing_are_unpacked_to_the_byte() {
+    fn inflate_restores_content_of_any_size_and_compression_level() {
         for size in [0, 1, 2, 257, 258, 259, 32767, 32768, 65535, 65536, 200_000] {
             let mixed = (0u32..).map(|i| i.wrapping_mul(0x9e37_79b1).to_be_bytes()[0]);
             let mixed: Vec<u8> = mixed.take(size).collect();

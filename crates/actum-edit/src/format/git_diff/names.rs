@@ -235,14 +235,14 @@ mod tests {
 
     /// FO-10
     #[test]
-    fn a_quoted_name_is_read_as_git_writes_it() {
+    fn quoted_names_are_unescaped_according_to_git() {
         let name = Name::whole(text(r#""a/sp\303\251 \"\\\a\b\t\n\v\f\r\001é""#)).unwrap();
         assert_eq!(*name.bytes, *b"a/sp\xc3\xa9 \"\\\x07\x08\t\n\x0b\x0c\r\x01\xc3\xa9");
         assert_eq!(*Name::whole(text("a/x \"y")).unwrap().bytes, *b"a/x \"y");
     }
 
     #[test]
-    fn a_quoted_name_that_git_would_not_write_is_refused() {
+    fn quoted_names_git_would_not_write_are_rejected() {
         assert_eq!(
             error(Name::whole(text(r#""a/\400""#))),
             "line 3, column 8: the quoted name `\"a/\\\\400\"` contains an escape sequence that git does not use"
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_differ_are_recognised_in_the_header_when_known() {
+    fn differing_names_are_recognised_in_the_header_when_known() {
         let prefixes = |bytes: &str, from: &str, to: &str| {
             let (from, to) = (RelPath::new(from).unwrap(), RelPath::new(to).unwrap());
             NamePair::new(text(bytes)).unwrap().prefixes(&from, &to)
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_with_text_beside_its_quotes_is_refused() {
+    fn header_with_text_outside_its_quotes_is_rejected() {
         for wrong in [r#""a/x"b/x"#, r#""a/x""#, r#"a/x"b/x""#, r#"a/x "b/x" "#] {
             assert!(NamePair::new(text(wrong)).is_err(), "{wrong}");
         }

@@ -103,7 +103,7 @@ mod tests {
 
     /// FO-10
     #[test]
-    fn the_start_of_1970_is_recognised_in_any_zone() {
+    fn epoch_timestamp_is_recognised_in_any_time_zone() {
         for stamp in [
             "1970-01-01 00:00:00.000000000 +0000",
             "1970-01-01 00:00:00 +0000",
@@ -117,7 +117,7 @@ mod tests {
 
     /// FO-10
     #[test]
-    fn no_other_time_is_taken_for_the_start_of_1970() {
+    fn other_timestamps_are_not_recognised_as_the_epoch() {
         for stamp in [
             "",
             "1970-01-01 00:00:00",

@@ -262,7 +262,7 @@ mod tests {
 
     /// FO-10
     #[test]
-    fn a_change_is_written_as_git_writes_it() {
+    fn changes_are_written_in_git_diff_format() {
         let (a, b) = (path("a b"), path("d\u{e9}"));
         let old = side(&a, FileMode::REGULAR, "one\ntwo\n");
         assert_eq!(
@@ -288,7 +288,7 @@ mod tests {
 
     /// FO-10
     #[test]
-    fn a_diff_with_a_part_that_is_not_known_is_refused_whole() {
+    fn diff_with_an_unknown_part_is_rejected_entirely() {
         let (a, b) = (path("a"), path("b"));
         let sound = written(None, side(&a, FileMode::REGULAR, "one\n"));
         let modes = (FileMode::REGULAR, FileMode::EXECUTABLE);
@@ -313,7 +313,7 @@ mod tests {
     proptest! {
         /// FO-10
         #[test]
-        fn what_is_written_is_read_as_the_same_change(
+        fn written_diffs_parse_to_the_same_change(
             old in "[ab\r\n]{0,12}", new in "[ab\r\n]{0,12}", name in "[a-z\"\\\\ \u{e9}\t]{1,5}",
             executable in any::<bool>(),
         ) {
@@ -345,7 +345,7 @@ mod tests {
 
         /// FO-10
         #[test]
-        fn whole_files_are_written_as_made_and_removed(content in "[ab\n]{0,8}") {
+        fn whole_files_round_trip_as_creations_and_deletions(content in "[ab\n]{0,8}") {
             let path = path("d/f");
             let file = side(&path, FileMode::REGULAR, &content);
             let made = format::git_diff::parse(written(None, file).as_bytes()).unwrap();

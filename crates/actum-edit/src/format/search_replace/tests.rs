@@ -43,7 +43,7 @@ fn made(input: impl AsRef<[u8]>, content: &[u8]) -> Result<Vec<u8>, String> {
 
 /// FO-10, Issue 27
 #[test]
-fn blocks_are_read_with_and_without_fences_and_the_path_before_either() {
+fn block_path_may_precede_the_block_or_its_optional_fence() {
     let expected = [edit("src/a.rs", &["old", ""], &["new"])];
     let block = block("old\n\n", "new\n");
     for input in [
@@ -65,7 +65,7 @@ fn blocks_are_read_with_and_without_fences_and_the_path_before_either() {
 
 /// FO-10, Issue 27
 #[test]
-fn several_blocks_of_several_files_are_one_operation_each_in_their_order() {
+fn each_block_becomes_one_operation_in_input_order() {
     let (first, second) = (block("1\n", "2\n"), block("3\n", ""));
     let expected = [
         edit("a b", &["1"], &["2"]),
@@ -88,7 +88,7 @@ fn several_blocks_of_several_files_are_one_operation_each_in_their_order() {
 
 /// FO-10, Issue 27
 #[test]
-fn whole_lines_are_replaced_where_they_stand_once() {
+fn whole_lines_are_replaced_at_their_only_match() {
     let day = format!("a\n{}", block("day\n", "night\n"));
     assert_eq!(made(&day, b"good day\nday\n").unwrap(), b"good day\nnight\n");
     assert_eq!(made(&day, b"x\nday").unwrap(), b"x\nnight");
@@ -109,7 +109,7 @@ fn whole_lines_are_replaced_where_they_stand_once() {
 
 /// FO-10, Issue 27
 #[test]
-fn the_path_may_have_any_bytes_that_a_path_has() {
+fn block_path_may_be_non_utf8_or_absolute_below_the_root() {
     let input = b"\xff\n<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n";
     let operations = parse(input).unwrap();
     let [Operation::Edit { path, .. }] = operations.as_slice() else { panic!("{operations:?}") };
@@ -123,7 +123,7 @@ fn the_path_may_have_any_bytes_that_a_path_has() {
 
 /// D-4, Issue 27
 #[test]
-fn a_block_that_is_not_whole_is_refused_at_its_line() {
+fn incomplete_or_malformed_block_is_rejected_with_its_line() {
     for (body, message) in [
         (
             "<<<<<<< SEARCH\n",
@@ -160,7 +160,7 @@ fn a_block_that_is_not_whole_is_refused_at_its_line() {
 
 /// D-4, Issue 27
 #[test]
-fn a_part_of_a_change_outside_of_a_block_is_refused() {
+fn change_fragments_outside_a_block_are_rejected() {
     let good = block("1\n", "2\n");
     for line in [
         "=======",
@@ -198,7 +198,7 @@ fn a_part_of_a_change_outside_of_a_block_is_refused() {
 
 /// D-4, Issue 27
 #[test]
-fn a_path_that_is_missing_or_unclear_is_refused() {
+fn missing_or_unclear_block_path_is_rejected() {
     let good = block("1\n", "2\n");
     let no_path = "the file path is missing; it must be on the line before the block or before its code fence";
     for (lead, message) in [
@@ -259,7 +259,7 @@ fn a_path_that_is_missing_or_unclear_is_refused() {
 
 /// D-4, Issue 27
 #[test]
-fn a_block_whose_effect_is_not_clear_is_refused() {
+fn block_with_an_unclear_effect_is_rejected() {
     let good = block("1\n", "2\n");
     assert_eq!(
         error(format!("a\n{good}\na\n{}", block("", "x\n"))),
@@ -278,7 +278,7 @@ fn a_block_whose_effect_is_not_clear_is_refused() {
 
 /// D-4, Issue 27
 #[test]
-fn converted_line_ends_are_refused_at_each_marker() {
+fn crlf_after_any_block_marker_is_rejected() {
     let good = format!("a\n{}", block("1\n", "2\n"));
     for marker in [HEAD, DIVIDER, TAIL] {
         let input = good.replace(marker, &format!("{marker}\r"));
@@ -290,7 +290,7 @@ fn converted_line_ends_are_refused_at_each_marker() {
 
 /// FO-10, Issue 27
 #[test]
-fn blocks_are_recognised_by_their_first_line_alone() {
+fn blocks_are_recognised_by_their_first_line_only() {
     let block = block("*** Begin Patch\n", "diff --git a/a b/a\n");
     let expected = [edit("a", &["*** Begin Patch"], &["diff --git a/a b/a"])];
     let input = format!("a\n{block}");
@@ -316,7 +316,7 @@ fn blocks_are_recognised_by_their_first_line_alone() {
 
 /// Issue 27
 #[test]
-fn a_thousand_blocks_and_fifty_megabytes_are_read() {
+fn parses_a_thousand_blocks_and_fifty_megabytes() {
     let blocks: String = (0..1_000)
         .map(|n| format!("d/{n}\n```\n{}```\n", block(&format!("{n}\n"), "x\n")))
         .collect();
@@ -334,7 +334,7 @@ fn a_thousand_blocks_and_fifty_megabytes_are_read() {
 
 /// Issue 27
 #[test]
-fn the_lines_of_a_block_are_limited_on_both_sides() {
+fn number_of_lines_in_a_block_is_limited() {
     let with = |count: usize| format!("a\n{}", block("x\n", &"y\n".repeat(count - 1)));
     assert_eq!(parse(with(LINES_MAX).as_bytes()).unwrap().len(), 1);
     assert_eq!(
@@ -346,7 +346,7 @@ fn the_lines_of_a_block_are_limited_on_both_sides() {
 proptest! {
     /// FO-10, Issue 27: for any lines, the parser either returns the block that was written or rejects the input.
     #[test]
-    fn a_block_that_is_written_is_read_again(
+    fn written_blocks_round_trip_or_are_rejected(
         search in prop::collection::vec("[a =<>`*-]{0,9}|=======|<<<<<<< SEARCH|>>>>>>> REPLACE", 1..5),
         replace in prop::collection::vec("[a =<>`*-]{0,9}|=======|```", 0..5),
         is_fenced in any::<bool>(),
@@ -374,7 +374,7 @@ proptest! {
 
     /// Issue 27: the parser returns one operation for each block or an error, and error messages have no control characters.
     #[test]
-    fn no_text_around_markers_makes_the_reader_fail(
+    fn arbitrary_text_around_markers_parses_or_fails_cleanly(
         lines in prop::collection::vec(
             "[a./ `*#:]{0,5}|=======|<<<<<<< SEARCH|>>>>>>> REPLACE|```[a./]{0,3}|>>>>>>", 0..14,
         ),

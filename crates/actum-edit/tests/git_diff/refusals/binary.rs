@@ -17,7 +17,7 @@ fn binary(hunks: &str) -> String {
 
 /// FO-10
 #[test]
-fn a_binary_patch_whose_index_line_says_too_little_or_contradicts_it_is_refused() {
+fn binary_patch_with_an_incomplete_or_contradictory_index_is_rejected() {
     let (old, zero) = (id(CONTENTS.0), "0".repeat(40));
     let index = "a binary patch needs an `index` line with the full ids of both contents; create \
                  the diff with `git diff --binary`";
@@ -57,7 +57,7 @@ fn hunks_refused(hunks: &str, place: (u64, u64), problem: &str) {
 
 /// FO-10
 #[test]
-fn a_binary_hunk_whose_first_line_says_nothing_or_too_much_is_refused() {
+fn binary_hunk_with_an_invalid_first_line_is_rejected() {
     let none = "expected `literal SIZE` or `delta SIZE` after `GIT binary patch`, found";
     hunks_refused("", (4, 1), &format!("{none} the end of the input"));
     hunks_refused("zip 3\n", (4, 1), &format!("{none} `zip 3`"));
@@ -76,7 +76,7 @@ fn a_binary_hunk_whose_first_line_says_nothing_or_too_much_is_refused() {
 
 /// FO-10
 #[test]
-fn a_line_of_a_binary_hunk_that_is_damaged_is_refused_where_it_is() {
+fn damaged_binary_hunk_line_is_rejected_with_its_position() {
     // `literal 3`, a line of eleven bytes in fifteen letters, a blank line.
     let good = literal(CONTENTS.1);
     let line = good.lines().nth(1).unwrap();
@@ -118,7 +118,7 @@ fn a_line_of_a_binary_hunk_that_is_damaged_is_refused_where_it_is() {
 
 /// FO-10
 #[test]
-fn a_binary_hunk_that_is_cut_off_is_refused() {
+fn truncated_binary_hunk_is_rejected() {
     let good = literal(CONTENTS.1);
     let line = good.lines().nth(1).unwrap();
     hunks_refused(
@@ -141,7 +141,7 @@ fn a_binary_hunk_that_is_cut_off_is_refused() {
 
 /// FO-10; the last one would fill 50 MB.
 #[test]
-fn a_binary_hunk_that_does_not_unpack_to_its_size_is_refused() {
+fn binary_hunk_that_does_not_inflate_to_its_size_is_rejected() {
     let whole = packed(CONTENTS.1);
     let damaged = "the hunk cannot be decompressed because its data is damaged or incomplete";
     for packed in [&whole[..8], b"", b"no zlib stream"] {
@@ -156,7 +156,7 @@ fn a_binary_hunk_that_does_not_unpack_to_its_size_is_refused() {
 
 /// FO-10
 #[test]
-fn a_binary_patch_that_makes_something_else_than_it_says_is_refused() {
+fn binary_patch_result_that_differs_from_its_header_is_rejected() {
     let (old, new) = (id(CONTENTS.0), id(CONTENTS.1));
     let good = literal(CONTENTS.1);
     let wrong = |expected, content: &[u8]| {
@@ -189,7 +189,7 @@ fn a_binary_patch_that_makes_something_else_than_it_says_is_refused() {
 
 /// FO-6, FO-10
 #[test]
-fn a_binary_file_is_made_and_deleted_only_with_its_whole_content() {
+fn binary_creation_and_deletion_require_the_full_content() {
     let (id, zero) = (id(CONTENTS.0), "0".repeat(40));
     let (nothing, content) = (literal(b""), literal(CONTENTS.0));
     let created = |hunks: &str| {

@@ -30,7 +30,7 @@ fn check(vectors: &Path) -> Output {
 
 /// FE-14, AEC-8, AEC-11
 #[test]
-fn another_implementation_in_another_language_agrees_with_every_vector() {
+fn independent_checker_agrees_with_every_vector() {
     let output = check(&directory());
     let said = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
@@ -40,7 +40,7 @@ fn another_implementation_in_another_language_agrees_with_every_vector() {
 
 /// The checker itself rejects each vector with a false statement.
 #[test]
-fn the_checker_tells_a_vector_that_says_what_is_not_so() {
+fn checker_rejects_vectors_with_false_statements() {
     let place = tempfile::tempdir().unwrap();
     let (mut count, mut wrong) = (0, 0);
     for vectors in super::all() {

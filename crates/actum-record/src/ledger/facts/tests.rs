@@ -205,7 +205,7 @@ fn assert_the_same_in_all_ways(body: &[u8]) {
 }
 
 #[test]
-fn entries_as_they_are_written_go_the_short_way() {
+fn ordinary_entries_take_the_fast_path() {
     for (kind, body) in ordinary() {
         let facts = EntryFacts::at_length(kind, &body).unwrap();
         // Runs that needed an approval are left to the slow path.
@@ -242,7 +242,7 @@ fn judged(number: u64) -> JudgedPlan {
 
 /// AA-5: the facts of an entry about a plan name the plan and the entry that it follows.
 #[test]
-fn an_entry_about_a_plan_tells_which_and_what_it_follows() {
+fn plan_entry_facts_name_the_plan_and_the_preceding_entry() {
     let plan = judged(3);
     let time = started(3).time;
     let blobs = vec![plan.decision.bundle, plan.bound.policy];
@@ -301,7 +301,7 @@ fn an_entry_about_a_plan_tells_which_and_what_it_follows() {
 }
 
 #[test]
-fn what_a_later_version_adds_to_a_receipt_goes_the_short_way_too() {
+fn receipts_with_unknown_members_take_the_fast_path() {
     let mut statement = serde_json::to_value(Statement::new(result(3))).unwrap();
     statement["later"] = json!({ "a": [1, true, { "b": null }, [], {}], "c": "d" });
     statement["predicate"]["later"] = json!([[["x"]]]);
@@ -313,7 +313,7 @@ fn what_a_later_version_adds_to_a_receipt_goes_the_short_way_too() {
 
 /// AEC-11: both paths give the same result if any single byte of an entry is changed.
 #[test]
-fn every_byte_that_is_another_one_is_told_of_as_by_the_long_way() {
+fn fast_and_slow_paths_agree_on_any_changed_byte() {
     let others = b"\0\t\n \"\\,:{}[]09afgzAF-+.eutn/\x7f\x80\xc3\xff";
     let bodies = ordinary().into_iter().map(|(_, body)| body);
     for body in bodies.skip(2).step_by(5).take(4).chain([payload(1), payload(4)]) {
@@ -338,7 +338,7 @@ fn every_byte_that_is_another_one_is_told_of_as_by_the_long_way() {
 }
 
 #[test]
-fn what_is_cut_off_or_goes_on_is_told_of_as_by_the_long_way() {
+fn fast_and_slow_paths_agree_on_truncated_or_extended_entries() {
     for body in [canonical::to_vec(&started(1)).unwrap(), envelope(&payload(1)), payload(2)] {
         for end in 0..body.len() {
             assert_the_same_in_all_ways(&body[..end]);
@@ -360,7 +360,7 @@ fn what_is_cut_off_or_goes_on_is_told_of_as_by_the_long_way() {
 /// D-4: both paths agree if a member is missing, duplicated, moved, unknown or of the wrong type. An intent must have
 /// exactly the known members, but a receipt may have more.
 #[test]
-fn members_that_are_missing_doubled_moved_or_unknown_are_told_of_as_by_the_long_way() {
+fn fast_and_slow_paths_agree_on_malformed_members() {
     let values = [
         "null",
         "0",
@@ -446,7 +446,7 @@ fn pointers(value: &Value) -> Vec<String> {
 }
 
 #[test]
-fn what_is_nested_deeply_is_told_of_as_by_the_long_way() {
+fn fast_and_slow_paths_agree_on_deeply_nested_entries() {
     let text = String::from_utf8(payload(1)).unwrap();
     let inner = members_of(&text);
     for depth in (0..40).chain([126, 127, 128, 129, 500]) {
@@ -460,7 +460,7 @@ fn what_is_nested_deeply_is_told_of_as_by_the_long_way() {
 }
 
 #[test]
-fn payloads_in_other_spellings_of_base64_are_told_of_as_by_the_long_way() {
+fn fast_and_slow_paths_agree_on_noncanonical_base64() {
     for character in 0..=0xff {
         for place in 0..4 {
             let mut body = envelope(b"{\"a\":1}");
@@ -481,7 +481,7 @@ fn payloads_in_other_spellings_of_base64_are_told_of_as_by_the_long_way() {
 
 proptest! {
     #[test]
-    fn any_change_of_some_bytes_is_told_of_as_by_the_long_way(
+    fn fast_and_slow_paths_agree_on_random_changes(
         number in 0u64..12,
         is_payload: bool,
         changes in prop::collection::vec(

@@ -64,13 +64,13 @@ fn encode(intent: &Intent) -> Vec<u8> {
 }
 
 #[test]
-fn a_record_is_read_as_it_was_written() {
+fn intent_record_round_trips() {
     let intent = sample();
     assert_eq!(Record::decode(&encode(&intent)).unwrap(), Record::Intent(intent));
 }
 
 #[test]
-fn a_renamed_file_that_came_from_no_other_file_is_refused() {
+fn edited_rename_with_an_invalid_origin_is_rejected() {
     for origin in [0, 3, 4, 5] {
         let mut intent = sample();
         intent.entries[4].edited_from = Some(origin);
@@ -84,7 +84,7 @@ fn a_renamed_file_that_came_from_no_other_file_is_refused() {
 }
 
 #[test]
-fn a_record_that_is_cut_off_or_too_long_is_refused() {
+fn truncated_or_extended_record_is_rejected() {
     let bytes = encode(&sample());
     for length in 0..bytes.len() {
         assert!(Record::decode(&bytes[..length]).is_err(), "{length} bytes");

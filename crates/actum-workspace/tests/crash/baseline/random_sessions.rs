@@ -107,7 +107,7 @@ proptest! {
     /// Issue 27: commands, runs and edits in a session are adopted. Then the undo of every run, newest first, leads
     /// back to the files from before the first prompt.
     #[test]
-    fn a_session_whose_changes_are_adopted_is_undone_to_the_beginning(steps in steps()) {
+    fn undoing_an_adopted_session_restores_the_initial_tree(steps in steps()) {
         let disk = workspace();
         let before = tree(&disk);
         begin(&disk).unwrap();

@@ -100,7 +100,7 @@ fn problem(text: &str) -> String {
 
 /// AA-5
 #[test]
-fn a_request_is_read_as_it_was_written() {
+fn request_document_round_trips() {
     let run = Which::Run("0123456789ab".parse().unwrap());
     for request in [
         full(),
@@ -120,13 +120,13 @@ fn a_request_is_read_as_it_was_written() {
 }
 
 #[test]
-fn a_request_that_waits_is_kept_as_one_that_does_not() {
+fn wait_flag_is_not_part_of_the_request_document() {
     let waiting = Request { wait: true, ..full() };
     assert_eq!(waiting.to_document().unwrap(), full().to_document().unwrap());
 }
 
 #[test]
-fn a_request_is_written_plainly() {
+fn request_is_written_as_canonical_json() {
     assert_eq!(
         document(&Request::undo(Which::Newest)),
         "{\"actor\":{\"agent\":null,\"uid\":65534,\"user\":\"unknown\"},\"declared\":null,\
@@ -144,7 +144,7 @@ fn a_request_is_written_plainly() {
 
 /// AA-5: a queued plan that was altered, even by one bit, no longer matches its approval.
 #[test]
-fn a_document_with_one_byte_changed_is_refused_or_another_request() {
+fn document_with_a_flipped_bit_is_rejected_or_a_different_request() {
     let request = full();
     let mut bytes = request.to_document().unwrap();
     let mut read = 0;
@@ -165,7 +165,7 @@ fn a_document_with_one_byte_changed_is_refused_or_another_request() {
 
 /// D-4
 #[test]
-fn what_is_not_such_a_document_is_refused_and_says_why() {
+fn invalid_request_document_is_rejected_with_the_reason() {
     let text = document(&Request::undo(Which::Newest));
     let with = |from: &str, to: &str| {
         assert!(text.contains(from), "{from}");
@@ -213,7 +213,7 @@ fn what_is_not_such_a_document_is_refused_and_says_why() {
 }
 
 #[test]
-fn a_limit_is_written_up_to_the_largest_number_that_is_read() {
+fn limits_are_written_up_to_the_largest_readable_number() {
     let with = |max_loc| {
         let budget = Budget { max_files: None, max_loc: Some(max_loc) };
         let request = Request::undo(Which::Newest).within(Limits { budget, ..Limits::default() });
@@ -229,7 +229,7 @@ fn a_limit_is_written_up_to_the_largest_number_that_is_read() {
 
 /// A request that could be written but not read back would stay pending forever.
 #[test]
-fn a_request_of_more_values_than_are_read_is_not_written() {
+fn request_with_more_values_than_can_be_read_is_not_written() {
     let with = |lines: usize| {
         let line = ChunkLine { side: Side::New, bytes: Vec::new() };
         let chunk = Chunk { anchors: Vec::new(), lines: vec![line; lines], at_end: true };

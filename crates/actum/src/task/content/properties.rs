@@ -89,7 +89,7 @@ proptest! {
 
     /// EX-10, EX-20
     #[test]
-    fn an_edit_of_a_value_leaves_json_that_can_be_read(
+    fn editing_a_value_leaves_parseable_json(
         (document, new) in (value(), value()),
         (at, kind, style) in (any::<prop::sample::Index>(), 0..3, 0..4),
     ) {
@@ -117,7 +117,7 @@ proptest! {
 
     /// EX-10, EX-20
     #[test]
-    fn an_edit_of_a_value_leaves_yaml_that_can_be_read(
+    fn editing_a_value_leaves_parseable_yaml(
         (document, new) in (value(), value()),
         (at, is_in_blocks) in (any::<prop::sample::Index>(), any::<bool>()),
     ) {
@@ -132,7 +132,7 @@ proptest! {
 
     /// EX-20
     #[test]
-    fn any_bytes_are_judged(
+    fn arbitrary_bytes_are_validated_consistently(
         before in prop::collection::vec(byte(), 0..60),
         after in prop::collection::vec(byte(), 0..60),
     ) {

@@ -61,7 +61,7 @@ const RUNS: Option<ErrorCode> = Some(ErrorCode::UndeclaredExecutable);
 
 /// EX-20
 #[test]
-fn what_could_be_read_before_or_is_new_can_be_read_after() {
+fn new_and_previously_parseable_files_must_be_parseable() {
     assert_eq!(
         edited("c.json", "{}", "{\n  \"a\": 1,\n}"),
         Some((
@@ -102,7 +102,7 @@ fn what_could_be_read_before_or_is_new_can_be_read_after() {
 
 /// EX-20
 #[test]
-fn what_could_not_be_read_before_may_stay_so() {
+fn previously_unparseable_file_may_stay_unparseable() {
     assert_eq!(edited("a.json", "{", "{{"), None);
     assert_eq!(edited("a.yaml", "a: {{ .Values.a }}\n", "a: {{ .Values.b }}\n"), None);
     assert_eq!(edited("a.json", "{", "{}"), None);
@@ -114,7 +114,7 @@ fn what_could_not_be_read_before_may_stay_so() {
 
 /// EX-20
 #[test]
-fn a_file_that_is_moved_is_what_its_new_name_says() {
+fn moved_file_is_validated_by_its_new_name() {
     assert_eq!(code(moved("a.txt", "a.json", "{")), UNPARSEABLE);
     assert_eq!(code(moved("a.yaml", "a.json", "a: 1\n")), UNPARSEABLE);
     assert_eq!(moved("a.json", "b.json", "{"), None);
@@ -124,7 +124,7 @@ fn a_file_that_is_moved_is_what_its_new_name_says() {
 
 /// EX-20
 #[test]
-fn a_file_that_is_too_large_to_be_judged_is_said_to_be_so() {
+fn file_too_large_to_validate_is_reported() {
     let operation = json!({ "type": "content", "content": "" });
     let action = action("FILE_MODIFY", "a.yaml", operation);
     let path = RelPath::new("a.yaml").unwrap();
@@ -141,7 +141,7 @@ fn a_file_that_is_too_large_to_be_judged_is_said_to_be_so() {
 
 /// EX-9, EX-20
 #[test]
-fn an_updated_schema_is_one_by_the_rules_of_its_draft() {
+fn updated_schema_is_validated_against_its_draft() {
     for schema in [
         "{ \"type\": \"object\" }",
         "// kept\n{ \"type\": \"object\", }",
@@ -186,7 +186,7 @@ fn an_updated_schema_is_one_by_the_rules_of_its_draft() {
 
 /// EX-20: deep nesting, many members and expensive regular expressions do not slow down the schema check.
 #[test]
-fn a_hostile_schema_costs_little_and_is_judged() {
+fn hostile_schema_is_validated_at_low_cost() {
     let nested = |before: &str, inner: &str, behind: &str, levels: usize| {
         before.repeat(levels) + inner + &behind.repeat(levels)
     };
@@ -225,7 +225,7 @@ fn a_hostile_schema_costs_little_and_is_judged() {
 
 /// EX-20
 #[test]
-fn what_would_run_is_declared() {
+fn executable_content_must_be_declared() {
     assert_eq!(
         made("run.sh", "#!/bin/sh\n").unwrap(),
         (
@@ -262,7 +262,7 @@ fn what_would_run_is_declared() {
 
 /// EX-20
 #[test]
-fn no_message_shows_what_may_be_a_secret() {
+fn messages_never_show_possible_secrets() {
     let secret = ["AKIA", "ZX5VQ7LMNP3RSTUW"].concat();
     for (target, content) in
         [("a.json", format!("{{\"a\": {secret}}}")), ("a.yaml", format!("a: {{\n{secret}: [\n"))]
@@ -279,7 +279,7 @@ fn no_message_shows_what_may_be_a_secret() {
 
 /// EX-20
 #[test]
-fn a_schema_has_a_size_on_both_sides_of_which_it_is_judged() {
+fn schema_size_limit_is_enforced_exactly() {
     let max = usize::try_from(schema::SCHEMA_BYTES_MAX).unwrap();
     let schema = |bytes: usize| format!("{{}}{}", " ".repeat(bytes - 2));
     assert_eq!(schema_of("a.json", &schema(max)), None);

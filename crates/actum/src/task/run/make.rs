@@ -340,7 +340,7 @@ mod tests {
     /// EX-14, EX-18: if a run is neither published nor rolled back, the operator is alerted, and no report claims that
     /// the workspace is unchanged.
     #[test]
-    fn what_is_neither_made_nor_taken_back_is_for_a_person() {
+    fn run_neither_published_nor_rolled_back_alerts_the_operator() {
         let kind =
             ErrorKind::Io { action: "restore `a`".to_owned(), source: std::io::Error::other("no") };
         let error = Error::from(actum_workspace::Error::from(kind));

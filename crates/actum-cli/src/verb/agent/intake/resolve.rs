@@ -36,8 +36,12 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let Arguments { correlation, simulation, reason } = arguments;
     let records = records::open(&session.tenant)?;
-    let resolved =
-        IntakeGoal::resolve(&records, correlation, (simulation.clone(), reason), &actor::of(None));
+    let resolved = IntakeGoal::resolve(
+        &records,
+        correlation,
+        (simulation.clone(), reason),
+        &actor::from_agent(None),
+    );
     let entry = resolved.map_err(AgentFailure::Dispatch)?;
     let entry =
         entry.ok_or_else(|| AgentFailure::NotWaiting { correlation: correlation.clone() })?;

@@ -7,7 +7,7 @@ use actum_api::policy::CommandExplanation;
 use actum_core::path::Harmless;
 use actum_gate::{CommandJudgement, CommandLine, GateDecision, GateName, Ground};
 
-use super::{in_force, told};
+use super::{in_force, verdict_text};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::gate_view::GateView;
@@ -45,7 +45,7 @@ impl Document for Explained {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let Self { command, document: CommandExplanation { gate, .. } } = self;
         let line = command.to_string();
-        writeln!(out, "{}: {}", Harmless(line.as_bytes()), told(&gate.verdict))?;
+        writeln!(out, "{}: {}", Harmless(line.as_bytes()), verdict_text(&gate.verdict))?;
         writeln!(out, "gate  {}", gate)
     }
 }

@@ -10,7 +10,7 @@ use actum_core::path::Harmless;
 use actum_gate::{Bundle, ReplayProblem, Verdict, decide};
 use actum_ledger::Log;
 
-use super::{in_force, told};
+use super::{in_force, verdict_text};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::gate_view::views;
@@ -66,7 +66,7 @@ impl Document for RunExplanation {
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let Self { run, then, policy, policy_now, now, now_problem } = self;
-        writeln!(out, "run {run}: {}, {}", told(&then.verdict), then.tier)?;
+        writeln!(out, "run {run}: {}, {}", verdict_text(&then.verdict), then.tier)?;
         for gate in &then.gates {
             writeln!(out, "gate    {}", gate)?;
         }
@@ -81,7 +81,7 @@ impl Document for RunExplanation {
         if now == then {
             return writeln!(out, "now     {policy_now}: the same decisions");
         }
-        writeln!(out, "now     {policy_now}: {}, {}", told(&now.verdict), now.tier)?;
+        writeln!(out, "now     {policy_now}: {}, {}", verdict_text(&now.verdict), now.tier)?;
         // Show only the gates whose decision differs from the recorded one.
         let others = now.gates.iter().filter(|gate| !then.gates.contains(gate));
         others.into_iter().try_for_each(|gate| writeln!(out, "gate    {}", gate))
@@ -103,7 +103,7 @@ mod tests {
 
     /// AEC-11: if a decision was made with unsupported rules, the recorded decision is shown.
     #[test]
-    fn where_the_gates_cannot_be_asked_again_the_reason_is_told() {
+    fn recorded_decision_is_printed_if_the_gates_cannot_be_replayed() {
         let then = Decision {
             verdict: Verdict::Allow,
             tier: RiskTier::R2,
@@ -120,10 +120,10 @@ mod tests {
         };
         let mut text = Vec::new();
         explained.write_text(&mut text).unwrap();
-        let told = format!(
+        let expected = format!(
             "run 0123abcdefgh: allowed, R2\ngate    scope: allow, a ground\npolicy  {policy}, in force \
              then\nnow     {policy_now}: other rules\n"
         );
-        assert_eq!(String::from_utf8(text).unwrap(), told);
+        assert_eq!(String::from_utf8(text).unwrap(), expected);
     }
 }

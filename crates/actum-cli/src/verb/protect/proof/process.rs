@@ -153,7 +153,7 @@ mod tests {
 
     /// Issue 27
     #[test]
-    fn a_client_that_does_not_end_is_killed_with_its_children() {
+    fn client_that_does_not_exit_is_killed_with_its_children() {
         let start = Instant::now();
         let ended =
             run(&mut shell("sleep 60 & echo out; echo err >&2; sleep 60"), STEP * 10).unwrap();
@@ -172,7 +172,7 @@ mod tests {
 
     /// Issue 27
     #[test]
-    fn an_answer_is_awaited_for_a_bounded_time() {
+    fn waiting_for_an_answer_times_out() {
         let pick = |line: &str| (line == "two").then(|| line.to_owned());
         let found = ask(&mut shell("cat; sleep 60"), "one\ntwo\n", STEP * 400, pick).unwrap();
         assert_eq!(found.as_deref(), Some("two"));

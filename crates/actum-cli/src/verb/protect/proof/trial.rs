@@ -350,7 +350,7 @@ mod tests {
 
     /// Issue 27
     #[test]
-    fn the_directory_of_a_trial_has_all_settings_but_the_authentication() {
+    fn trial_directory_has_all_settings_except_the_authentication() {
         let directory = tempfile::tempdir().unwrap();
         let (root, user) = (directory.path().join("ws"), directory.path().join("user"));
         fs::create_dir_all(user.join(".gemini/tmp")).unwrap();

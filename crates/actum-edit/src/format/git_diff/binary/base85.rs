@@ -135,7 +135,7 @@ mod tests {
 
     /// FO-10
     #[test]
-    fn lines_of_any_length_stand_for_their_bytes() {
+    fn base85_lines_of_any_length_decode_to_their_bytes() {
         assert_eq!(bytes("\n").unwrap(), b"");
         assert_eq!(bytes("A00000\nB00000\n\n").unwrap(), [0; 3]);
         assert_eq!(bytes("D|NsC0\n\n").unwrap(), [0xff; 4]);
@@ -149,7 +149,7 @@ mod tests {
 
     /// FO-10
     #[test]
-    fn each_letter_has_its_own_value() {
+    fn each_base85_letter_has_a_distinct_value() {
         let mut values: Vec<u8> = (0..=u8::MAX).filter_map(value).collect();
         values.sort_unstable();
         assert_eq!(values, (0..85).collect::<Vec<_>>());
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_group_holds_no_more_than_four_bytes() {
+    fn base85_group_larger_than_four_bytes_is_rejected() {
         assert_eq!(
             bytes("D|NsC1\n\n").unwrap_err(),
             "line 1, column 2: the base-85 group `|NsC1` does not fit into four bytes"

@@ -6,7 +6,7 @@ use crate::ledger::{ActionCheck, ActionState, Agreed, Attempt, Confidence};
 /// AA-5, AA-13: the facts of an `ACTION_STARTED` entry name the approval that the action uses, and the facts of an
 /// `ACTION_ENDED` entry contain the status of the action.
 #[test]
-fn an_entry_about_an_action_tells_which_approval_it_uses_up_and_how_it_ended() {
+fn action_entry_facts_contain_the_approval_and_status() {
     let plan = judged(3);
     let JudgedPlan { tenant, workspace, root, label, actor, door, bound, engine, .. } =
         plan.clone();
@@ -97,7 +97,7 @@ fn ended(status: Status) -> ActionEnded {
 
 /// AA-13: an `ACTION_ENDED` entry is rejected if one of its fields is unknown, incomplete or invalid.
 #[test]
-fn what_is_no_feedback_is_none() {
+fn invalid_action_feedback_is_rejected() {
     let sound = serde_json::to_value(ended(Status::Failed)).unwrap();
     for (name, value) in [
         ("format", json!("actum.action-ended/2")),
@@ -121,7 +121,7 @@ fn what_is_no_feedback_is_none() {
 
 /// AA-13: the facts of a catalog change name the preceding change and the document that contains the new catalog.
 #[test]
-fn a_change_of_the_catalog_tells_what_it_follows_and_what_it_leads_to() {
+fn catalog_change_facts_name_the_preceding_and_new_catalog() {
     let follows = approval(3).entry;
     for to in ActionState::ALL {
         let changed = CatalogChanged {

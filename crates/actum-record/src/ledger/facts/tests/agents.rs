@@ -103,7 +103,7 @@ fn problem(entry: &AgentExecution) -> Option<String> {
 
 /// AEC-9: the facts of a step's event contain the entire entry and the digests of all documents that it refers to.
 #[test]
-fn an_event_of_a_step_names_its_documents() {
+fn step_event_facts_name_its_documents() {
     let entry = execution(AgentEventKind::Outcome);
     let documents = [
         "bundle",
@@ -130,7 +130,7 @@ fn an_event_of_a_step_names_its_documents() {
 
 /// AEC-7, AEC-9, AEC-10: an event is rejected if a field that its kind requires is missing, and the error names the field.
 #[test]
-fn an_event_has_the_fields_that_it_rests_on() {
+fn event_without_a_required_field_is_rejected() {
     use AgentEventKind::*;
     let without: [(&str, Remove); 11] = [
         ("`key`", |entry| entry.key = None),
@@ -181,7 +181,7 @@ fn an_event_has_the_fields_that_it_rests_on() {
 
 /// AEC-17: only an outcome has a duration, and neither part of it may exceed [`AGENT_DURATION_US_MAX`].
 #[test]
-fn outcomes_alone_have_a_duration_and_it_has_a_limit() {
+fn only_outcomes_have_a_duration_and_it_is_limited() {
     for &event in AgentEventKind::ALL {
         let lasted = |dispatch_us, command_us| {
             let duration = Some(AgentDuration { dispatch_us, command_us });
@@ -196,7 +196,7 @@ fn outcomes_alone_have_a_duration_and_it_has_a_limit() {
 
 /// AEC-6: an access decision must have a reason, unless it allows access. In that case, it must not have one.
 #[test]
-fn an_access_decision_has_a_reason_unless_it_allows() {
+fn access_decision_has_a_reason_unless_it_allows_access() {
     for &outcome in AccessOutcome::ALL {
         let is_allowed = outcome == AccessOutcome::Allowed;
         let kind = EntryKind::AgentAccessDecided;
@@ -215,7 +215,7 @@ fn an_access_decision_has_a_reason_unless_it_allows() {
 
 /// AEC-5: an answer to a confirmation prompt must have a token if it confirms the prompt, and must not have one otherwise.
 #[test]
-fn a_confirmation_has_a_token_and_no_other_answer_has_one() {
+fn only_a_confirming_answer_has_a_token() {
     for &outcome in ConfirmationOutcome::ALL {
         let is_confirmed = outcome == ConfirmationOutcome::Confirmed;
         let kind = EntryKind::AgentConfirmation;
@@ -235,7 +235,7 @@ fn a_confirmation_has_a_token_and_no_other_answer_has_one() {
 /// AEC-12, AEC-17: an `INTAKE_RESOLVED` entry records an event of the agent core, whereas an `SLO_WAIVED` entry must be an
 /// envelope with its own payload type.
 #[test]
-fn a_resolution_is_an_event_and_a_waiver_an_envelope() {
+fn resolution_is_an_event_and_waiver_is_an_envelope() {
     let resolved = IntakeResolved {
         format: IntakeResolved::FORMAT.to_owned(),
         time: started(3).time,
@@ -271,7 +271,7 @@ fn a_resolution_is_an_event_and_a_waiver_an_envelope() {
 
 /// AEC-9: an entry of the agent core is rejected if it has an unknown field, lacks a required field or has a different format.
 #[test]
-fn an_entry_of_the_agent_core_with_other_fields_is_refused() {
+fn agent_core_entry_with_wrong_fields_is_rejected() {
     let confirmed = confirmation(ConfirmationOutcome::Confirmed, Some("ja"));
     for (kind, value) in [
         (EntryKind::AgentExecution, serde_json::to_value(execution(AgentEventKind::Outcome))),
@@ -294,7 +294,7 @@ fn an_entry_of_the_agent_core_with_other_fields_is_refused() {
 
 /// AEC-8: the facts of the first entry of a log name the tenant that the log belongs to.
 #[test]
-fn the_beginning_of_a_log_tells_its_tenant() {
+fn first_log_entry_facts_name_the_tenant() {
     let entry = LogStarted {
         format: LogStarted::FORMAT.to_owned(),
         time: started(3).time,

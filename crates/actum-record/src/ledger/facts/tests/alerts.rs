@@ -26,7 +26,7 @@ fn raised() -> AlertRaised {
 /// EX-18: the facts of an alert do not name its run, because an alert neither starts nor ends a run. An entry that marks the
 /// alert as seen refers to the entry of the alert.
 #[test]
-fn an_alert_tells_its_workspace_and_that_it_was_seen_names_it() {
+fn alert_facts_name_the_workspace_and_seen_marks_name_the_alert() {
     let time = raised().time;
     let expected =
         EntryFacts { time, workspace: raised().workspace, ..nothing(EntryKind::AlertRaised) };
@@ -55,7 +55,7 @@ fn an_alert_tells_its_workspace_and_that_it_was_seen_names_it() {
 
 /// FO-9: an entry about removed history must be an envelope. Its facts name the workspace, but none of the removed runs.
 #[test]
-fn forgotten_history_tells_its_workspace() {
+fn removed_history_facts_name_the_workspace() {
     let forgotten = HistoryForgotten {
         format: HistoryForgotten::FORMAT.to_owned(),
         time: started(3).time,

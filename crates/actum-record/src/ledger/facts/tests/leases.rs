@@ -26,7 +26,7 @@ fn lease(blocks: usize) -> LeaseRecord {
 /// FE-17, D-7: a run under a lease counts as a use of each block of the lease. The runs of a file task do not, because the start
 /// of the task has already been counted. A lease must have 1 to 8 blocks.
 #[test]
-fn a_run_under_a_lease_tells_its_blocks_and_its_document() {
+fn run_under_a_lease_counts_as_a_use_of_each_block() {
     let under = |door: &str, lease| {
         let started = EffectStarted { lease: Some(lease), door: door.to_owned(), ..started(3) };
         EntryFacts::parse(EntryKind::EffectStarted, &canonical::to_vec(&started).unwrap())
@@ -48,7 +48,7 @@ fn a_run_under_a_lease_tells_its_blocks_and_its_document() {
 
 /// FE-17: a refused plan refers to the document of its lease, but does not count as a use of the lease.
 #[test]
-fn a_plan_under_a_lease_uses_none_of_it() {
+fn rejected_plan_does_not_use_its_lease() {
     let plan = JudgedPlan { lease: Some(lease(1)), ..judged(3) };
     let refused =
         PlanRefused { format: PlanRefused::FORMAT.to_owned(), time: started(3).time, plan };
@@ -59,7 +59,7 @@ fn a_plan_under_a_lease_uses_none_of_it() {
 
 /// FE-11, FE-6: a file task must have one or two base directories, and an end that refers to a start must name its task.
 #[test]
-fn a_file_task_has_one_or_two_base_directories_and_an_end_with_a_start_has_a_task() {
+fn file_task_entries_require_base_directories_and_a_task() {
     let root = || FileTaskRoot {
         workspace: started(3).workspace,
         root: "/srv".to_owned(),
