@@ -80,13 +80,13 @@ fn run_part(
         Part::Sql => {
             let tools = Tools::install(root, options.network())?;
             let found = tpch::run(&tools, tempfile::tempdir()?.path())?;
-            print!("{}", found.told());
+            print!("{}", found.summary());
             Ok(found.problems)
         }
         Part::Pipelines => {
             let tools = Tools::install(root, options.network())?;
             let found = pipelines::run(&tools, tempfile::tempdir()?.path())?;
-            print!("{}", found.told());
+            print!("{}", found.summary());
             Ok(found.problems)
         }
     }
@@ -99,8 +99,8 @@ fn run_packages(
 ) -> Result<Vec<String>, Failure> {
     let mut extra = Extra::default();
     let rows = rows(options, directory, scratch, &mut extra)?;
-    print!("{}{}{}", table::table(&rows), table::legend(&rows), judged::told(&rows));
-    print!("{}{}", extra.structured.told(), extra.plans.told());
+    print!("{}{}{}", table::table(&rows), table::legend(&rows), judged::summary(&rows));
+    print!("{}{}", extra.structured.summary(), extra.plans.summary());
     let mut problems: Vec<String> = rows.iter().flat_map(Row::problems).collect();
     problems.extend_from_slice(&extra.structured.problems);
     problems.extend_from_slice(extra.plans.problems());

@@ -115,16 +115,16 @@ fn fuzz(root: &Path, target: String, minutes: u64) -> Result<Row, std::io::Error
         .stderr(Stdio::piped())
         .spawn()?
         .wait_with_output()?;
-    let told = String::from_utf8_lossy(&output.stderr);
+    let stderr = String::from_utf8_lossy(&output.stderr);
     let found = match (output.status.success(), kept(root, &target)? > kept_before) {
         (true, _) => Found::Nothing,
         (false, true) => Found::Something,
         (false, false) => Found::NotRun,
     };
     if found != Found::Nothing {
-        eprint!("{told}");
+        eprint!("{stderr}");
     }
-    Ok(Row { target, executions: executions(&told), found })
+    Ok(Row { target, executions: executions(&stderr), found })
 }
 
 /// Number of kept inputs of a target that broke a rule.
@@ -137,9 +137,9 @@ fn kept(root: &Path, target: &str) -> Result<usize, std::io::Error> {
 }
 
 /// The number of inputs that were run, by libFuzzer's last words.
-fn executions(told: &str) -> Option<u64> {
+fn executions(stderr: &str) -> Option<u64> {
     let line =
-        told.lines().find_map(|line| line.strip_prefix("stat::number_of_executed_units:"))?;
+        stderr.lines().find_map(|line| line.strip_prefix("stat::number_of_executed_units:"))?;
     line.trim().parse().ok()
 }
 
@@ -149,8 +149,8 @@ mod tests {
 
     #[test]
     fn execution_count_is_parsed_from_the_final_statistics() {
-        let told = "Done 12 runs\nstat::number_of_executed_units: 1234\nstat::x: 1\n";
-        assert_eq!(executions(told), Some(1234));
+        let stderr = "Done 12 runs\nstat::number_of_executed_units: 1234\nstat::x: 1\n";
+        assert_eq!(executions(stderr), Some(1234));
         assert_eq!(executions("nothing"), None);
     }
 }

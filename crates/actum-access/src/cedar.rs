@@ -6,7 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use actum_core::RiskTier;
 use actum_core::path::PathError;
 use actum_gate::ground::AccessUnknownKind;
-use actum_gate::{AccessJudge, AccessSaid, AccessText, AccessUnknown, Bundle, Verdict, WorkKind};
+use actum_gate::{
+    AccessDecision, AccessJudge, AccessText, AccessUnknown, Bundle, Verdict, WorkKind,
+};
 use actum_record::receipt::{EffectKind, PathEffect};
 
 use crate::answer::{Access, AccessAnswer};
@@ -61,7 +63,7 @@ impl AccessJudge for Cedar {
         policies: &[AccessText],
         bundle: &Bundle,
         tier: RiskTier,
-    ) -> Result<AccessSaid, AccessUnknown> {
+    ) -> Result<AccessDecision, AccessUnknown> {
         let policies = self.read(policies);
         let policies = policies.map_err(|error| AccessUnknown {
             kind: AccessUnknownKind::Unreadable,
@@ -80,7 +82,7 @@ impl AccessJudge for Cedar {
             Access::NeedsApproval { approvals } => (Verdict::Deny, Some(approvals)),
             Access::Denied => (Verdict::Deny, None),
         };
-        Ok(AccessSaid { verdict, approvals, grounds, more })
+        Ok(AccessDecision { verdict, approvals, grounds, more })
     }
 }
 
@@ -110,7 +112,7 @@ impl AccessRequest {
             tenant: bundle.tenant().as_str().to_owned(),
             tier: number(tier),
             approvals: 0,
-            door: bundle.door().to_owned(),
+            entry_point: bundle.entry_point().to_owned(),
             files: count(bundle.files().count()),
             lines: lines.fold(0, u64::saturating_add),
             deletes: count(bundle.files().filter(is_deleted).count()),

@@ -241,12 +241,12 @@ fn sorted(
         let constraint = policy.action_constraint();
         let varies = varies(&policy.to_string());
         for (action, id) in &actions {
-            let speaks = match &constraint {
+            let applies = match &constraint {
                 ActionConstraint::Any => true,
                 ActionConstraint::Eq(named) => named == id,
                 ActionConstraint::In(named) => named.contains(id),
             };
-            if speaks {
+            if applies {
                 let sorted = sorted.entry(*action).or_default();
                 let set = if varies { &mut sorted.varying } else { &mut sorted.settled };
                 set.add(policy.clone()).map_err(AccessError::built_in)?;

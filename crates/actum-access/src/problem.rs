@@ -7,7 +7,7 @@ use crate::limits::{
 };
 
 /// Maximum number of problems that an error message lists.
-const PROBLEMS_TOLD_MAX: usize = 10;
+const PROBLEMS_REPORTED_MAX: usize = 10;
 
 /// Reason why access policies are not loaded. Line numbers start at 1.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -157,11 +157,11 @@ pub struct PolicyProblem {
 
 impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (number, problem) in self.0.iter().take(PROBLEMS_TOLD_MAX).enumerate() {
+        for (number, problem) in self.0.iter().take(PROBLEMS_REPORTED_MAX).enumerate() {
             f.write_str(if number == 0 { "" } else { "; " })?;
             write!(f, "{problem}")?;
         }
-        match self.0.len().saturating_sub(PROBLEMS_TOLD_MAX) {
+        match self.0.len().saturating_sub(PROBLEMS_REPORTED_MAX) {
             0 => Ok(()),
             more => write!(f, "; and {more} more"),
         }

@@ -37,7 +37,7 @@ pub struct AccessRequest {
     /// Number of approvals given for exactly this change.
     pub approvals: u32,
     /// Entry point through which the request was made.
-    pub door: String,
+    pub entry_point: String,
     /// Number of files that the change affects.
     pub files: u64,
     /// Sum of the added and removed lines.
@@ -87,7 +87,7 @@ impl Asked {
         };
         let context = [
             ("tier", RestrictedExpression::new_long(i64::from(*tier))),
-            ("door", string(&request.door)),
+            ("door", string(&request.entry_point)),
             ("files", count(Counted::Files, *files)?),
             ("lines", count(Counted::Lines, *lines)?),
             ("deletes", count(Counted::Deletes, *deletes)?),

@@ -280,8 +280,8 @@ impl Failure {
     /// Returns the reason code, which has a permanent name.
     pub(crate) fn reason(&self) -> Reason {
         match self {
-            Self::Workspace(error) => reason::of(&error.kind),
-            Self::Placed { source, .. } => reason::of(&source.kind),
+            Self::Workspace(error) => reason::from_error_kind(&error.kind),
+            Self::Placed { source, .. } => reason::from_error_kind(&source.kind),
             Self::Engine { source } => reason::of_engine(source),
             Self::Usage { .. } => Reason::Usage,
             Self::Start { .. } => Reason::StartDirectoryUnusable,
@@ -524,7 +524,7 @@ fn budget_use(status: &BudgetStatus) -> BudgetUse {
 
 fn refusal(kind: &ErrorKind) -> Refusal {
     Refusal {
-        reason: reason::of(kind).name().to_owned(),
+        reason: reason::from_error_kind(kind).name().to_owned(),
         message: kind.to_string(),
         hints: hint::after(kind),
     }

@@ -152,7 +152,7 @@ pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
         actum::Error::Rollback(_) => {
             "see `rollback_manifest.json` in the directory of the task under `agent/agent_outputs/reports` for its state"
         }
-        actum::Error::Untold { .. } => "run `actum log` to see what was done",
+        actum::Error::OutcomeNotRecorded { .. } => "run `actum log` to see what was done",
         actum::Error::Unverified { .. } => {
             "fix the problems that the check found and run the command again; pass `--drop` to see its changes"
         }

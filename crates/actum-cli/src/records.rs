@@ -248,7 +248,7 @@ fn unrecorded(
     let newest = || runs.iter().rev().take(max).map(|run| run.run);
     let origin = ledger.map(|ledger| ledger.origin().map_err(actum::Error::from));
     let own = match origin.transpose()? {
-        Some(origin) => Witness::of(workspace, &origin)?,
+        Some(origin) => Witness::from_view(workspace, &origin)?,
         None => None,
     };
     let (Some(ledger), Some(own)) = (ledger, own) else {
@@ -273,7 +273,7 @@ fn missing(root: &Path, workspace: &View, ledger: Option<&Queue>) -> Result<Vec<
         return Ok(Vec::new());
     };
     let origin = ledger.view.origin().map_err(actum::Error::from)?;
-    let Some(witness) = Witness::of(workspace, &origin)? else { return Ok(Vec::new()) };
+    let Some(witness) = Witness::from_view(workspace, &origin)? else { return Ok(Vec::new()) };
     let missing_from = |runs: &[RunRef]| {
         let is_in_history = |run| runs.iter().any(|known| known.run == run);
         actum::missing_runs(&ledger.view, &ledger.keyring, (id, &witness), is_in_history)
@@ -367,7 +367,7 @@ pub(crate) fn examine(root: &Path, tenant: &Tenant) -> Result<Examination, Failu
     let Some(view) = view_in(&home, &tenant.id()?)? else { return nothing() };
     if let Some(workspace) = &workspace {
         let origin = view.origin().map_err(actum::Error::from)?;
-        match Witness::of(workspace, &origin)? {
+        match Witness::from_view(workspace, &origin)? {
             // Open the ledger again, because a run may have ended since it was opened.
             Some(witness) => match opened_view(tenant)? {
                 Some(view) => witness.check_in(&view).map_err(actum::Error::from)?,

@@ -151,7 +151,7 @@ impl RequestedRun<'_> {
             limits: self.asked.limits,
             label: self.asked.label,
             actor: actor::under(self.agent, lease.as_ref()),
-            door: self.entry_point,
+            entry_point: self.entry_point,
             key: self.key,
             declared: None,
             plan: None,

@@ -61,7 +61,7 @@ fn of_workspace(root: &Path) -> Result<Vec<String>, Failure> {
     if !is_there(&root.join(STATE_DIRECTORY).join(ADOPTION)) {
         return Ok(Vec::new());
     }
-    let waiting = Adoption::of(&View::open(root)?)?;
+    let waiting = Adoption::from_view(&View::open(root)?)?;
     Ok(waiting.iter().map(adoption).collect())
 }
 

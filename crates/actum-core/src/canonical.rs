@@ -396,11 +396,11 @@ mod tests {
             #[expect(dead_code, reason = "only its absence matters")]
             Inner(Inner),
         }
-        let said = |value| describe(&serde_json::from_value::<Inner>(value).unwrap_err());
-        assert_eq!(said(json!({})), "missing field `name`");
-        assert_eq!(said(json!(1)), "invalid type: integer `1`, expected an object");
-        assert_eq!(said(json!({ "name": 1 })), "invalid type: integer `1`, expected a string");
-        let long = said(json!("a".repeat(1000)));
+        let message = |value| describe(&serde_json::from_value::<Inner>(value).unwrap_err());
+        assert_eq!(message(json!({})), "missing field `name`");
+        assert_eq!(message(json!(1)), "invalid type: integer `1`, expected an object");
+        assert_eq!(message(json!({ "name": 1 })), "invalid type: integer `1`, expected a string");
+        let long = message(json!("a".repeat(1000)));
         assert!(long.len() < 210 && long.ends_with("aaa…"), "{long}");
         let error = serde_json::from_value::<Either>(json!(1)).unwrap_err();
         assert_eq!(describe(&error), "the value does not match any of the permitted forms");

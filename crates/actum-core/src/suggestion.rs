@@ -25,7 +25,7 @@ mod tests {
     #[test]
     fn near_misses_suggest_the_intended_word() {
         let known = ["actionType", "input", "scope", "ok"];
-        for (given, meant) in [
+        for (given, expected) in [
             ("action_type", Some("actionType")),
             ("ACTION-TYPE", Some("actionType")),
             ("actoinTpye", Some("actionType")),
@@ -36,7 +36,7 @@ mod tests {
             ("output", None),
             ("", None),
         ] {
-            assert_eq!(suggest(given, &known), meant, "{given}");
+            assert_eq!(suggest(given, &known), expected, "{given}");
         }
         assert_eq!(suggest("a", &[]), None);
         let long = "é".repeat(COMPARED_BYTES_MAX / 2);

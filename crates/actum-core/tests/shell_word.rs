@@ -59,13 +59,13 @@ fn shell_reads_the_quoted_word_as_the_same_bytes() {
         let word = ShellWord::new(name).to_string();
         // No other word follows, and nothing is run by a name.
         let line = format!("printf '%s.' {word}");
-        let told = |shell: &str| {
+        let output = |shell: &str| {
             let ended = Command::new(shell).args(["-c", &line]).output().unwrap();
             assert!(ended.status.success() && ended.stderr.is_empty(), "{shell}: {line}");
             ended.stdout
         };
-        assert_eq!(told("bash"), [name, b"."].concat(), "{line}");
-        let by_sh = told("sh");
+        assert_eq!(output("bash"), [name, b"."].concat(), "{line}");
+        let by_sh = output("sh");
         if !word.starts_with("$'") {
             assert_eq!(by_sh, [name, b"."].concat(), "{line}");
         } else if by_sh.starts_with(b"$") && !name.starts_with(b"$") {

@@ -300,7 +300,10 @@ impl<'e, D: Disk> Dispatcher<'e, D> {
 fn is_lost_race(error: &actum::Error) -> bool {
     let source = if let actum::Error::Ledger { source, .. } = error {
         source
-    } else if let actum::Error::Untold { source: FeedbackError::Ledger(source), .. } = error {
+    } else if let actum::Error::OutcomeNotRecorded {
+        source: FeedbackError::Ledger(source), ..
+    } = error
+    {
         source
     } else {
         return false;

@@ -142,8 +142,8 @@ impl ReplayReport {
         let Some((_, newest)) = chain.executions().next_back().filter(|_| !is_recorded) else {
             return Ok(());
         };
-        let is_under_way = newest.state == AgentState::Started;
-        let state = if is_under_way { AgentState::Started } else { AgentState::ReplayFailed };
+        let is_running = newest.state == AgentState::Started;
+        let state = if is_running { AgentState::Started } else { AgentState::ReplayFailed };
         let body = canonical::to_vec(&AgentExecution {
             time: records.now(),
             actor: actor.clone(),

@@ -135,7 +135,7 @@ impl Definitions {
 fn tagged(kind: &Tagged) -> Vec<(&'static str, Node)> {
     let branches = kind.branches.iter().map(|branch| {
         let word = Node::Map(vec![("const", Node::from(branch.word))]);
-        let is_meant = vec![
+        let condition = vec![
             ("properties", Node::Map(vec![(kind.tag, word)])),
             ("required", Node::Leaf(json!([kind.tag]))),
         ];
@@ -143,7 +143,7 @@ fn tagged(kind: &Tagged) -> Vec<(&'static str, Node)> {
             Some(nested) => nesting(branch.shape, kind.tag, nested),
             None => object(branch.shape),
         };
-        Node::Map(vec![("if", Node::Map(is_meant)), ("then", Node::Map(then))])
+        Node::Map(vec![("if", Node::Map(condition)), ("then", Node::Map(then))])
     });
     let words = Node::Map(vec![("enum", Node::Leaf(json!(kind.words)))]);
     vec![

@@ -247,15 +247,15 @@ fn invalid_stored_operations_are_rejected() {
         (patch(json!({"add": {"path": "", "value": "{\"a\":1,\"a\":2}"}})), "duplicate field"),
         (patch(json!({"add": {"path": "", "value": 1}})), "expected a string"),
     ] {
-        let said = problem(operation.clone());
-        assert!(said.contains(message), "{operation}: {said}");
+        let error = problem(operation.clone());
+        assert!(error.contains(message), "{operation}: {error}");
     }
     let hunk = json!({
         "old_start": -1, "old_lines": 1, "new_start": 1, "new_lines": 1, "body": "", "at_end": true
     });
-    let said = problem(json!({"patch": {"path": "a", "hunks": [hunk], "expected": null}}));
-    assert!(said.starts_with("invalid value: integer `-1`"), "{said}");
+    let error = problem(json!({"patch": {"path": "a", "hunks": [hunk], "expected": null}}));
+    assert!(error.starts_with("invalid value: integer `-1`"), "{error}");
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
-    let said = problem(patch(json!({"add": {"path": "", "value": deep}})));
-    assert_eq!(said, "arrays and objects are nested more than 127 levels deep");
+    let error = problem(patch(json!({"add": {"path": "", "value": deep}})));
+    assert_eq!(error, "arrays and objects are nested more than 127 levels deep");
 }

@@ -35,7 +35,7 @@ pub enum Cause {
     IdTaken,
     /// Another process is carrying out the task.
     #[error("another process is carrying out this task")]
-    UnderWay,
+    InProgress,
     /// The task was started, but its outcome is not known yet.
     #[error(
         "the task was started, but its outcome is unknown because one of its base directories is unavailable or is now a \
@@ -100,7 +100,7 @@ impl Cause {
             | Self::Locate(_)
             | Self::Base { .. }
             | Self::IdTaken
-            | Self::UnderWay
+            | Self::InProgress
             | Self::Unsettled
             | Self::Interrupted
             | Self::Worker(
@@ -140,7 +140,7 @@ impl Cause {
             Self::Locate(LocateError::Path(_)) => Reason::PathRefused,
             Self::Base { .. } => Reason::BaseDirectoryUnusable,
             Self::IdTaken => Reason::TaskIdTaken,
-            Self::UnderWay | Self::Unsettled => Reason::TaskUnderWay,
+            Self::InProgress | Self::Unsettled => Reason::TaskUnderWay,
             Self::Interrupted => Reason::Interrupted,
             Self::Worker(WorkerError::Exceeded { .. }) => Reason::QuotaExceeded,
             Self::Worker(WorkerError::Cancelled) => Reason::Cancelled,
@@ -171,7 +171,7 @@ impl Cause {
             | Self::Locate(_)
             | Self::Base { .. }
             | Self::IdTaken
-            | Self::UnderWay
+            | Self::InProgress
             | Self::Worker(_)
             | Self::OtherBytes
             | Self::OtherChange => WorkspaceState::Unchanged,

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use actum::{Engine, Records, Request, Which};
 use actum_core::{Digest, RunId, Timestamp};
-use actum_ledger::{Activity, LedgerError, UnderWay};
+use actum_ledger::{Activity, ActivityMark, LedgerError};
 use actum_record::keyring::Keyring;
 use actum_record::ledger::{Actor, WorkspaceId};
 use actum_workspace::disk::Disk;
@@ -111,7 +111,7 @@ impl<D: Disk> Host<'_, D> {
         self.recover()?;
         // Only the process that holds the mark may start and end the task.
         let Some(mark) = take_mark(&self.records, &manifest.task)? else {
-            return self.answer(&manifest.asked(), &Cause::UnderWay, requested);
+            return self.answer(&manifest.asked(), &Cause::InProgress, requested);
         };
         let end = self.run_alone(manifest, requested);
         mark.end().map_err(actum::Error::from)?;
@@ -274,7 +274,7 @@ impl<D: Disk> Host<'_, D> {
 
 /// Takes the mark of a task, which shows that its process is alive and prevents other processes from starting or ending it.
 /// Returns `None` if another process holds the mark.
-fn take_mark(records: &Records, task: &TaskName) -> Result<Option<UnderWay>, actum::Error> {
+fn take_mark(records: &Records, task: &TaskName) -> Result<Option<ActivityMark>, actum::Error> {
     let digest = Digest::of(task.as_str().as_bytes());
     let (high, low) = digest.as_bytes().split_at(8);
     let [id, workspace] = [high, low]
@@ -439,7 +439,7 @@ fn move_between<D: Disk>(
 /// Undoes the destination of a move, unless that has already been done.
 fn undo<D: Disk>(engine: &mut Engine<D>, run: RunId, actor: &Actor) -> Result<(), actum::Error> {
     let request = Request {
-        door: actum::EntryPoint::FileTask,
+        entry_point: actum::EntryPoint::FileTask,
         actor: actor.clone(),
         wait: true,
         ..Request::undo(Which::Run(run))
@@ -473,7 +473,7 @@ impl<D: Disk> Host<'_, D> {
             }
             reference.check(&self.records)?;
             let request = Request {
-                door: actum::EntryPoint::FileTask,
+                entry_point: actum::EntryPoint::FileTask,
                 actor: self.actor.clone(),
                 wait: true,
                 ..Request::undo(Which::Run(reference.run))

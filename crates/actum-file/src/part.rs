@@ -81,7 +81,7 @@ impl<D: Disk> Task<'_, D> {
         let limits = Limits { hard_links: HardLinks::Refuse, ..Limits::default() };
         Request {
             actor: self.actor.clone(),
-            door: EntryPoint::FileTask,
+            entry_point: EntryPoint::FileTask,
             file_task: Some(file_task),
             lease: Some(self.lease.lease.clone()),
             ..Request::apply(operations)

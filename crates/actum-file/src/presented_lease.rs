@@ -37,7 +37,7 @@ impl LeaseCheck for PresentedLease<'_> {
         let judged = if need.is_started { lease.clone().before_use() } else { lease.clone() };
         let request = Request {
             actor: need.actor.clone(),
-            door: actum::EntryPoint::FileTask,
+            entry_point: actum::EntryPoint::FileTask,
             file_task: Some(FileTask {
                 task: need.task.clone(),
                 manifest: need.manifest,

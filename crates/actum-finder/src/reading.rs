@@ -219,7 +219,7 @@ impl Reading<'_> {
     /// Returns true if more than the phrase suggests the simulation, such as an object word or a value. Frames with a
     /// command or run parameter need no further evidence, because their verbs have few other meanings.
     pub(crate) fn has_evidence(&self) -> bool {
-        let is_telling = |kind: &ParameterKind| match kind {
+        let is_distinctive = |kind: &ParameterKind| match kind {
             ParameterKind::Command | ParameterKind::Run => true,
             ParameterKind::Path
             | ParameterKind::Text
@@ -230,7 +230,7 @@ impl Reading<'_> {
         };
         self.has_object
             || self.fields.has_given(self.frame)
-            || self.frame.parameters.iter().any(|parameter| is_telling(&parameter.kind))
+            || self.frame.parameters.iter().any(|parameter| is_distinctive(&parameter.kind))
     }
 
     /// Returns the reading as it is recorded in the evidence.

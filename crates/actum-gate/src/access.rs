@@ -22,7 +22,7 @@ pub struct AccessText {
 
 /// Decision of the access policies on a change, with its grounds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AccessSaid {
+pub struct AccessDecision {
     /// Verdict on the change.
     pub verdict: Verdict,
     /// Number of approvals that a permit requires, or `None` if one is enough.
@@ -55,7 +55,7 @@ pub trait AccessJudge {
         policies: &[AccessText],
         bundle: &Bundle,
         tier: RiskTier,
-    ) -> Result<AccessSaid, AccessUnknown>;
+    ) -> Result<AccessDecision, AccessUnknown>;
 }
 
 /// Judge for programs without Cedar, which cannot evaluate access policies. A change that is subject to them is denied,
@@ -69,7 +69,7 @@ impl AccessJudge for NoAccess {
         _: &[AccessText],
         _: &Bundle,
         _: RiskTier,
-    ) -> Result<AccessSaid, AccessUnknown> {
+    ) -> Result<AccessDecision, AccessUnknown> {
         let message = "this program does not support Cedar, the language of access policies";
         Err(AccessUnknown { kind: AccessUnknownKind::NoCedar, message: message.to_owned() })
     }

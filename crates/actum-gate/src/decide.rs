@@ -30,16 +30,16 @@ fn decided(
 ) -> (Decision, Option<AccessUnknown>) {
     let (tier, of_tier) = gate::tier::judge(bundle, policy);
     let (of_access, unknown) = match gate::access::judge(bundle, policy, tier, access) {
-        Ok(said) => (said, None),
+        Ok(verdict) => (verdict, None),
         Err(unknown) => {
             let ground = Ground::AccessUnknown { problem: unknown.kind }.into();
             (GateVerdict { verdict: Verdict::Deny, ground }, Some(unknown))
         }
     };
-    let said = GateName::ALL.iter();
-    let said = said.filter_map(|&name| Some((name, gate::judge(name, bundle, policy)?)));
-    let said = said.chain([(GateName::Tier, of_tier), (GateName::Access, of_access)]);
-    let mut gates: Vec<GateDecision> = said.map(GateDecision::new).collect();
+    let verdicts = GateName::ALL.iter();
+    let verdicts = verdicts.filter_map(|&name| Some((name, gate::judge(name, bundle, policy)?)));
+    let verdicts = verdicts.chain([(GateName::Tier, of_tier), (GateName::Access, of_access)]);
+    let mut gates: Vec<GateDecision> = verdicts.map(GateDecision::new).collect();
     let strictest = gates.iter().map(|gate| gate.verdict).max().unwrap_or(Verdict::Deny);
     let of_approval = gate::approval::judge(bundle, strictest);
     let verdict = strictest.answered(of_approval.verdict);
@@ -57,11 +57,11 @@ pub fn judge_lease(bundle: &Bundle, policy: &Policy) -> GateDecision {
 /// before its change is known.
 pub fn judge_access(bundle: &Bundle, policy: &Policy, access: &dyn AccessJudge) -> GateDecision {
     let (tier, _) = gate::tier::judge(bundle, policy);
-    let said = gate::access::judge(bundle, policy, tier, access).unwrap_or_else(|unknown| {
+    let verdict = gate::access::judge(bundle, policy, tier, access).unwrap_or_else(|unknown| {
         let ground = Ground::AccessUnknown { problem: unknown.kind }.into();
         GateVerdict { verdict: Verdict::Deny, ground }
     });
-    GateDecision::new((GateName::Access, said))
+    GateDecision::new((GateName::Access, verdict))
 }
 
 impl ExpectedCase {

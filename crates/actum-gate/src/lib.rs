@@ -39,7 +39,7 @@ mod trigger;
 mod unread;
 mod verdict;
 
-pub use access::{AccessJudge, AccessSaid, AccessText, AccessUnknown, NoAccess};
+pub use access::{AccessDecision, AccessJudge, AccessText, AccessUnknown, NoAccess};
 pub use answer::{AnswerProblem, VerifiedAnswer, verify_answer};
 pub use bundle::{BundleProblem, Inclusion, ReceiptBundle, VerifiedBundle, verify_bundle};
 pub use catalog::{CatalogProblem, VerifiedChange, verify_change};

@@ -286,13 +286,13 @@ impl Policy {
     /// Returns true if any rule depends on the root that paths are relative to. Rules of the workspace policy
     /// are not considered.
     pub fn counts_from_roots(&self) -> bool {
-        let says = |layer: &Layer| {
+        let depends_on_root = |layer: &Layer| {
             let Layer { protected, scope, budget, tiers, .. } = layer;
             let is_plain = protected.is_empty() && tiers.is_empty();
             !is_plain || *scope != Scope::everything() || *budget != Budget::default()
         };
         let mut layers = self.layers.iter().filter(|layer| layer.source != Source::Workspace);
-        self.access.is_some() || layers.any(says)
+        self.access.is_some() || layers.any(depends_on_root)
     }
 
     /// Returns the files with access policies, if there are any.

@@ -196,9 +196,9 @@ fn read(payload_type: &str, payload: &[u8]) -> Result<Statement, ReceiptProblem>
     if statement.predicate.change != change {
         return Err(ReceiptProblem::Change);
     }
-    let told = Statement::new(statement.predicate);
-    if told.subject != statement.subject {
+    let expected = Statement::new(statement.predicate);
+    if expected.subject != statement.subject {
         return Err(ReceiptProblem::Subjects);
     }
-    Ok(told)
+    Ok(expected)
 }

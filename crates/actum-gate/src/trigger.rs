@@ -352,7 +352,7 @@ fn may_name_lifecycle_script(content: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    fn of(name: &str, after: &str) -> Option<Trigger> {
+    fn detect(name: &str, after: &str) -> Option<Trigger> {
         assert!(
             Trigger::detect(name.as_bytes(), None, after.as_bytes()).is_none()
                 || Trigger::may_be(name.as_bytes())
@@ -366,13 +366,13 @@ mod tests {
         let id = "0123456789abcdef".repeat(4);
         let (short, too_short) = ("01234567".repeat(5), "0123456789abc".repeat(3));
         for content in ["ref: refs/heads/main\n", "ref:refs/x", "ref: \trefs/x", &id, &short] {
-            assert_eq!(of("HEAD", content), Some(Trigger::GitRepository), "{content}");
+            assert_eq!(detect("HEAD", content), Some(Trigger::GitRepository), "{content}");
         }
-        assert_eq!(of("Head ", "ref: refs/heads/main\n"), Some(Trigger::GitRepository));
+        assert_eq!(detect("Head ", "ref: refs/heads/main\n"), Some(Trigger::GitRepository));
         for content in ["", "ref: heads/main", "export default Head;\n", &too_short] {
-            assert_eq!(of("head", content), None, "{content}");
+            assert_eq!(detect("head", content), None, "{content}");
         }
-        assert_eq!(of("head.ts", &id), None);
+        assert_eq!(detect("head.ts", &id), None);
         let beginning = |content: &str| Trigger::of_beginning(b"HEAD", content.as_bytes());
         assert_eq!(beginning(&short), Some(Trigger::GitRepository));
         assert_eq!(beginning("export default Head;\n"), None);
@@ -384,12 +384,12 @@ mod tests {
         for content in
             ["[core]\n\tfsmonitor = x\n", "a = 1\n [ALIAS]", "[filter \"x\"]", "[Include]path=x"]
         {
-            assert_eq!(of("config", content), Some(Trigger::GitConfiguration), "{content}");
+            assert_eq!(detect("config", content), Some(Trigger::GitConfiguration), "{content}");
         }
         for content in ["[default]\nregion = x\n", "core = 1", "Host x\n", "[corel]"] {
-            assert_eq!(of("config", content), None, "{content}");
+            assert_eq!(detect("config", content), None, "{content}");
         }
-        assert_eq!(of("config.toml", "[core]"), None);
+        assert_eq!(detect("config.toml", "[core]"), None);
     }
 
     /// D-5: git hooks are recognized by their names only.
@@ -397,10 +397,10 @@ mod tests {
     fn git_hooks_are_recognised_by_name() {
         assert!(Trigger::is_hook(b"Pre-Commit") && !Trigger::is_hook(b"update"));
         for name in ["pre-commit", "Post-Checkout", "commit-msg"] {
-            assert_eq!(of(name, "exit 0"), Some(Trigger::GitHook), "{name}");
+            assert_eq!(detect(name, "exit 0"), Some(Trigger::GitHook), "{name}");
         }
-        assert_eq!(of("pre-commit.md", ""), None);
-        assert_eq!(of("update", ""), None);
+        assert_eq!(detect("pre-commit.md", ""), None);
+        assert_eq!(detect("update", ""), None);
     }
 
     /// D-5: lifecycle scripts count only if the change adds or modifies them.
@@ -417,13 +417,13 @@ mod tests {
         assert_eq!(changes(r#"{"prepare":"x"}"#, r#"{"prepare":"x","test":"y"}"#), None);
         assert_eq!(changes(r#"{"prepare":"x"}"#, "{}"), None);
         assert_eq!(changes("{}", r#"{"build":"x","version":"y"}"#), None);
-        assert_eq!(of("package.json", &package(r#"{"install":"x"}"#)), lifecycle);
+        assert_eq!(detect("package.json", &package(r#"{"install":"x"}"#)), lifecycle);
         assert_eq!(
-            of("package.json", &format!("\u{feff}{}", package(r#"{"install":"x"}"#))),
+            detect("package.json", &format!("\u{feff}{}", package(r#"{"install":"x"}"#))),
             lifecycle
         );
         for broken in ["", "{", "[]", "null", r#"{"scripts":1}"#] {
-            assert_eq!(of("package.json", broken), None, "{broken}");
+            assert_eq!(detect("package.json", broken), None, "{broken}");
         }
         assert_eq!(Trigger::of_beginning(b"package.json", b"{}"), lifecycle);
     }
@@ -441,15 +441,15 @@ mod tests {
             r#"{"pnpm":{"onlyBuiltDependencies":["x"]}}"#,
             r#"{"packageManager":"yarn@https://example.org/yarn.js"}"#,
         ] {
-            assert_eq!(of("package.json", member), lifecycle, "{member}");
+            assert_eq!(detect("package.json", member), lifecycle, "{member}");
             let found =
                 Trigger::detect(b"package.json", Some(member.as_bytes()), member.as_bytes());
             assert_eq!(found, None, "{member}");
             assert_eq!(Trigger::detect(b"package.json", Some(member.as_bytes()), b"{}"), None);
-            assert_eq!(of("package.json", &format!("{member},")), lifecycle, "{member}");
+            assert_eq!(detect("package.json", &format!("{member},")), lifecycle, "{member}");
         }
         for member in [r#"{"packageManager":"yarn@4.5.0"}"#, r#"{"pnpm":{"overrides":{}}}"#] {
-            assert_eq!(of("package.json", member), None, "{member}");
+            assert_eq!(detect("package.json", member), None, "{member}");
         }
     }
 
@@ -459,18 +459,22 @@ mod tests {
         let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
         let with = |value: &str| format!(r#"{{"a":{value},"scripts":{{"PostInstall":"x"}}}}"#);
         for value in [r#""\ud800""#, "1e999", &deep, "1,", "/* */ 1"] {
-            assert_eq!(of("package.json", &with(value)), Some(Trigger::LifecycleScript), "{value}");
+            assert_eq!(
+                detect("package.json", &with(value)),
+                Some(Trigger::LifecycleScript),
+                "{value}"
+            );
         }
         let mut no_text = b"{\"a\":\"\xff\",".to_vec();
         no_text.extend(br#""scripts":{"prepare":"x"}}"#);
         let found = Trigger::detect(b"package.json", Some(b"{}"), &no_text);
         assert_eq!(found, Some(Trigger::LifecycleScript));
         let escaped = r#"{"a":1e999,"scripts":{"\u0070repare":"x"}}"#;
-        assert_eq!(of("package.json", escaped), Some(Trigger::LifecycleScript));
+        assert_eq!(detect("package.json", escaped), Some(Trigger::LifecycleScript));
         // If the previous content is invalid, it does not show which scripts already existed.
         let (before, after) = (with("1e999"), with("1"));
         let found = Trigger::detect(b"package.json", Some(before.as_bytes()), after.as_bytes());
         assert_eq!(found, Some(Trigger::LifecycleScript));
-        assert_eq!(of("package.json", r#"{"a":1e999,"scripts":{"build":"x"}}"#), None);
+        assert_eq!(detect("package.json", r#"{"a":1e999,"scripts":{"build":"x"}}"#), None);
     }
 }

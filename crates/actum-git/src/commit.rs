@@ -213,8 +213,10 @@ fn move_branch(
     if Head::read(raw)? != *head {
         return Err(GitProblem::HeadMoved { branch });
     }
-    let said = format!("actum: run {}", message.run());
-    transaction.set_target(&head.branch, to, Some(&author.signature()?), &said).doing(DOING)?;
+    let reflog_message = format!("actum: run {}", message.run());
+    transaction
+        .set_target(&head.branch, to, Some(&author.signature()?), &reflog_message)
+        .doing(DOING)?;
     keep_mode(&raw.commondir().join(&head.branch)).doing(DOING)?;
     let moved = transaction.commit().doing(DOING);
     match moved {

@@ -108,8 +108,8 @@ fn opened(path: &Path) -> io::Result<File> {
         made => return made,
     }
     if fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()) {
-        let told = format!("`{}` is not a regular file", path.display());
-        return Err(io::Error::new(ErrorKind::InvalidInput, told));
+        let message = format!("`{}` is not a regular file", path.display());
+        return Err(io::Error::new(ErrorKind::InvalidInput, message));
     }
     match OpenOptions::new().read(true).open(path) {
         // The holder removed the file when it released the lock.

@@ -228,7 +228,7 @@ fn look_at_git_directory(root: &Path) -> Result<(), GitProblem> {
 }
 
 /// Maximum number of bytes of libgit2's message that an error shows.
-const SAID_BYTES_MAX: usize = 200;
+const MESSAGE_BYTES_MAX: usize = 200;
 
 fn refusal(root: &Path, error: git2::Error) -> GitProblem {
     let root = root.to_owned();
@@ -238,7 +238,7 @@ fn refusal(root: &Path, error: git2::Error) -> GitProblem {
         GitProblem::OtherOwner { root }
     } else if error.class() == git2::ErrorClass::Repository {
         // libgit2 does not support an extension, a format version or a reference format of the repository.
-        let what = format!("it has an {}", Cut(error.message().as_bytes(), SAID_BYTES_MAX));
+        let what = format!("it has an {}", Cut(error.message().as_bytes(), MESSAGE_BYTES_MAX));
         GitProblem::Unsupported { root, what }
     } else {
         GitProblem::Git { doing: "opening the repository", source: error }

@@ -13,7 +13,7 @@ pub enum Answer {
     /// Message for the model about a tool that has run.
     Note(String),
     /// Message for the user.
-    Tell(String),
+    Notify(String),
     /// The tool must not run, or its change was undone. The text gives the reason and a remedy.
     Refuse(String),
 }
@@ -40,8 +40,8 @@ impl Answer {
                 .to_string()
             }
             (Self::Note(note), Client::OpenCode, Moment::After) => note.clone(),
-            (Self::Tell(words), Client::OpenCode, _) => words.clone(),
-            (Self::Tell(words), _, _) => json!({ "systemMessage": words }).to_string(),
+            (Self::Notify(words), Client::OpenCode, _) => words.clone(),
+            (Self::Notify(words), _, _) => json!({ "systemMessage": words }).to_string(),
             (Self::Nothing | Self::Note(_) | Self::Refuse(_), _, _) => String::new(),
         }
     }
@@ -50,7 +50,7 @@ impl Answer {
     pub fn reason(&self) -> Option<&str> {
         match self {
             Self::Refuse(reason) => Some(reason),
-            Self::Nothing | Self::Note(_) | Self::Tell(_) => None,
+            Self::Nothing | Self::Note(_) | Self::Notify(_) => None,
         }
     }
 }

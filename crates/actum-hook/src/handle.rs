@@ -60,7 +60,7 @@ pub enum After {
         run: RunId,
     },
     /// The gates refused the change, but it could not be undone and is still in the workspace.
-    Stands {
+    UndoFailed {
         /// Reason why the gates refused the change.
         refused: Box<Error>,
         /// Reason why the change could not be undone.
@@ -184,7 +184,7 @@ fn label(caller: &Caller<'_>, event: &Event) -> String {
 
 fn request_of(request: Request, caller: &Caller<'_>, label: &str) -> Request {
     let request = request.labelled(label).asked_by(caller.actor.clone());
-    Request { door: EntryPoint::ClientHook, wait: true, ..request }
+    Request { entry_point: EntryPoint::ClientHook, wait: true, ..request }
 }
 
 /// Undoes a change that the gates refused, and retries if its files change concurrently.
@@ -207,7 +207,7 @@ fn restore(
             {
                 attempts += 1;
             }
-            Err(error) => return After::Stands { refused, error: Box::new(error) },
+            Err(error) => return After::UndoFailed { refused, error: Box::new(error) },
         }
     }
 }

@@ -61,7 +61,7 @@ pub const RULES: &[Rule] = &[
     ("a run starts once, and then ends once", runs_once),
     ("a receipt refers to the entry that started its run", names_its_beginning),
     ("each attempt at a request starts only one run in a workspace", attempts_once),
-    ("open runs are the runs that have not ended", tells_open_runs),
+    ("open runs are the runs that have not ended", lists_open_runs),
     ("a plan is queued once, answered in order and executed once", plan::once),
     ("an action uses up its approval, and its end does not affect runs", action::once),
     ("each catalog change refers to the previous one", action::catalog),
@@ -77,7 +77,7 @@ pub const RULES: &[Rule] = &[
         agent::keeps_states,
     ),
     ("an escalation is resolved only once", agent::resolves_once),
-    ("queries about steps, goals and counters match the entries", agent::tells),
+    ("queries about steps, goals and counters match the entries", agent::answers_queries),
     ("all documents that entries refer to are stored", keeps_blobs),
     ("hashes and proofs match the entries", proves),
     ("each checkpoint covers more entries, but only existing ones", signs),
@@ -291,10 +291,10 @@ fn attempts_once(store: &mut dyn Store) -> Outcome {
     let is_refused = matches!(twice, Err(Refusal::RequestStarted { attempt: 3, .. }));
     same("a request must not start an attempt twice", is_refused, true)?;
     let attempts = store.request(first.workspace, &key)?;
-    let told: Vec<(u64, RunId)> = attempts.iter().map(|row| (row.started, row.run)).collect();
+    let listed: Vec<(u64, RunId)> = attempts.iter().map(|row| (row.started, row.run)).collect();
     same(
         "attempts must be listed with the oldest first",
-        told,
+        listed,
         vec![(1, first.run), (4, of(4, 0, 2).run)],
     )?;
     same("a refused request must not add an entry", store.size()?, 5)?;
@@ -302,7 +302,7 @@ fn attempts_once(store: &mut dyn Store) -> Outcome {
     Ok(())
 }
 
-fn tells_open_runs(store: &mut dyn Store) -> Outcome {
+fn lists_open_runs(store: &mut dyn Store) -> Outcome {
     let runs: Vec<SampleRun> = (0..6).map(|number| SampleRun::numbered(number, 0)).collect();
     for run in &runs {
         put(store, vec![run.started()?])?;

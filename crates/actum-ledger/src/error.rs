@@ -360,7 +360,7 @@ pub enum Refusal {
         started: u64,
     },
     /// The answer is not possible after the previous answer to the plan.
-    #[error("plan {plan} {}, so it cannot be {}", said(*before), answer.as_str())]
+    #[error("plan {plan} {}, so it cannot be {}", describe_answer(*before), answer.as_str())]
     PlanAnswered {
         /// Plan that the entry belongs to.
         plan: RunId,
@@ -370,7 +370,7 @@ pub enum Refusal {
         answer: Answer,
     },
     /// The plan is not approved, or its approval was revoked, so it cannot be carried out.
-    #[error("plan {plan} {}, so it cannot be carried out", said(*before))]
+    #[error("plan {plan} {}, so it cannot be carried out", describe_answer(*before))]
     PlanNotApproved {
         /// Plan that the entry belongs to.
         plan: RunId,
@@ -486,7 +486,7 @@ pub enum Refusal {
 }
 
 /// Formats the last answer to a plan as a predicate for error messages, such as "was approved".
-fn said(answer: Option<Answer>) -> String {
+fn describe_answer(answer: Option<Answer>) -> String {
     answer.map_or("has not been answered".to_owned(), |answer| format!("was {}", answer.as_str()))
 }
 

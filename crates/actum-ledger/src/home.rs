@@ -24,7 +24,7 @@ use actum_record::keyring::KEYS_DIRECTORY as KEYS;
 use actum_record::ledger::TenantId;
 use actum_record::signer::KeyRole;
 
-pub use activity::{Activity, Marks, TaskTurn, UnderWay};
+pub use activity::{Activity, ActivityMark, Marks, TaskTurn};
 pub(crate) use disk::{Directory, FileId, random};
 pub(crate) use problem::Shown;
 pub use problem::{HomeError, Thing};

@@ -25,7 +25,7 @@ pub mod verify;
 mod view;
 
 pub use error::{AgentRefusal, LedgerError, Refusal, StoreFault, StoreName};
-pub use home::{Activity, HomeError, LedgerHome, Marks, TaskTurn, TrustedPolicy, UnderWay};
+pub use home::{Activity, ActivityMark, HomeError, LedgerHome, Marks, TaskTurn, TrustedPolicy};
 pub use inputs::{HomeInputs, INPUT_BYTES_MAX, Inputs};
 pub use keys::{
     Admission, KeyError, Keys, Passphrase, Passphrases, Protection, Rotated, SigningKey,

@@ -77,7 +77,7 @@ impl Verification {
     }
 
     /// Adds a finding, or only counts it if there are already [`Verification::FINDINGS_MAX`] findings.
-    pub fn tell(&mut self, subject: Subject, message: String) {
+    pub fn add_finding(&mut self, subject: Subject, message: String) {
         if self.findings.len() < Self::FINDINGS_MAX {
             self.findings.push(Finding { subject, message });
         } else {
@@ -122,7 +122,7 @@ pub fn verify(
     let root = match view.frontier(size) {
         Ok(frontier) => frontier.root(),
         Err(error) => {
-            fold.tell(Subject::Log, error.to_string());
+            fold.add_finding(Subject::Log, error.to_string());
             Digest::from_bytes([0; 32])
         }
     };
@@ -175,7 +175,10 @@ fn plausible_size(view: &dyn Snapshot, fold: &mut Fold) -> Result<u64, LedgerErr
         return Ok(size);
     }
     let last = size.saturating_sub(1);
-    fold.tell(Subject::Log, format!("there are only {rows} entries, but the last index is {last}"));
+    fold.add_finding(
+        Subject::Log,
+        format!("there are only {rows} entries, but the last index is {last}"),
+    );
     Ok(rows)
 }
 
@@ -282,7 +285,7 @@ impl Checkpoints<'_> {
                 "no checkpoint covers the last {unsigned} entries, although one is due after {CHECKPOINT_ENTRIES}; \
                  checkpoints were removed or could not be signed"
             );
-            fold.tell(Subject::Log, message);
+            fold.add_finding(Subject::Log, message);
         }
     }
 
@@ -299,7 +302,7 @@ impl Checkpoints<'_> {
         let subject = Subject::Checkpoint(signed.size);
         if signed.size > size {
             let message = format!("the checkpoint covers more entries than the log has ({size})");
-            return fold.tell(subject, message);
+            return fold.add_finding(subject, message);
         }
         let mut read = || {
             let note = Note::read(signed.note.as_bytes()).map_err(|error| error.to_string())?;
@@ -324,7 +327,7 @@ impl Checkpoints<'_> {
         };
         match read() {
             Ok(()) => self.covered = self.covered.max(signed.size),
-            Err(message) => fold.tell(subject, message),
+            Err(message) => fold.add_finding(subject, message),
         }
     }
 }

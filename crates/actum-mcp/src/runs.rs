@@ -61,7 +61,7 @@ impl From<&LoggedRun> for ListedRun {
             run: run.run,
             status: run.status,
             time: facts.map(|facts| facts.time.clone()),
-            by: run.record.as_ref().map(|record| who(&record.actor)),
+            by: run.record.as_ref().map(|record| format_actor(&record.actor)),
             label: facts.map(|facts| facts.label.clone()),
             files: facts.map_or(0, |facts| facts.files),
             added: facts.map_or(0, |facts| facts.added),
@@ -73,7 +73,7 @@ impl From<&LoggedRun> for ListedRun {
 }
 
 /// Returns the name of the agent that made a run, or that of the user if there was no agent.
-fn who(actor: &actum_api::record::Actor) -> String {
+fn format_actor(actor: &actum_api::record::Actor) -> String {
     actor.agent.clone().unwrap_or_else(|| actor.user.clone())
 }
 
@@ -130,7 +130,7 @@ impl Shown {
                 run: run.run,
                 status: run.status,
                 time: Some(run.time.clone()),
-                by: run.record.as_ref().map(|record| who(&record.actor)),
+                by: run.record.as_ref().map(|record| format_actor(&record.actor)),
                 label: Some(run.label.clone()),
                 files: run.files,
                 added: run.added,

@@ -169,10 +169,10 @@ mod tests {
     #[test]
     fn recorded_outcome_matches_the_effect_of_the_run() {
         for started in [vec![Event::Start, Event::StartRun], vec![Event::StartRun]] {
-            for told in [vec![], vec![Event::Record]] {
+            for recorded in [vec![], vec![Event::Record]] {
                 for status in Status::ALL {
                     let end = [Event::EndRun(status), Event::CutOff];
-                    let events = started.iter().chain(&told).chain(&end).copied();
+                    let events = started.iter().chain(&recorded).chain(&end).copied();
                     let state = after(events).unwrap();
                     let (State::Ended(in_effect) | State::Recorded(in_effect)) = state else {
                         panic!("{state:?}")
@@ -181,7 +181,7 @@ mod tests {
                         Status::Succeeded | Status::Failed => status,
                         Status::Reverted | Status::Rejected | Status::Queued => Status::Reverted,
                     };
-                    assert_eq!(in_effect, expected, "{started:?} {told:?} {status:?}");
+                    assert_eq!(in_effect, expected, "{started:?} {recorded:?} {status:?}");
                 }
             }
         }

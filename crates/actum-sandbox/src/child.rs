@@ -81,14 +81,14 @@ impl Child {
     /// Receives messages from the helper until the command is running or has failed to start.
     pub(crate) fn begin(&mut self) -> Result<(), SpawnError> {
         loop {
-            let Some((said, descriptors)) = self.channel.receive()? else {
+            let Some((message, descriptors)) = self.channel.receive()? else {
                 return Err(io::Error::other(
                     "it exited before reporting whether the command started",
                 )
                 .into());
             };
             let mut descriptors = descriptors.into_iter();
-            match said {
+            match message {
                 HelperMessage::Init => self.init = descriptors.next(),
                 HelperMessage::Captures => self.captures = descriptors.next(),
                 HelperMessage::Running => return Ok(()),

@@ -119,7 +119,7 @@ fn run() -> io::Result<()> {
     });
     let (command, processes) = match begun {
         Ok(begun) => begun,
-        Err(said) => return channel.send(&said, &[]),
+        Err(message) => return channel.send(&message, &[]),
     };
     drop(stdio);
     // If the supervisor is gone, the command is ended immediately.

@@ -70,7 +70,7 @@ pub fn inherited_for_writing(number: RawFd) -> io::Result<OwnedFd> {
         // closes one.
         match unsafe { libc::fcntl(number, command, argument) } {
             -1 => Err(io::Error::last_os_error()),
-            told => Ok(told),
+            value => Ok(value),
         }
     };
     let is_inherited = asked(libc::F_GETFD, 0)? & libc::FD_CLOEXEC == 0;

@@ -26,8 +26,8 @@ mod tests {
     #[test]
     fn on_windows_every_command_is_rejected_with_the_reason() {
         let report = super::report();
-        let told = report.tier_n.unwrap_err().to_string();
-        assert!(told.contains("could not create a sandbox on Windows"), "{told}");
+        let message = report.tier_n.unwrap_err().to_string();
+        assert!(message.contains("could not create a sandbox on Windows"), "{message}");
         assert!(report.tier_l.is_err() && report.overlay.is_err() && report.loopback.is_err());
     }
 }

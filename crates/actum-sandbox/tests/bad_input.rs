@@ -86,9 +86,9 @@ impl Place {
             };
             match plan.spawn(&helper(), command).map(|child| child.wait().unwrap()) {
                 Ok(outcome) => {
-                    let said = String::from_utf8_lossy(&outcome.stderr);
+                    let stderr = String::from_utf8_lossy(&outcome.stderr);
                     let marked = self.is_marked();
-                    panic!("it ran: {:?} marked {marked}: {said}", outcome.ended)
+                    panic!("it ran: {:?} marked {marked}: {stderr}", outcome.ended)
                 }
                 Err(error) => error.to_string(),
             }
@@ -111,7 +111,7 @@ impl Place {
 }
 
 #[track_caller]
-fn says(reason: &str, expected: &str) {
+fn assert_contains(reason: &str, expected: &str) {
     assert!(reason.contains(expected), "`{reason}` does not say `{expected}`");
 }
 
@@ -134,14 +134,20 @@ fn empty_or_relative_command_is_rejected() {
         let command: Vec<_> = words.iter().map(|word| OsString::from_vec(word.to_vec())).collect();
         place.refusal(&place.policy(), &command)
     };
-    says(&refusal(&[]), "no command was given");
-    says(&refusal(&[b""]), "the path of the program must be absolute");
-    says(&refusal(&[b"touch"]), "cannot run `touch`: the path of the program must be absolute");
-    says(&refusal(&[b"./touch"]), "cannot run `./touch`");
-    says(&refusal(&[b"/usr/bin/touch", b"a\0b"]), "the command contains a NUL byte");
-    says(&refusal(&[b"/usr/bin/to\0uch"]), "the command contains a NUL byte");
-    says(&refusal(&[b"/usr/bin/no-such-program"]), "could not execute `/usr/bin/no-such-program`");
-    says(&refusal(&[b"/usr/bin"]), "could not execute `/usr/bin`");
+    assert_contains(&refusal(&[]), "no command was given");
+    assert_contains(&refusal(&[b""]), "the path of the program must be absolute");
+    assert_contains(
+        &refusal(&[b"touch"]),
+        "cannot run `touch`: the path of the program must be absolute",
+    );
+    assert_contains(&refusal(&[b"./touch"]), "cannot run `./touch`");
+    assert_contains(&refusal(&[b"/usr/bin/touch", b"a\0b"]), "the command contains a NUL byte");
+    assert_contains(&refusal(&[b"/usr/bin/to\0uch"]), "the command contains a NUL byte");
+    assert_contains(
+        &refusal(&[b"/usr/bin/no-such-program"]),
+        "could not execute `/usr/bin/no-such-program`",
+    );
+    assert_contains(&refusal(&[b"/usr/bin"]), "could not execute `/usr/bin`");
 }
 
 /// AA-10
@@ -150,13 +156,13 @@ fn file_that_is_not_a_program_is_rejected() {
     let place = Place::new();
     let refusal = |program: OsString| place.refusal(&place.policy(), &[program]);
     let plain = place.program("plain", "#!/bin/sh\ntouch marker\n", 0o644);
-    says(&refusal(plain), "it is not executable");
+    assert_contains(&refusal(plain), "it is not executable");
     let lost = place.program("lost", "#!/no/such/interpreter\n", 0o755);
-    says(&refusal(lost), "its interpreter or its dynamic loader");
+    assert_contains(&refusal(lost), "its interpreter or its dynamic loader");
     // A path that exists but is not declared.
     let policy = SandboxPolicy { exec: Vec::new(), ..place.policy() };
     let script = place.program("script", "#!/bin/sh\ntouch marker\n", 0o755);
-    says(&place.refusal(&policy, &[script]), "the policy does not allow executing it");
+    assert_contains(&place.refusal(&policy, &[script]), "the policy does not allow executing it");
 }
 
 /// FE-16: no shell is started, even if the kernel takes a file for no program.
@@ -165,11 +171,14 @@ fn script_without_an_interpreter_is_not_passed_to_a_shell() {
     let place = Place::new();
     let refusal = |program: OsString| place.refusal(&place.policy(), &[program]);
     let text = place.program("text", "/usr/bin/touch marker\n", 0o755);
-    says(
+    assert_contains(
         &refusal(text),
         "it is neither a program for this machine nor a script that starts with `#!`",
     );
-    says(&refusal(place.program("empty", "", 0o755)), "it is neither a program for this machine");
+    assert_contains(
+        &refusal(place.program("empty", "", 0o755)),
+        "it is neither a program for this machine",
+    );
 }
 
 /// FE-16
@@ -185,7 +194,7 @@ fn foreign_architecture_program_is_not_passed_to_a_shell() {
     (header[16], header[18], header[20], header[52]) = (2, SPARC, 1, 64);
     let program = place.program("foreign", header, 0o755);
     let refusal = place.refusal(&place.policy(), &[program]);
-    says(&refusal, "it is neither a program for this machine");
+    assert_contains(&refusal, "it is neither a program for this machine");
 }
 
 /// AA-10
@@ -195,15 +204,15 @@ fn contradictory_policy_is_rejected() {
     let (work, git) = (place.path("."), place.path(".git"));
     let work = work.components().collect::<PathBuf>();
     let refusal = place.policy_refusal(|policy| policy.deny_write.push(work));
-    says(&refusal, "is writable, but is also in `deny_write` or below a path in it");
+    assert_contains(&refusal, "is writable, but is also in `deny_write` or below a path in it");
     let refusal = place.policy_refusal(|policy| policy.deny_write.push("/usr/lib".into()));
-    says(&refusal, "`/usr/lib` in `deny_write` is not below any path in `write`");
+    assert_contains(&refusal, "`/usr/lib` in `deny_write` is not below any path in `write`");
     let inner = place.path(".git/inner");
     let refusal = place.policy_refusal(|policy| {
         policy.deny_write.push(git.clone());
         policy.write.push(inner);
     });
-    says(&refusal, "is writable, but is also in `deny_write` or below a path in it");
+    assert_contains(&refusal, "is writable, but is also in `deny_write` or below a path in it");
     let refusal = place.policy_refusal(|policy| {
         policy.scratch = Some(1 << 20);
         policy.view = Some(View {
@@ -215,7 +224,7 @@ fn contradictory_policy_is_rejected() {
             max: 1 << 20,
         });
     });
-    says(&refusal, "is hidden by the scratch directory");
+    assert_contains(&refusal, "is hidden by the scratch directory");
     let refusal = place.policy_refusal(|policy| {
         policy.view = Some(View {
             base: git,
@@ -226,7 +235,7 @@ fn contradictory_policy_is_rejected() {
             max: 1 << 20,
         });
     });
-    says(&refusal, "overlaps the view, which is writable already");
+    assert_contains(&refusal, "overlaps the view, which is writable already");
 }
 
 /// FE-12
@@ -239,7 +248,7 @@ fn limits_outside_the_sensible_range_are_rejected() {
             let refusal = place.policy_refusal(|policy| {
                 policy.limits = Limits::default().with(resource, max, Enforcement::Polled);
             });
-            says(
+            assert_contains(
                 &refusal,
                 &format!("the limit on {resource} is {max}, but must be between {least}"),
             );
@@ -247,7 +256,7 @@ fn limits_outside_the_sensible_range_are_rejected() {
     }
     for scratch in [0, 1, u64::MAX] {
         let refusal = place.policy_refusal(|policy| policy.scratch = Some(scratch));
-        says(&refusal, &format!("`scratch` is {scratch} bytes, but must be between"));
+        assert_contains(&refusal, &format!("`scratch` is {scratch} bytes, but must be between"));
     }
 }
 
@@ -262,26 +271,26 @@ fn invalid_policy_paths_are_rejected() {
         assert_eq!(by_read.replace("`read`", "`write`"), by_write);
         by_read
     };
-    says(&refusal(b""), "is not an absolute path");
-    says(&refusal(b"src"), "`src` in `read` is not an absolute path");
-    says(&refusal(b"/"), "`/` in `read` allows everything");
-    says(&refusal(b"/usr/../etc"), "contains a `.` or `..` component");
-    says(&refusal(b"/usr/\0"), "`read` contains a NUL byte");
-    says(&refusal(b"/usr/\xff"), "is not valid UTF-8");
-    says(
+    assert_contains(&refusal(b""), "is not an absolute path");
+    assert_contains(&refusal(b"src"), "`src` in `read` is not an absolute path");
+    assert_contains(&refusal(b"/"), "`/` in `read` allows everything");
+    assert_contains(&refusal(b"/usr/../etc"), "contains a `.` or `..` component");
+    assert_contains(&refusal(b"/usr/\0"), "`read` contains a NUL byte");
+    assert_contains(&refusal(b"/usr/\xff"), "is not valid UTF-8");
+    assert_contains(
         &place.policy_refusal(|policy| policy.cwd = "/etc".into()),
         "the working directory `/etc`",
     );
-    says(&place.policy_refusal(|policy| policy.cwd = "work".into()), "`work` in `cwd`");
+    assert_contains(&place.policy_refusal(|policy| policy.cwd = "work".into()), "`work` in `cwd`");
     let missing = place.path("missing");
-    says(&place.policy_refusal(|policy| policy.cwd = missing), "could not start in");
+    assert_contains(&place.policy_refusal(|policy| policy.cwd = missing), "could not start in");
     for name in ["", "A=B"] {
         let refusal =
             place.policy_refusal(|policy| drop(policy.env.insert(name.into(), "".into())));
-        says(&refusal, "is not a valid name of an environment variable");
+        assert_contains(&refusal, "is not a valid name of an environment variable");
     }
     let refusal = place.policy_refusal(|policy| drop(policy.env.insert("A".into(), "a\0b".into())));
-    says(&refusal, "`env` contains a NUL byte");
+    assert_contains(&refusal, "`env` contains a NUL byte");
 }
 
 /// AA-10, FE-16
@@ -295,14 +304,17 @@ fn declared_path_that_is_missing_or_a_symlink_is_rejected() {
     // Below what is written already it would be no declaration of its own.
     for path in [PathBuf::from("/var/no-such-directory"), PathBuf::from("/usr/bin/env/x")] {
         let refusal = place.policy_refusal(|policy| policy.read.push(path.clone()));
-        says(&refusal, &format!("could not open `{}`", path.display()));
+        assert_contains(&refusal, &format!("could not open `{}`", path.display()));
         let refusal = place.policy_refusal(|policy| policy.write.push(path.clone()));
-        says(&refusal, &format!("could not open `{}`", path.display()));
+        assert_contains(&refusal, &format!("could not open `{}`", path.display()));
     }
-    says(&place.policy_refusal(|policy| policy.write.push(missing)), "could not open");
+    assert_contains(&place.policy_refusal(|policy| policy.write.push(missing)), "could not open");
     for name in ["link/inner", "loop/inner"] {
         let refusal = place.policy_refusal(|policy| policy.write.push(place.path(name)));
-        says(&refusal, "it leads through a symbolic link; use the resolved path instead");
+        assert_contains(
+            &refusal,
+            "it leads through a symbolic link; use the resolved path instead",
+        );
     }
 }
 

@@ -172,8 +172,8 @@ proptest! {
         let layer = outcome.captured.unwrap();
         let changes = layer.changes().unwrap();
         prop_assert_eq!(tree(&base), before.clone(), "the base was touched: {}", script);
-        let told = changed(before, &changes, &layer);
-        prop_assert_eq!(told, tree(&out.join("end")), "{}", script);
+        let reported = changed(before, &changes, &layer);
+        prop_assert_eq!(reported, tree(&out.join("end")), "{}", script);
         let real = changes.iter().all(|change| change.before != change.after
             || matches!(change.after, Some(Node::File { .. })));
         prop_assert!(real, "{:?}", changes);
@@ -214,10 +214,10 @@ fn captures_only_changes_made_on_top_of_the_staged_layer() {
     let captured = outcome.captured.unwrap();
     let changes = captured.changes().unwrap();
     // The command begins with the staged changes.
-    let told = changed(seen, &changes, &captured);
+    let reported = changed(seen, &changes, &captured);
     let paths: Vec<_> = changes.iter().map(|change| change.path.display().to_string()).collect();
     assert_eq!(paths, ["a/x", "c", "c/z", "w"]);
-    assert_eq!(told.get(Path::new("c/z")), Some(&Seen::File(b"z\n".to_vec(), 0o644)));
+    assert_eq!(reported.get(Path::new("c/z")), Some(&Seen::File(b"z\n".to_vec(), 0o644)));
     assert_eq!(tree(&base), before);
 }
 
@@ -245,8 +245,8 @@ fn base_is_visible_beside_the_view_unchanged_and_read_only() {
         out.display()
     );
     let outcome = run(view, &script, &out);
-    let said = String::from_utf8_lossy(&outcome.stdout).into_owned();
-    assert_eq!(said, "x\nw\nrefused\nrefused\n", "{outcome:?}");
+    let stdout = String::from_utf8_lossy(&outcome.stdout).into_owned();
+    assert_eq!(stdout, "x\nw\nrefused\nrefused\n", "{outcome:?}");
     assert_eq!(tree(&out.join("seen")), before);
     assert_eq!(tree(&base), before);
     let captured = outcome.captured.unwrap();
@@ -268,8 +268,8 @@ fn captured_changes_respect_the_size_limit() {
     let view =
         View { base, staged: None, caches: Vec::new(), before: None, upper: None, max: 1 << 20 };
     let outcome = run(view, "head -c 3000000 /dev/zero > big; stat -c %s big", &out);
-    let told = String::from_utf8_lossy(&outcome.stdout).trim().parse::<u64>().unwrap();
-    assert!(told <= 1 << 20, "{told}");
+    let reported = String::from_utf8_lossy(&outcome.stdout).trim().parse::<u64>().unwrap();
+    assert!(reported <= 1 << 20, "{reported}");
     assert!(String::from_utf8_lossy(&outcome.stderr).contains("No space left"), "{outcome:?}");
 }
 

@@ -164,11 +164,11 @@ fn cached_host_report_is_per_helper_and_ignored_if_others_can_write_it() {
     };
     // It is what is read, as long as no other user can have written it ...
     let numbers = made.namespace_pid_max;
-    let told = forge(
+    let forged_report = forge(
         format!("\"namespace_pid_max\":{numbers}"),
         &format!("\"namespace_pid_max\":{}", !numbers),
     );
-    assert_eq!(told.namespace_pid_max, !numbers);
+    assert_eq!(forged_report.namespace_pid_max, !numbers);
     // ... but nothing that would have less be done.
     assert_eq!(
         forge(format!("\"landlock\":{}", made.landlock.unwrap()), "\"landlock\":null"),

@@ -100,14 +100,14 @@ fn run(policy: &SandboxPolicy, tier: Tier, command: &[&str]) -> Outcome {
 /// Returns the output of a command that must succeed.
 fn passes(policy: &SandboxPolicy, tier: Tier, command: &[&str]) -> String {
     let outcome = run(policy, tier, command);
-    let said = String::from_utf8_lossy(&outcome.stdout).into_owned();
+    let stdout = String::from_utf8_lossy(&outcome.stdout).into_owned();
     let complaints = String::from_utf8_lossy(&outcome.stderr);
     assert_eq!(
         (outcome.ended, outcome.violated.as_slice()),
         (Some(Ended::Code(0)), [].as_slice()),
-        "tier {tier}: {command:?}\n{said}\n{complaints}"
+        "tier {tier}: {command:?}\n{stdout}\n{complaints}"
     );
-    said
+    stdout
 }
 
 const BOTH: [Tier; 2] = [Tier::N, Tier::L];
@@ -147,8 +147,8 @@ thread = threading.Thread(target=print, args=('thread',)); thread.start(); threa
 print(sqlite3.connect(os.path.join(os.environ['TMPDIR'], 'base')).execute('select 1').fetchone())
 ";
     for tier in BOTH {
-        let said = passes(&policy, tier, &["python3", "-c", script]);
-        assert_eq!(said, "1 True\nb'42\\n'\nthread\n(1,)\n", "tier {tier}");
+        let stdout = passes(&policy, tier, &["python3", "-c", script]);
+        assert_eq!(stdout, "1 True\nb'42\\n'\nthread\n(1,)\n", "tier {tier}");
     }
 }
 
@@ -164,8 +164,8 @@ if __name__ == '__main__':
     queue = multiprocessing.Queue(); queue.put('queued'); print(queue.get())
 ";
     // Semaphores are files in `/dev/shm`, which in tier L would be that of the host.
-    let said = passes(&policy(workspace.path()), Tier::N, &["python3", "-c", script]);
-    assert_eq!(said, "[3, 2, 1]\nqueued\n");
+    let stdout = passes(&policy(workspace.path()), Tier::N, &["python3", "-c", script]);
+    assert_eq!(stdout, "[3, 2, 1]\nqueued\n");
 }
 
 /// AA-10
@@ -187,10 +187,10 @@ fn git_reports_changes_in_the_sandbox() {
     write(at.join("b"), "new\n").unwrap();
     for policy in [policy(at), writing(at)] {
         for tier in BOTH {
-            let said = passes(&policy, tier, &["git", "status", "--porcelain"]);
-            assert_eq!(said, " M a\n?? b\n", "tier {tier}");
-            let said = passes(&policy, tier, &["git", "diff", "--unified=0"]);
-            assert!(said.ends_with("@@ -1 +1 @@\n-one\n+two\n"), "tier {tier}: {said}");
+            let stdout = passes(&policy, tier, &["git", "status", "--porcelain"]);
+            assert_eq!(stdout, " M a\n?? b\n", "tier {tier}");
+            let stdout = passes(&policy, tier, &["git", "diff", "--unified=0"]);
+            assert!(stdout.ends_with("@@ -1 +1 @@\n-one\n+two\n"), "tier {tier}: {stdout}");
             assert_eq!(passes(&policy, tier, &["git", "log", "--format=%s"]), "first\n");
         }
     }
@@ -253,8 +253,8 @@ fn make_builds_and_runs_a_c_program() {
         write(at.join("main.c"), "#include <stdio.h>\nint main(void) { puts(\"made\"); }\n")
             .unwrap();
         write(at.join("Makefile"), "test: main\n\t./main\nmain: main.c\n\tcc -o $@ $<\n").unwrap();
-        let said = passes(&writing(at), tier, &["make", "--jobs=2", "--silent", "test"]);
-        assert_eq!(said, "made\n", "tier {tier}");
+        let stdout = passes(&writing(at), tier, &["make", "--jobs=2", "--silent", "test"]);
+        assert_eq!(stdout, "made\n", "tier {tier}");
     }
 }
 
@@ -280,8 +280,8 @@ fn cargo_tests_a_crate_with_a_build_script() {
         let path = format!("{}/bin:/usr/bin:/bin", sysroot.display());
         policy.env.insert("PATH".into(), path.as_str().into());
         let script = "export CARGO_HOME=\"$TMPDIR/cargo\"; exec cargo test --offline --quiet";
-        let said = passes(&policy, tier, &["sh", "-c", script]);
-        assert!(said.contains("2 passed"), "tier {tier}: {said}");
+        let stdout = passes(&policy, tier, &["sh", "-c", script]);
+        assert!(stdout.contains("2 passed"), "tier {tier}: {stdout}");
     }
 }
 
@@ -326,8 +326,8 @@ print(urllib.request.urlopen('http://127.0.0.1:%d/' % server.server_port).read()
 ";
     let policy =
         SandboxPolicy { net: Net::PrivateLoopback, floor: Tier::N, ..policy(workspace.path()) };
-    let said = passes(&policy, Tier::N, &["python3", "-c", script]);
-    assert_eq!(said, "b'tcp hello'\nb'udp'\nb'page'\n");
+    let stdout = passes(&policy, Tier::N, &["python3", "-c", script]);
+    assert_eq!(stdout, "b'tcp hello'\nb'udp'\nb'page'\n");
 }
 
 /// Everything in a directory: kind and mode, and what is in it.
@@ -440,10 +440,10 @@ printf back > unstaged; rm new/staged
 printf cached > cache/new; rm cache/old
 ";
     let outcome = run(&policy, Tier::N, &["sh", "-c", script]);
-    let said = String::from_utf8_lossy(&outcome.stdout).into_owned();
+    let stdout = String::from_utf8_lossy(&outcome.stdout).into_owned();
     let complaints = String::from_utf8_lossy(&outcome.stderr).into_owned();
-    assert_eq!(outcome.ended, Some(Ended::Code(0)), "{said}{complaints}");
-    assert_eq!(said, "stagednewstaged\nref: refs/heads/main\n");
+    assert_eq!(outcome.ended, Some(Ended::Code(0)), "{stdout}{complaints}");
+    assert_eq!(stdout, "stagednewstaged\nref: refs/heads/main\n");
 
     let captured = outcome.captured.unwrap();
     let mut changes = captured.changes().unwrap();

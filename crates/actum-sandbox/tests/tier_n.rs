@@ -36,7 +36,7 @@ fn shell(policy: &SandboxPolicy, script: &str) -> Outcome {
     run(policy, &["/bin/sh", "-c", script]).unwrap()
 }
 
-fn said(outcome: &Outcome) -> String {
+fn output_text(outcome: &Outcome) -> String {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     text(&outcome.stdout) + &text(&outcome.stderr)
 }
@@ -44,7 +44,7 @@ fn said(outcome: &Outcome) -> String {
 /// AA-10
 #[test]
 fn command_sees_only_declared_paths() {
-    let seen = said(&shell(&policy(), "ls /; ls /dev; ls /root /etc /home /tmp"));
+    let seen = output_text(&shell(&policy(), "ls /; ls /dev; ls /root /etc /home /tmp"));
     let mut expected: Vec<&str> = ["bin", "dev", "lib", "lib64", "proc", "usr"].to_vec();
     expected.retain(|name| *name == "dev" || Path::new("/").join(name).exists());
     expected
@@ -60,7 +60,7 @@ fn command_sees_only_declared_paths() {
 fn command_has_no_capabilities_variables_or_extra_descriptors() {
     let outcome = shell(&policy(), "grep -c 'Cap.*:.0*$' /proc/self/status; ls /proc/self/fd; env");
     // `ls` has a fourth while it looks; a shell sets variables of its own.
-    let seen = said(&outcome);
+    let seen = output_text(&outcome);
     let lines: Vec<_> = seen.lines().collect();
     assert_eq!(lines.first(), Some(&"5"), "{seen}");
     assert_eq!(lines.get(1..5), Some(&["0", "1", "2", "3"][..]), "{seen}");
@@ -111,7 +111,7 @@ fn process_is_memory_limited_dumps_no_core_and_stays_dumpable() {
     let limits = policy().limits.with(Resource::Memory, 1 << 30, Enforcement::Polled);
     let script = "ulimit -d; ulimit -c; python3 -c 'import ctypes; print(ctypes.CDLL(None).prctl(4, 0, 0, 0, 0))'";
     let outcome = shell(&SandboxPolicy { limits, ..policy() }, script);
-    assert_eq!(said(&outcome), format!("{}\n0\n-1\n", 1 << 20));
+    assert_eq!(output_text(&outcome), format!("{}\n0\n-1\n", 1 << 20));
 }
 
 /// AA-10, issue 22 (claims)
@@ -130,7 +130,7 @@ fn hidden_directories_are_empty_and_hidden_files_cannot_be_opened() {
     let script =
         format!("cd {}; cat open; ls -A secret; cat secret/key; cat file", place.display());
     let outcome = shell(&policy, &script);
-    assert_eq!(outcome.stdout, b"open\n", "{}", said(&outcome));
+    assert_eq!(outcome.stdout, b"open\n", "{}", output_text(&outcome));
 }
 
 /// FE-16
@@ -138,7 +138,7 @@ fn hidden_directories_are_empty_and_hidden_files_cannot_be_opened() {
 fn command_cannot_mount_unshare_or_write_readable_paths() {
     let refused = |script: &str| {
         let outcome = shell(&policy(), script);
-        assert_ne!(outcome.ended, Some(Ended::Code(0)), "{script}: {}", said(&outcome));
+        assert_ne!(outcome.ended, Some(Ended::Code(0)), "{script}: {}", output_text(&outcome));
     };
     refused("mount -t tmpfs none /usr");
     refused("unshare -U true");

@@ -127,11 +127,11 @@ fn fetch(tested: &TestedLibrary, directory: &Path, python: &Path) -> Result<Path
         .arg("--target")
         .args([&target, &PathBuf::from("--requirement"), &requirements])
         .current_dir(directory);
-    let told = format!("{} -m pip install duckdb=={version}", python.display());
+    let pip_command = format!("{} -m pip install duckdb=={version}", python.display());
     let output = command.output().map_err(system("start", python))?;
     if !output.status.success() {
         let output = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        return Err(InstallError::Pip { command: told, output });
+        return Err(InstallError::Pip { command: pip_command, output });
     }
     let names = std::fs::read_dir(&target).map_err(system("read", &target))?;
     let library = names.filter_map(Result::ok).map(|entry| entry.path()).find(|path| {

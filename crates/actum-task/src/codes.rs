@@ -180,7 +180,7 @@ impl Response {
     }
 
     /// Returns whether the operator is alerted on stderr, in the ledger and in the queue (EX-18).
-    pub fn tells_a_person(self) -> bool {
+    pub fn alerts_operator(self) -> bool {
         match self {
             Self::RejectAndAlert | Self::StopRollBackAndEscalate | Self::Escalate => true,
             Self::Reject

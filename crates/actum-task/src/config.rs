@@ -308,26 +308,26 @@ fn inner<'v, T>(
 }
 
 fn timeouts(fields: &mut Fields<'_>) -> Option<Timeouts> {
-    let unsaid = Timeouts::default();
+    let defaults = Timeouts::default();
     let mut seconds =
-        |name, unsaid| fields.optional(name, whole::<u64>).map_or(unsaid, Duration::from_secs);
+        |name, defaults| fields.optional(name, whole::<u64>).map_or(defaults, Duration::from_secs);
     Some(Timeouts {
-        file: seconds("file_seconds", unsaid.file),
-        schema: seconds("schema_seconds", unsaid.schema),
-        sql: seconds("sql_seconds", unsaid.sql),
-        pipeline: seconds("pipeline_seconds", unsaid.pipeline),
-        task: seconds("task_seconds", unsaid.task),
+        file: seconds("file_seconds", defaults.file),
+        schema: seconds("schema_seconds", defaults.schema),
+        sql: seconds("sql_seconds", defaults.sql),
+        pipeline: seconds("pipeline_seconds", defaults.pipeline),
+        task: seconds("task_seconds", defaults.task),
     })
 }
 
 fn limits(fields: &mut Fields<'_>) -> Option<Limits> {
-    let unsaid = Limits::default();
+    let defaults = Limits::default();
     Some(Limits {
-        files_max: fields.optional("max_files", whole).unwrap_or(unsaid.files_max),
-        file_bytes_max: fields.optional("max_file_bytes", whole).unwrap_or(unsaid.file_bytes_max),
+        files_max: fields.optional("max_files", whole).unwrap_or(defaults.files_max),
+        file_bytes_max: fields.optional("max_file_bytes", whole).unwrap_or(defaults.file_bytes_max),
         backup_bytes_max: fields
             .optional("max_backup_bytes", whole)
-            .unwrap_or(unsaid.backup_bytes_max),
-        parallel_max: fields.optional("max_parallel", whole).unwrap_or(unsaid.parallel_max),
+            .unwrap_or(defaults.backup_bytes_max),
+        parallel_max: fields.optional("max_parallel", whole).unwrap_or(defaults.parallel_max),
     })
 }

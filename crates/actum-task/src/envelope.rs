@@ -163,11 +163,11 @@ impl TaskEnvelope {
     /// Returns [`TaskEnvelopeError`]. A missing approval is reported before any other problem.
     pub fn read(bytes: &[u8]) -> Result<Self, TaskEnvelopeError> {
         reader::read(bytes, ENVELOPE_BYTES_MAX, |_, value| envelope(value)).map_err(|mistakes| {
-            let told = |list: Vec<Diagnostic>| Mistakes { list, is_cut: false };
-            let about = |is_meant: fn(&Diagnostic) -> bool| {
+            let complete = |list: Vec<Diagnostic>| Mistakes { list, is_cut: false };
+            let about = |is_relevant: fn(&Diagnostic) -> bool| {
                 let list: Vec<_> =
-                    mistakes.list.iter().filter(|it| is_meant(it)).cloned().collect();
-                (!list.is_empty()).then(|| told(list))
+                    mistakes.list.iter().filter(|it| is_relevant(it)).cloned().collect();
+                (!list.is_empty()).then(|| complete(list))
             };
             if let Some(mistakes) = about(|it| is_refusal(it, "status")) {
                 return TaskEnvelopeError::NotApproved(mistakes);

@@ -232,10 +232,10 @@ fn waits_for(
     all
 }
 
-/// Returns the known id that is spelled most like `meant`, if any is similar. Sorting the ids makes the result deterministic.
-fn nearest(meant: &ActionId, mut known: Vec<&str>) -> Option<ActionId> {
+/// Returns the known id that is spelled most like `unknown`, if any is similar. Sorting the ids makes the result deterministic.
+fn nearest(unknown: &ActionId, mut known: Vec<&str>) -> Option<ActionId> {
     known.sort_unstable();
-    suggestion::suggest(meant.as_str(), &known)?.parse().ok()
+    suggestion::suggest(unknown.as_str(), &known)?.parse().ok()
 }
 
 fn free(waiting: &[usize]) -> BinaryHeap<Reverse<usize>> {

@@ -161,8 +161,9 @@ fn of_kind<'v>(kind: &'static Tagged, value: &'v Value<'v>) -> Taken<(&'static s
         let missing = Fault::at(value.span.start, Problem::Missing { expected: words });
         missing.in_member(kind.tag)
     })?;
-    let meant = |word: &str| kind.branches.iter().find(|branch| branch.word == word);
-    let branch = reader::word(words, tag, meant).map_err(|fault| fault.in_member(kind.tag))?;
+    let branch_named = |word: &str| kind.branches.iter().find(|branch| branch.word == word);
+    let branch =
+        reader::word(words, tag, branch_named).map_err(|fault| fault.in_member(kind.tag))?;
     Ok((branch.word, of_shape(branch.shape, form, value, Some(kind.tag), kind.nested)?))
 }
 

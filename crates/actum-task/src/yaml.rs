@@ -113,9 +113,9 @@ fn refused(error: &Error) -> Diagnostic {
     } else if let Error::MergeKeyNotAllowed { .. } = error {
         "merge keys (`<<`) are not supported; write the fields out".to_owned()
     } else {
-        let told = error.to_string();
-        let told = told.rsplit_once(" at line ").map_or(&*told, |(told, _)| told);
-        Cut(told.as_bytes(), MESSAGE_BYTES_MAX).to_string()
+        let text = error.to_string();
+        let text = text.rsplit_once(" at line ").map_or(&*text, |(text, _)| text);
+        Cut(text.as_bytes(), MESSAGE_BYTES_MAX).to_string()
     };
     mistake(place, message)
 }

@@ -75,9 +75,9 @@ pub(crate) fn set_new_attributes<D: Disk>(
             disk.xattrs(handle).map_err(|error| (XATTRS, error))?
         }
     };
-    let told =
+    let updated =
         if present.is_empty() { InheritedXattrs::Nothing } else { InheritedXattrs::Something };
-    inherited.set(Some(told));
+    inherited.set(Some(updated));
     let stat = disk.stat(handle).map_err(|error| (OWNER, error))?;
     set_attributes_beside(disk, handle, &stat, wanted, &present)?;
     Ok(stat.inode)

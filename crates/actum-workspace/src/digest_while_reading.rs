@@ -124,8 +124,8 @@ mod tests {
             [0, 1, PIECE_BYTES - 1, PIECE_BYTES, PIECE_BYTES + 1, 9 * PIECE_BYTES, (4 << 20) + 7]
         {
             let bytes: Vec<u8> = (0..=250).cycle().take(size).collect();
-            for told in [0, THREAD_BYTES_MIN] {
-                assert_eq!(digest(&bytes, told), Ok(Digest::of(&bytes)), "{size}");
+            for size_hint in [0, THREAD_BYTES_MIN] {
+                assert_eq!(digest(&bytes, size_hint), Ok(Digest::of(&bytes)), "{size}");
             }
         }
     }
@@ -134,8 +134,8 @@ mod tests {
     #[test]
     fn a_read_error_ends_both_threads() {
         let bytes = [vec![0; 3 * PIECE_BYTES], vec![b'!'; PIECE_BYTES]].concat();
-        for told in [0, THREAD_BYTES_MIN] {
-            assert_eq!(digest(&bytes, told), Err("cannot read"));
+        for size_hint in [0, THREAD_BYTES_MIN] {
+            assert_eq!(digest(&bytes, size_hint), Err("cannot read"));
         }
     }
 }

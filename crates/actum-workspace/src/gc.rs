@@ -284,10 +284,11 @@ impl<D: Disk> Workspace<D> {
     /// journal.
     fn sweep_forgotten(&self) -> Result<usize> {
         let names = self.disk.list(&self.home.stage).doing(|| "list staged files".to_owned())?;
-        let told: BTreeSet<_> =
+        let in_journal: BTreeSet<_> =
             self.tail.iter().map(|run| format!("{}.", run.intent.run).into_bytes()).collect();
-        let is_forgotten =
-            |name: &&Vec<u8>| name.get(..=RUN_ID_LENGTH).is_none_or(|run| !told.contains(run));
+        let is_forgotten = |name: &&Vec<u8>| {
+            name.get(..=RUN_ID_LENGTH).is_none_or(|run| !in_journal.contains(run))
+        };
         let forgotten = names.iter().filter(is_forgotten);
         Ok(forgotten.filter(|name| self.remove_staged(name)).count())
     }

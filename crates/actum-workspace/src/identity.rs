@@ -28,7 +28,7 @@ impl<D: Disk> Transaction<'_, D> {
     pub fn workspace_id(&self) -> Result<WorkspaceId> {
         let (disk, home) = (&self.workspace.disk, &self.workspace.home);
         let doing = || "assign an id to the workspace (`.actum/id`)".to_owned();
-        let own = Mark::of(disk, home).doing(doing)?;
+        let own = Mark::from_disk(disk, home).doing(doing)?;
         match read(disk, home)? {
             Some((id, mark)) if mark == own => Ok(id),
             Some(_) | None => {
@@ -70,7 +70,8 @@ impl<D: Disk> Workspace<D> {
 }
 
 fn own_id<D: Disk>(disk: &D, home: &Home<D::Handle>) -> Result<Option<WorkspaceId>> {
-    let own = Mark::of(disk, home).doing(|| "read the workspace id (`.actum/id`)".to_owned())?;
+    let own =
+        Mark::from_disk(disk, home).doing(|| "read the workspace id (`.actum/id`)".to_owned())?;
     Ok(read(disk, home)?.filter(|(_, mark)| *mark == own).map(|(id, _)| id))
 }
 
@@ -80,7 +81,7 @@ fn own_id<D: Disk>(disk: &D, home: &Home<D::Handle>) -> Result<Option<WorkspaceI
 struct Mark(String);
 
 impl Mark {
-    fn of<D: Disk>(disk: &D, home: &Home<D::Handle>) -> std::io::Result<Self> {
+    fn from_disk<D: Disk>(disk: &D, home: &Home<D::Handle>) -> std::io::Result<Self> {
         let inode = disk.stat(&home.state)?.inode;
         let born = disk.born(&home.state)?.map_or("-".to_owned(), |born| born.0.to_string());
         Ok(Self(format!("{inode} {born}")))

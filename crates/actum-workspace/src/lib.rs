@@ -95,7 +95,7 @@ pub use transaction::stage::INLINE_TOTAL_MAX;
 pub use transaction::staged_directory::StagedDirectory;
 pub use transaction::staged_file::{SourceFile, StagedFile, TakenAttributes};
 pub use transaction::take::Taken;
-pub use transaction::undeclared::{Meant, UndeclaredChanges};
+pub use transaction::undeclared::{UndeclaredChanges, UndeclaredSelection};
 pub use witness::{RootWithin, notes_at, unusable_witness};
 pub use workspace::{
     ExistingFiles, HardLinks, HunkPlaces, LaterEdits, Limits, RunOptions, Withholds, Workspace,

@@ -50,14 +50,14 @@ impl<D: Disk> Workspace<D> {
         if self.loaded && !self.journal.is_stale(&self.disk)? {
             return Ok(());
         }
-        let (told, torn) = self.read_runs()?;
+        let (logged, torn) = self.read_runs()?;
         self.read_bytes = self.journal.tail_bytes();
         let other_epoch = self.journal.epoch() != self.epoch;
-        let unfinished = told.last().is_some_and(|run| run.end.is_none());
+        let unfinished = logged.last().is_some_and(|run| run.end.is_none());
         if other_epoch || unfinished || torn {
-            self.recover(told, other_epoch)?;
+            self.recover(logged, other_epoch)?;
         } else {
-            let last = told.last();
+            let last = logged.last();
             if let Some(last) = last
                 && self.home.durable_end(&self.disk) != Some(last.last)
             {
@@ -68,7 +68,7 @@ impl<D: Disk> Workspace<D> {
                 };
                 rewritten.doing(|| "make the end of the journal durable".to_owned())?;
             }
-            self.tail = told.into_iter().filter_map(ended_run).collect();
+            self.tail = logged.into_iter().filter_map(ended_run).collect();
         }
         self.loaded = true;
         Ok(())
@@ -84,7 +84,7 @@ impl<D: Disk> Workspace<D> {
         reader.read_all(&mut self.journal, &self.disk, scan)
     }
 
-    fn recover(&mut self, mut told: Vec<LoggedRun>, other_epoch: bool) -> Result<()> {
+    fn recover(&mut self, mut logged: Vec<LoggedRun>, other_epoch: bool) -> Result<()> {
         let attention = |error: crate::error::Error| error.leaving(State::NeedsAttention);
         self.journal
             .rewrite_tail(&self.disk)
@@ -93,27 +93,27 @@ impl<D: Disk> Workspace<D> {
         let mut report = Recovery::default();
         let (mut foreign, mut refused) = (Vec::new(), Vec::new());
         if other_epoch {
-            let rebuilt = self.rebuild(&told).map_err(attention)?;
+            let rebuilt = self.rebuild(&logged).map_err(attention)?;
             report.rewritten = rebuilt.rewritten;
             report.saved = rebuilt.saved;
             foreign = rebuilt.foreign;
             refused = rebuilt.refused;
             foreign.extend(refused.iter().map(|(place, _)| *place));
-        } else if let Some(LoggedRun { intent, end: None, .. }) = told.last() {
+        } else if let Some(LoggedRun { intent, end: None, .. }) = logged.last() {
             let tree = Tree::new(&self.disk, &self.home.root);
-            let last = told.len() - 1;
+            let last = logged.len() - 1;
             let left = roll_back(&tree, &self.home, intent).map_err(attention)?;
             foreign = left.indices().into_iter().map(|index| (last, index)).collect();
             let refusals = left.refused.into_iter();
             refused = refusals.map(|(index, reason)| ((last, index), reason)).collect();
         }
-        for (run, told) in told.iter().enumerate() {
+        for (run, logged) in logged.iter().enumerate() {
             let indices: Vec<_> =
                 foreign.iter().filter(|(of, _)| *of == run).map(|&(_, index)| index).collect();
             if !indices.is_empty() {
-                self.set_lost_aside(&told.intent, &indices).map_err(attention)?;
+                self.set_lost_aside(&logged.intent, &indices).map_err(attention)?;
                 for index in indices {
-                    let Some(entry) = told.intent.entries.get(index) else { continue };
+                    let Some(entry) = logged.intent.entries.get(index) else { continue };
                     let reason = refused.iter().find(|(of, _)| *of == (run, index));
                     match reason {
                         Some((_, reason)) => {
@@ -124,8 +124,8 @@ impl<D: Disk> Workspace<D> {
                 }
             }
         }
-        let unfinished = told.pop_if(|run| run.end.is_none());
-        self.tail = told.into_iter().filter_map(ended_run).collect();
+        let unfinished = logged.pop_if(|run| run.end.is_none());
+        self.tail = logged.into_iter().filter_map(ended_run).collect();
         if let Some(unfinished) = unfinished {
             let digest = unfinished.digest();
             let LoggedRun { sequence, intent, .. } = unfinished;
@@ -164,6 +164,6 @@ impl<D: Disk> Workspace<D> {
     }
 }
 
-fn ended_run(told: LoggedRun) -> Option<EndedRun> {
-    told.end.map(|end| EndedRun::new(told.sequence, told.intent, end))
+fn ended_run(logged: LoggedRun) -> Option<EndedRun> {
+    logged.end.map(|end| EndedRun::new(logged.sequence, logged.intent, end))
 }

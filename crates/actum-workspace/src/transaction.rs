@@ -92,7 +92,7 @@ pub struct Transaction<'w, D: Disk> {
     /// Undo log of the open savepoints.
     undo_log: UndoLog<D::Handle>,
     /// Set if the transaction undoes a change, as opposed to undoing an undo.
-    pub(crate) takes_back: bool,
+    pub(crate) undoes_change: bool,
     staged: u32,
     /// Deltas of changed files that the caller had written to a directory outside of `.actum`.
     pub(crate) deltas: BTreeMap<RelPath, StoredDelta<D::Handle>>,
@@ -148,7 +148,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
             as_before: Vec::new(),
             outcome: None,
             undo_log: UndoLog::default(),
-            takes_back: false,
+            undoes_change: false,
             staged: 0,
             deltas: BTreeMap::new(),
             parents: Parents::default(),
@@ -424,7 +424,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
     /// Returns true if the transaction does nothing except restore the state before a change. This is the case for the
     /// undo of a change in which no file keeps later edits, but not for the undo of an undo.
     pub fn restores(&self) -> bool {
-        self.takes_back && self.kept_edits.is_empty()
+        self.undoes_change && self.kept_edits.is_empty()
     }
 
     /// Returns the paths that an undo leaves alone because they are already in the state from before the undone run.

@@ -208,7 +208,7 @@ impl<D: Disk> Transaction<'_, D> {
             return Err(ErrorKind::AlreadyUndone { attempt: Attempt::Undo(run), by }.into());
         }
         let intent = intent.into_owned();
-        self.takes_back = match intent.kind {
+        self.undoes_change = match intent.kind {
             RunKind::Apply => true,
             RunKind::Undo(_) => self.workspace.runs()?.puts_into_effect(run),
         };
@@ -220,7 +220,7 @@ impl<D: Disk> Transaction<'_, D> {
 impl<D: Disk> Transaction<'_, D> {
     fn invert(&mut self, intent: &Intent) -> Result<()> {
         let since = self.check_as_left(intent)?;
-        let (moved_to, told) = (moved_to(intent), told_changes(intent));
+        let (moved_to, outcome) = (moved_to(intent), outcome_entries(intent));
         for (index, entry) in intent.entries.iter().enumerate() {
             if let Some(back) = since.edited.get(&index) {
                 self.take_out(entry, back.clone())?;
@@ -252,13 +252,13 @@ impl<D: Disk> Transaction<'_, D> {
                     if matches!(entry.post, Image::Absent) {
                         self.make_parents(&entry.path)?;
                     }
-                    let told = told.get(&index).copied();
+                    let outcome = outcome.get(&index).copied();
                     let (content, lines) = match moved_to {
                         Some((_, to)) => {
                             let content = Content::Moved((*to).clone());
                             (content, self.node(to)?.pre.file().and_then(|moved| moved.lines))
                         }
-                        None => self.old_content(intent, index, (entry, file), told)?,
+                        None => self.old_content(intent, index, (entry, file), outcome)?,
                     };
                     let (digest, size) = (file.digest, file.size);
                     let attributes = file.attributes.clone();
@@ -384,14 +384,14 @@ impl<D: Disk> Transaction<'_, D> {
         self.images.get(digest).filter(|bytes| Digest::of(bytes) == *digest)
     }
 
-    /// Returns the content from before the run and its number of lines. `told` is the entry that records the outcome of
+    /// Returns the content from before the run and its number of lines. `outcome` is the entry that records the outcome of
     /// the file.
     fn old_content(
         &mut self,
         intent: &Intent,
         index: usize,
         (entry, file): (&Entry, &FileImage),
-        told: Option<&Entry>,
+        outcome: Option<&Entry>,
     ) -> Result<(Content<D::Handle>, Option<u64>)> {
         let path = &entry.path;
         let current = self.node(path)?.pre.file();
@@ -414,8 +414,8 @@ impl<D: Disk> Transaction<'_, D> {
         let splices = entry.back.as_ref().filter(|_| matches!(file.body, Body::Back));
         let splices = splices.and_then(Back::splices);
         let splices = splices.map(|back| Arc::new(back.splices.clone()));
-        let origin = told.map(|told| told.path.clone());
-        let counted = match told.map(|told| told.extent) {
+        let origin = outcome.map(|outcome| outcome.path.clone());
+        let counted = match outcome.map(|outcome| outcome.extent) {
             Some(Extent::Lines(lines)) => Counted::Once(lines.reversed()),
             Some(Extent::Bytes { .. }) | None => Counted::Not,
         };
@@ -521,10 +521,10 @@ struct Since {
 
 /// Maps the index of each entry that had a file before the run to the entry that records the outcome of that file. This
 /// is either the same entry or the one to which the file was renamed.
-fn told_changes(intent: &Intent) -> BTreeMap<usize, &Entry> {
+fn outcome_entries(intent: &Intent) -> BTreeMap<usize, &Entry> {
     let renames = intent.renames();
-    let told = intent.entries.iter().enumerate();
-    told.filter_map(|(index, entry)| Some((renames.before(index)?, entry))).collect()
+    let outcome = intent.entries.iter().enumerate();
+    outcome.filter_map(|(index, entry)| Some((renames.before(index)?, entry))).collect()
 }
 
 /// Maps the index of each entry whose inode the run moved to the index and path of the entry that received the inode.

@@ -19,7 +19,7 @@ use std::any::Any;
 
 use actum_action::{MalformedPlan, PlanEnvelope, ResultEnvelope};
 use actum_core::Timestamp;
-use actum_ledger::UnderWay;
+use actum_ledger::ActivityMark;
 use actum_record::ledger::{Actor, RequestKey, WorkspaceId};
 use actum_workspace::disk::Disk;
 use actum_workspace::{RunOptions, State};
@@ -94,12 +94,12 @@ impl<D: Disk> Engine<D> {
         proposal: &Proposal,
         companion: Option<Box<dyn ActionCompanion>>,
     ) -> Result<ActionOutcome> {
-        let mut story = self.story(&proposal.plan, proposal.wait)?;
-        story.companion = companion;
+        let mut report = self.new_report(&proposal.plan, proposal.wait)?;
+        report.companion = companion;
         let end = self
-            .propose(proposal, &mut story)
-            .and_then(|proposed| self.perform(proposed, &mut story));
-        self.tell(story, end, &proposal.actor)
+            .propose(proposal, &mut report)
+            .and_then(|proposed| self.perform(proposed, &mut report));
+        self.record_outcome(report, end, &proposal.actor)
     }
 
     /// Rejects a malformed plan envelope without executing any of it, and records the rejection.
@@ -109,9 +109,9 @@ impl<D: Disk> Engine<D> {
     pub fn reject(&mut self, proposal: &MalformedProposal) -> Result<ActionOutcome> {
         let MalformedProposal { plan, message, actor, wait } = proposal;
         let (workspace, id) = (self.workspace_id(*wait)?, self.workspace.new_id()?);
-        let story = ActionReport::of_malformed(plan, id, workspace, self.now());
+        let report = ActionReport::of_malformed(plan, id, workspace, self.now());
         let end = Err(ActionError::rejected(Reason::PlanEnvelopeInvalid, message));
-        self.tell(story, end, actor)
+        self.record_outcome(report, end, actor)
     }
 
     /// Executes the request of a queued plan exactly as it was approved, otherwise like [`act_with`](Self::act_with).
@@ -124,8 +124,8 @@ impl<D: Disk> Engine<D> {
         companion: Option<Box<dyn ActionCompanion>>,
     ) -> Result<ActionOutcome> {
         let Some(action) = &request.action else { return Err(Error::NoAction) };
-        let mut story = self.story(&action.plan, request.wait)?;
-        story.companion = companion;
+        let mut report = self.new_report(&action.plan, request.wait)?;
+        report.companion = companion;
         let actor = request.actor.clone();
         let proposal = Proposal {
             plan: action.plan.clone(),
@@ -135,42 +135,47 @@ impl<D: Disk> Engine<D> {
         };
         // Propose the action again, because it may have been retired or changed since the approval.
         let end = self
-            .propose(&proposal, &mut story)
-            .and_then(|proposed| self.perform(Proposed { request, ..proposed }, &mut story));
-        self.tell(story, end, &actor)
+            .propose(&proposal, &mut report)
+            .and_then(|proposed| self.perform(Proposed { request, ..proposed }, &mut report));
+        self.record_outcome(report, end, &actor)
     }
 
-    fn story(&mut self, plan: &PlanEnvelope, wait: bool) -> Result<ActionReport> {
+    fn new_report(&mut self, plan: &PlanEnvelope, wait: bool) -> Result<ActionReport> {
         // Do everything that could fail to produce a report now, before the action has any effect.
         let (workspace, id) = (self.workspace_id(wait)?, self.workspace.new_id()?);
         ActionReport::from_action(plan, id, workspace, self.now())
     }
 
     /// Records the outcome of an action in the ledger, and returns its result.
-    fn tell(
+    fn record_outcome(
         &mut self,
-        mut story: ActionReport,
+        mut report: ActionReport,
         end: std::result::Result<(), ActionError>,
         actor: &Actor,
     ) -> Result<ActionOutcome> {
-        let held = story.held.take();
+        let held = report.held.take();
         let is_stopped = self.runner.as_ref().is_some_and(Runner::is_stopped);
-        let ending = story.ending(end, is_stopped)?;
+        let ending = report.ending(end, is_stopped)?;
         let now = self.now();
-        let ended = story.entry(&ending, (&self.records.tenant, &self.root), actor, now);
-        let state = match (&story.error, ended.run) {
+        let ended = report.entry(&ending, (&self.records.tenant, &self.root), actor, now);
+        let state = match (&report.error, ended.run) {
             (Some(error), _) => error.workspace(),
             (None, Some(_)) => State::Published,
             (None, None) => State::Unchanged,
         };
-        let untold = |source| Error::Untold { status: ended.status, run: ended.run, state, source };
-        let command_ms = story.command_ms();
-        let (mut envelope, error, acting, companion) = story.into_result(&ending, now);
+        let not_recorded = |source| Error::OutcomeNotRecorded {
+            status: ended.status,
+            run: ended.run,
+            state,
+            source,
+        };
+        let command_ms = report.command_ms();
+        let (mut envelope, error, acting, companion) = report.into_result(&ending, now);
         let companion = companion.map(|companion| (companion, command_ms));
-        let entry = self.records.append_end(&ended, &envelope, companion).map_err(untold)?;
+        let entry = self.records.append_end(&ended, &envelope, companion).map_err(not_recorded)?;
         envelope.feedback.insert("entry".to_owned(), json!(entry));
         // An error is harmless: a process that finds a leftover mark also finds the entry for the end of the action.
-        drop(acting.map(UnderWay::end));
+        drop(acting.map(ActivityMark::end));
         Ok(ActionOutcome { envelope, entry, error, held })
     }
 

@@ -67,7 +67,7 @@ impl Alert {
 
     fn grouped(unseen: Vec<(u64, AlertRaised)>) -> Vec<Self> {
         let mut alerts: Vec<Self> = Vec::new();
-        let (mut places, mut told) = (BTreeMap::new(), BTreeMap::new());
+        let (mut places, mut positions) = (BTreeMap::new(), BTreeMap::new());
         for (index, raised) in unseen {
             let uid = raised.actor.as_ref().map(|actor| actor.uid);
             let name = raised.name.clone();
@@ -79,7 +79,8 @@ impl Alert {
             }
             let Some(alert) = alerts.get_mut(place) else { continue };
             alert.last = raised.time;
-            let at = *told.entry((place, raised.message.clone())).or_insert(alert.messages.len());
+            let at =
+                *positions.entry((place, raised.message.clone())).or_insert(alert.messages.len());
             match alert.messages.get_mut(at) {
                 Some(message) => message.indexes.push(index),
                 None => {

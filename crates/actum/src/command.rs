@@ -239,7 +239,7 @@ pub(crate) fn record(line: &CommandLine, outcome: &Outcome) -> CommandRecord {
 /// command was ended.
 fn end(outcome: &Outcome) -> CommandEnd {
     match (outcome.violated.first(), outcome.ended) {
-        (Some(violation), _) => CommandEnd::Stopped(told(violation)),
+        (Some(violation), _) => CommandEnd::Stopped(describe_violation(violation)),
         (None, Some(Ended::Code(code))) => CommandEnd::Code(code),
         (None, Some(Ended::Signal(signal))) => CommandEnd::Signal(signal),
         (None, None) => {
@@ -248,7 +248,7 @@ fn end(outcome: &Outcome) -> CommandEnd {
     }
 }
 
-fn told(violation: &Violation) -> String {
+fn describe_violation(violation: &Violation) -> String {
     match violation {
         Violation::Limit(resource) => format!("it exceeded its limit of {resource}"),
         Violation::Unwatched => "one of its processes could not be monitored".to_owned(),

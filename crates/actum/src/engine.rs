@@ -117,7 +117,7 @@ pub struct Engine<D: Disk = LinuxDisk> {
     place: Place,
     resumed: Vec<Resumed>,
     /// Run whose recovery was already reported to a request, so that it is reported only once.
-    told_recovered: Option<RunId>,
+    reported_recovery: Option<RunId>,
     /// Interrupted actions of earlier processes whose end this engine recorded.
     cut_off: Vec<RunId>,
 }
@@ -204,7 +204,7 @@ impl<D: Disk> Engine<D> {
             root,
             place,
             resumed: Vec::new(),
-            told_recovered: None,
+            reported_recovery: None,
             cut_off: Vec::new(),
         }
     }

@@ -27,7 +27,7 @@ use actum_record::ledger::{Actor, RequestKey, Retention};
 use actum_record::signer::SignError;
 use actum_workspace::State;
 
-use crate::request::WayBack;
+use crate::request::Inversion;
 
 pub use bound_workspace::BoundWorkspace;
 pub use catalog::CatalogError;
@@ -47,7 +47,7 @@ pub use rollback::RollbackRefused;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StateClause {
     /// No clause, because the message already states the state of the workspace.
-    Said,
+    Included,
     /// No file was changed, but an entry may have been recorded in the ledger.
     FilesUnchanged,
     /// The workspace is in the given state.
@@ -174,14 +174,14 @@ pub enum Error {
         "you have no run to {}: the newest {} in effect is run {run}, by {}",
         way.as_str(),
         match way {
-            WayBack::Undo => "change",
-            WayBack::Redo => "undo",
+            Inversion::Undo => "change",
+            Inversion::Redo => "undo",
         },
-        whose(by)
+        describe_actor(by)
     )]
     OnlyOthersRuns {
         /// Whether an undo or a redo was requested.
-        way: WayBack,
+        way: Inversion,
         /// Newest run in effect.
         run: RunId,
         /// Actor who requested that run.
@@ -192,7 +192,7 @@ pub enum Error {
     #[error("run {run} was interrupted and has just been rolled back; nothing else was changed")]
     RecoveredFirst {
         /// Whether an undo or a redo was requested.
-        way: WayBack,
+        way: Inversion,
         /// Interrupted run that was rolled back.
         run: RunId,
     },
@@ -273,7 +273,7 @@ pub enum Error {
         "the check `{}` rejected the staged change: {}{}",
         Harmless(.check.quoted().as_bytes()),
         .record.ended,
-        said(.output)
+        format_output(.output)
     )]
     Unverified {
         /// Command line of the failed check.
@@ -283,7 +283,7 @@ pub enum Error {
         /// Last part of the failed check's output.
         output: String,
         /// Results of all checks that ran. The failed one is the last.
-        told: Vec<Check>,
+        results: Vec<Check>,
     },
     /// The run has ended and the workspace reflects its outcome, but its receipt could not be written yet.
     #[error(
@@ -303,7 +303,7 @@ pub enum Error {
     },
     /// The action has ended, but its outcome could not be recorded.
     #[error("the action {}, but {source}", ended(*status, *run))]
-    Untold {
+    OutcomeNotRecorded {
         /// Status with which the action ended.
         status: Status,
         /// Run that changed files for the action, if any.
@@ -332,7 +332,7 @@ pub enum Error {
 }
 
 /// Formats the last part of a check's output, as an addition to its error message.
-fn said(output: &str) -> String {
+fn format_output(output: &str) -> String {
     match output.is_empty() {
         true => String::new(),
         false => format!("; output: {}", Harmless(output.as_bytes())),
@@ -358,16 +358,16 @@ fn ended(status: Status, run: Option<RunId>) -> String {
 
 /// Formats the denying gates and their grounds as an error message.
 fn of_gates(gates: &[GateDecision]) -> String {
-    let told = gates.iter().map(|GateDecision { gate, ground, .. }| {
+    let reasons = gates.iter().map(|GateDecision { gate, ground, .. }| {
         format!("the gate `{gate}`: {}", Harmless(ground.to_string().as_bytes()))
     });
-    format!("the change is refused by {}", told.collect::<Vec<_>>().join("; and by "))
+    format!("the change is refused by {}", reasons.collect::<Vec<_>>().join("; and by "))
 }
 
 /// Formats the grounds of the gates that require an approval.
 fn grounds(gates: &[GateDecision]) -> String {
-    let told = gates.iter().map(|gate| Harmless(gate.ground.to_string().as_bytes()).to_string());
-    told.collect::<Vec<_>>().join("; ")
+    let reasons = gates.iter().map(|gate| Harmless(gate.ground.to_string().as_bytes()).to_string());
+    reasons.collect::<Vec<_>>().join("; ")
 }
 
 /// Result whose error includes the state of the workspace.
@@ -377,7 +377,7 @@ impl Error {
     /// Returns the error message, followed by the state of the workspace unless the message already includes it.
     pub fn with_state(&self) -> String {
         match self.state_clause() {
-            StateClause::Said => self.to_string(),
+            StateClause::Included => self.to_string(),
             StateClause::FilesUnchanged => format!("{self}; no file was changed"),
             StateClause::State(state) => format!("{self}; {state}"),
         }
@@ -390,8 +390,8 @@ impl Error {
         {
             return StateClause::FilesUnchanged;
         }
-        let says_state = if let Self::Command(error) = self {
-            error.says_state()
+        let includes_state = if let Self::Command(error) = self {
+            error.includes_state()
         } else if let Self::Rollback(RollbackRefused::PutBack { .. }) = self {
             // The message states that nothing was changed, which is wrong if recovery restored files before.
             self.workspace() == State::Unchanged
@@ -401,10 +401,10 @@ impl Error {
                 Self::NothingToChange
                     | Self::RecoveredFirst { .. }
                     | Self::Unsettled { .. }
-                    | Self::Untold { .. }
+                    | Self::OutcomeNotRecorded { .. }
             )
         };
-        if says_state { StateClause::Said } else { StateClause::State(self.workspace()) }
+        if includes_state { StateClause::Included } else { StateClause::State(self.workspace()) }
     }
 
     /// Returns the state of the workspace.
@@ -414,7 +414,7 @@ impl Error {
             Self::Rollback(
                 RollbackRefused::Open { source, .. } | RollbackRefused::PutBack { source, .. },
             ) => source.workspace(),
-            Self::Unsettled { state, .. } | Self::Untold { state, .. } => *state,
+            Self::Unsettled { state, .. } | Self::OutcomeNotRecorded { state, .. } => *state,
             Self::Home(_)
             | Self::HomeInside { .. }
             | Self::HomeAround { .. }
@@ -464,7 +464,7 @@ impl From<LedgerError> for Error {
 }
 
 /// Formats an actor for use within an error message.
-fn whose(actor: &Actor) -> String {
+fn describe_actor(actor: &Actor) -> String {
     let user = Quoted(actor.user.as_bytes());
     match &actor.agent {
         Some(agent) => {

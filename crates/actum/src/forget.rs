@@ -134,9 +134,9 @@ pub fn missing_runs(
         let entry = log.sound_entry(index)?;
         let facts = EntryFacts::parse(kind, &entry.body);
         let facts = facts.map_err(|error| LedgerError::entry(index, &error))?;
-        let is_meant =
+        let is_candidate =
             facts.workspace == Some(workspace) && facts.status == Some(Status::Succeeded);
-        let Some(run) = facts.run.filter(|_| is_meant) else { continue };
+        let Some(run) = facts.run.filter(|_| is_candidate) else { continue };
         let is_it = |found: WorkspaceId, it: RunId| (found, it) == (workspace, run);
         if is_in_history(run) || forgotten_run(log, keyring, is_it)?.is_some() {
             break;

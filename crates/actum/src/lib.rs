@@ -93,8 +93,8 @@ pub use real_path::real as real_path;
 pub use recorded::{Receipt, RecordedRun, facts_for_undo};
 pub use records::{Clock, OwnLedger, Records, Witness};
 pub use request::{
-    Commands, EntryPoint, FileTask, Phase, Request, RequestLease, RequestedAction, WayBack, Which,
-    Work,
+    Commands, EntryPoint, FileTask, Inversion, Phase, Request, RequestLease, RequestedAction,
+    Which, Work,
 };
 pub use root::{OwnRoot, Root, RootState};
 pub use schema::{Schema, SchemaProblem};

@@ -88,10 +88,10 @@ impl PipelineRunner {
             return Ok(found);
         }
         let names: Vec<_> = self.declared.iter().map(|it| it.name.as_str()).collect();
-        let meant = suggestion::suggest(name, &names).map(|it| format!("; did you mean `{it}`?"));
+        let hint = suggestion::suggest(name, &names).map(|it| format!("; did you mean `{it}`?"));
         let message =
             format!("the operator's policy does not declare a pipeline `{}`", name.escape_debug());
-        Err(message + &meant.unwrap_or_default())
+        Err(message + &hint.unwrap_or_default())
     }
 }
 

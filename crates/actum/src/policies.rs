@@ -344,7 +344,7 @@ impl PolicyFiles {
         };
         let failed = |problem| {
             Error::from(PolicyError {
-                whose: Source::Operator,
+                origin: Source::Operator,
                 path: directory.to_owned(),
                 problem,
             })
@@ -414,7 +414,7 @@ fn check_own(file: &PolicyFile, read: &ReadPolicy) -> Result<()> {
     let kept = kept.into_iter().filter(|(is_set, ..)| *is_set).map(|(_, key, what)| (key, what));
     let Some((key, what)) = widening(file).chain(kept).next() else { return Ok(()) };
     let problem = PolicyProblem::OperatorsOwn { key, what };
-    Err(PolicyError { whose: read.source, path: read.path.clone(), problem }.into())
+    Err(PolicyError { origin: read.source, path: read.path.clone(), problem }.into())
 }
 
 /// Key for the base directories of file tasks, with its description for error messages.
@@ -454,23 +454,23 @@ fn rule_of(place: &Path, root: &Path) -> Option<PathRule> {
 const EVERYTHING: &str = "**";
 
 /// Reads and parses the policy at `path`. Returns `None` if the file does not exist.
-fn read(whose: Source, path: &Path) -> Result<Option<(PolicyFile, ReadPolicy)>> {
-    let failed = |problem| PolicyError { whose, path: path.to_owned(), problem };
-    let bytes = bytes(whose, path).map_err(failed)?;
+fn read(origin: Source, path: &Path) -> Result<Option<(PolicyFile, ReadPolicy)>> {
+    let failed = |problem| PolicyError { origin, path: path.to_owned(), problem };
+    let bytes = bytes(origin, path).map_err(failed)?;
     let Some(bytes) = bytes else { return Ok(None) };
     let file = PolicyFile::read(&bytes).map_err(|error| failed(error.into()))?;
     let (path, digest) = (path.to_owned(), Digest::of(&bytes));
-    let trust = match whose {
+    let trust = match origin {
         Source::System | Source::Operator => Trust::Trusted,
         Source::Workspace | Source::Enclosing => Trust::Untrusted,
     };
-    Ok(Some((file, ReadPolicy { source: whose, path, digest, trust, trusted_before: None })))
+    Ok(Some((file, ReadPolicy { source: origin, path, digest, trust, trusted_before: None })))
 }
 
 /// Reads the policy file at `path` after checking its owner and permissions. Returns `None` if the file does not exist.
-fn bytes(whose: Source, path: &Path) -> std::result::Result<Option<Vec<u8>>, PolicyProblem> {
+fn bytes(origin: Source, path: &Path) -> std::result::Result<Option<Vec<u8>>, PolicyProblem> {
     // Follow symbolic links only for the operator, who may manage configuration files in another directory.
-    let found = match whose {
+    let found = match origin {
         Source::Operator => fs::metadata(path),
         Source::System | Source::Workspace | Source::Enclosing => fs::symlink_metadata(path),
     };
@@ -479,7 +479,7 @@ fn bytes(whose: Source, path: &Path) -> std::result::Result<Option<Vec<u8>>, Pol
         // A dangling link of the operator is an error, because it was intended to lead to a policy.
         Err(error)
             if error.kind() == io::ErrorKind::NotFound
-                && (whose != Source::Operator || fs::symlink_metadata(path).is_err()) =>
+                && (origin != Source::Operator || fs::symlink_metadata(path).is_err()) =>
         {
             return Ok(None);
         }
@@ -489,7 +489,7 @@ fn bytes(whose: Source, path: &Path) -> std::result::Result<Option<Vec<u8>>, Pol
         return Err(PolicyProblem::NoFile);
     }
     // Do not block on a pipe, or follow a link, that has replaced the file in the meantime.
-    let flags = match whose {
+    let flags = match origin {
         Source::Operator => OFlags::NONBLOCK,
         Source::System | Source::Workspace | Source::Enclosing => {
             OFlags::NONBLOCK | OFlags::NOFOLLOW
@@ -503,7 +503,7 @@ fn bytes(whose: Source, path: &Path) -> std::result::Result<Option<Vec<u8>>, Pol
     if !opened.is_file() || (opened.dev(), opened.ino()) != (found.dev(), found.ino()) {
         return Err(PolicyProblem::NoFile);
     }
-    match whose {
+    match origin {
         Source::Operator => check_closed(&opened, |mode| PolicyProblem::TooOpen { mode })?,
         Source::System if opened.uid() != 0 => {
             return Err(PolicyProblem::OfAnother { uid: opened.uid() });

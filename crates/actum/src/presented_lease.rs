@@ -123,7 +123,7 @@ impl Request {
         let limits = self.file_task.as_ref().map(|task| task.limits).unwrap_or_default();
         let case = Case {
             actor: self.actor.clone(),
-            door: self.door.as_str().to_owned(),
+            door: self.entry_point.as_str().to_owned(),
             lease: self.lease.as_ref().map(|lease| lease.case(self, limits)),
             root: root.to_owned(),
             tenant: tenant.clone(),

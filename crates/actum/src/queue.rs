@@ -77,7 +77,7 @@ impl QueuedPlan {
         }
         let origin = log.origin()?;
         let entry = EntryRef { origin: origin.clone(), index, leaf: leaf_hash(&body) };
-        let Some((said, answered)) = row.answered else {
+        let Some((recorded_answer, answered)) = row.answered else {
             return Ok(Self { row, entry, queued, answer: None, unproven: None });
         };
         let damaged = |error: &dyn fmt::Display| LedgerError::entry(answered, error);
@@ -89,7 +89,7 @@ impl QueuedPlan {
             }
         };
         let PlanAnswered { plan: of, answer, queued: about, bound, .. } = &verified.answered;
-        if (*of, *answer, about, *bound) != (plan, said, &entry, queued.plan.bound) {
+        if (*of, *answer, about, *bound) != (plan, recorded_answer, &entry, queued.plan.bound) {
             return Err(damaged(&format_args!("it does not answer the plan {plan}")));
         }
         let leaf = leaf_hash(&body);
@@ -138,7 +138,7 @@ impl QueuedPlan {
     pub fn check_answerable(&self, answer: Answer, now: Timestamp) -> Result<(), QueueError> {
         let (plan, state) = (self.id(), self.state(now));
         // The ledger would reject any other order of answers.
-        let takes = match (answer, self.row.answered.map(|(said, _)| said)) {
+        let takes = match (answer, self.row.answered.map(|(recorded_answer, _)| recorded_answer)) {
             (Answer::Approved, None) => state == PlanState::Waiting,
             // Denying an expired plan is allowed, because it removes the plan from the queue.
             (Answer::Denied, None) => matches!(state, PlanState::Waiting | PlanState::Expired),

@@ -12,7 +12,7 @@ use actum_workspace::ErrorKind;
 
 use crate::plugin::PluginError;
 use crate::task::RollbackRefused;
-use crate::{CatalogError, CommandError, GrantLeaseError, PolicyProblem, QueueError, WayBack};
+use crate::{CatalogError, CommandError, GrantLeaseError, Inversion, PolicyProblem, QueueError};
 use serde::{Serialize, Serializer};
 
 /// Defines the reasons. Each one has a permanent name and a page `docs/reasons/NAME.md`. A missing page is a compile
@@ -277,7 +277,7 @@ impl Serialize for Reason {
 }
 
 /// Returns the reason for a workspace error.
-pub fn of(kind: &ErrorKind) -> Reason {
+pub fn from_error_kind(kind: &ErrorKind) -> Reason {
     match kind {
         ErrorKind::ChangeSet { source } => of_change_set(source),
         ErrorKind::Path { .. } | ErrorKind::LinkTarget { .. } => Reason::PathRefused,
@@ -365,7 +365,7 @@ pub fn of_grant(error: &GrantError) -> Reason {
 pub fn of_engine(error: &crate::Error) -> Reason {
     use crate::Error;
     match error {
-        Error::Workspace(error) => of(&error.kind),
+        Error::Workspace(error) => from_error_kind(&error.kind),
         Error::Home(_) | Error::HomeInside { .. } | Error::HomeAround { .. } => {
             Reason::LedgerHomeUnusable
         }
@@ -377,14 +377,14 @@ pub fn of_engine(error: &crate::Error) -> Reason {
         Error::Ledger { source } => of_ledger(source),
         Error::RequestKeyTaken { .. } => Reason::RequestKeyTaken,
         Error::OutcomeUnknown { .. } => Reason::OutcomeUnknown,
-        Error::OnlyOthersRuns { way: WayBack::Undo, .. } => Reason::NoRunToUndo,
-        Error::OnlyOthersRuns { way: WayBack::Redo, .. } => Reason::NothingToRedo,
-        Error::RecoveredFirst { way: WayBack::Undo, .. } => Reason::NoRunToUndo,
-        Error::RecoveredFirst { way: WayBack::Redo, .. } => Reason::NothingToRedo,
+        Error::OnlyOthersRuns { way: Inversion::Undo, .. } => Reason::NoRunToUndo,
+        Error::OnlyOthersRuns { way: Inversion::Redo, .. } => Reason::NothingToRedo,
+        Error::RecoveredFirst { way: Inversion::Undo, .. } => Reason::NoRunToUndo,
+        Error::RecoveredFirst { way: Inversion::Redo, .. } => Reason::NothingToRedo,
         Error::WorkspaceIsACopy { .. } => Reason::WorkspaceIsACopy,
         Error::Retained { .. } => Reason::RetentionHolds,
         Error::Forgotten(_) => Reason::KeyUnusable,
-        Error::Untold { .. } => Reason::LedgerUnavailable,
+        Error::OutcomeNotRecorded { .. } => Reason::LedgerUnavailable,
         Error::NoAction => Reason::Usage,
         Error::NothingToChange => Reason::AlreadyAsBefore,
         Error::Lease(error) => of_lease(error),

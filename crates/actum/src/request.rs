@@ -41,7 +41,7 @@ pub struct Request {
     /// Requester of the change. The default is the user `unknown` with the user ID 65534.
     pub actor: Actor,
     /// Entry point that received the request.
-    pub door: EntryPoint,
+    pub entry_point: EntryPoint,
     /// Idempotency key. A request that is repeated with the same key is carried out only once. Without a key, every
     /// request is new.
     pub key: Option<RequestKey>,
@@ -136,14 +136,14 @@ pub enum Which {
 
 /// Kind of inversion of a past run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WayBack {
+pub enum Inversion {
     /// Undo, which inverts a change.
     Undo,
     /// Redo, which inverts an undo.
     Redo,
 }
 
-impl WayBack {
+impl Inversion {
     /// Returns the name of the inversion, which is also the name of the CLI command.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -190,7 +190,7 @@ impl Request {
             limits: Limits::default(),
             label: None,
             actor: Actor { user: "unknown".to_owned(), uid: NOBODY, agent: None },
-            door: EntryPoint::Library,
+            entry_point: EntryPoint::Library,
             key: None,
             declared: None,
             plan: None,
@@ -250,9 +250,9 @@ impl Request {
     /// queued but reverted.
     pub(crate) fn queues(&self) -> bool {
         match self.work {
-            Work::Apply(_) | Work::Undo(_) | Work::Redo(_) => self.door.queues(),
+            Work::Apply(_) | Work::Undo(_) | Work::Redo(_) => self.entry_point.queues(),
             Work::Adopt(_) | Work::Restore { .. } => {
-                self.door.queues() && self.door != EntryPoint::ClientHook
+                self.entry_point.queues() && self.entry_point != EntryPoint::ClientHook
             }
         }
     }
@@ -264,7 +264,7 @@ impl Request {
 
     /// Returns the policy profile that the entry point adds (D-5).
     pub(crate) fn profile(&self) -> Option<Profile> {
-        self.door.profile()
+        self.entry_point.profile()
     }
 
     /// Returns true if the request only asks for permission to start its action, no part of which has run yet.

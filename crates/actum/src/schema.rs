@@ -58,7 +58,7 @@ impl Schema {
             .with_draft(Draft::Draft202012)
             .offline()
             .with_pattern_options(patterns);
-        let validator = options.build(&schema).map_err(|error| told(&error))?;
+        let validator = options.build(&schema).map_err(|error| problem_from_error(&error))?;
         Ok(Self { validator, written: schema })
     }
 
@@ -70,7 +70,7 @@ impl Schema {
         self.validator.validate(value).map_err(|error| {
             let place = error.schema_path().to_string();
             let better = ways(&self.written, &place).or_else(|| known(&self.written, &place));
-            let mut problem = told(&error);
+            let mut problem = problem_from_error(&error);
             problem.message = match better {
                 Some(Better::Instead(message)) => message,
                 Some(Better::Besides(more)) => format!("{}; {more}", problem.message),
@@ -124,7 +124,7 @@ fn ways(schema: &Value, place: &str) -> Option<Better> {
     Some(Better::Instead(format!("exactly one of these is required: {names}")))
 }
 
-pub(crate) fn told(error: &jsonschema::ValidationError<'_>) -> SchemaProblem {
+pub(crate) fn problem_from_error(error: &jsonschema::ValidationError<'_>) -> SchemaProblem {
     // The message refers to the value without quoting it, because the value may be long.
     let message = error.masked_with("the value").to_string();
     let message = match message.char_indices().nth(MESSAGE_CHARS_MAX) {
@@ -261,8 +261,8 @@ mod tests {
             (json!({ "a/b": ["x", 1] }), "at `/a~1b/1`: the value is not of type \"string\""),
             (json!({ "a/b": ["X"] }), "at `/a~1b/0`: the value does not match \"^[a-z]+$\""),
         ];
-        for (value, told) in cases {
-            assert_eq!(schema.check(&value).unwrap_err().to_string(), told);
+        for (value, expected) in cases {
+            assert_eq!(schema.check(&value).unwrap_err().to_string(), expected);
         }
         let unknown = schema.check(&json!({ "a/b": [], "c": 1 })).unwrap_err();
         assert!(unknown.message.contains("'c'"), "{unknown}");
@@ -298,10 +298,10 @@ mod tests {
             (doubling(40), "too large"),
             (doubling(5000), "too deep"),
         ];
-        for (schema, told) in cases {
+        for (schema, expected) in cases {
             let shown: String = schema.to_string().chars().take(100).collect();
             let problem = read(schema).err().unwrap_or_else(|| panic!("{shown} was taken"));
-            assert!(problem.to_string().contains(told), "{shown}: {problem}");
+            assert!(problem.to_string().contains(expected), "{shown}: {problem}");
         }
         // Properties may be named `$ref` or `$id` without being treated as references.
         assert!(read(json!({ "properties": { "$ref": { "type": "string" }, "$id": {} } })).is_ok());

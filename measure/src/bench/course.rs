@@ -79,7 +79,7 @@ pub(super) fn run(
         eprintln!("{}: {}", name.slug(), place.file_system);
         results.places.push((name, place.file_system.clone()));
         if own && options.selects("syscalls") {
-            course.say("counting system calls");
+            course.log("counting system calls");
             results.calls =
                 syscalls::measure(&place.directory, course.programs, &course.surroundings);
         }
@@ -88,7 +88,7 @@ pub(super) fn run(
             results.absent.push((name, format!("cut short: {why}")));
         }
         if own && options.selects("memory") {
-            course.say("measuring memory");
+            course.log("measuring memory");
             results.peaks = memory::measure(grounds, &place.directory, &home);
         }
         place.close()?;
@@ -106,7 +106,7 @@ struct Course<'a> {
 }
 
 impl Course<'_> {
-    fn say(&self, what: &str) {
+    fn log(&self, what: &str) {
         eprintln!("[{:>3} s] {what}", self.begun.elapsed().as_secs());
     }
 
@@ -264,6 +264,6 @@ impl Course<'_> {
             Err(_) => format!("{} -", who.name()),
         };
         let times: Vec<String> = results.iter().map(time).collect();
-        self.say(&format!("{}: {work}: {} ms", place.slug(), times.join(", ")));
+        self.log(&format!("{}: {work}: {} ms", place.slug(), times.join(", ")));
     }
 }

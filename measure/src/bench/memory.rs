@@ -83,8 +83,8 @@ fn footprint(workspace: &Path, home: &Path, change_set: &ChangeSet) -> Result<Fo
     write(&input, serde_json::to_vec(change_set)?)?;
     let output = in_child::command(ChildExtent::ApplyAndRevert, workspace, &input)?.output()?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        return Err(said.trim().to_owned().into());
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        return Err(stderr.trim().to_owned().into());
     }
     Ok(serde_json::from_slice(&output.stdout)?)
 }

@@ -93,9 +93,10 @@ fn succeeded(outcome: &actum_sandbox::Outcome) -> Result<(), Failure> {
     if outcome.ended == Some(Ended::Code(0)) {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&outcome.stderr);
-    let said = said.lines().last().unwrap_or("it said nothing").to_owned();
-    Err(format!("the command ended as {:?} ({:?}): {said}", outcome.ended, outcome.violated).into())
+    let stderr = String::from_utf8_lossy(&outcome.stderr);
+    let stderr = stderr.lines().last().unwrap_or("it said nothing").to_owned();
+    Err(format!("the command ended as {:?} ({:?}): {stderr}", outcome.ended, outcome.violated)
+        .into())
 }
 
 /// This program, whose `main` enters the sandbox first of all.

@@ -73,9 +73,9 @@ fn trace(
     strace.current_dir(&workspace).stdin(Stdio::null()).stdout(Stdio::null());
     let output = strace.output().map_err(|error| format!("starting `strace`: {error}"))?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        let said = said.lines().last().unwrap_or("it said nothing").to_owned();
-        return Err(format!("under `strace` ({}): {said}", output.status).into());
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let stderr = stderr.lines().last().unwrap_or("it said nothing").to_owned();
+        return Err(format!("under `strace` ({}): {stderr}", output.status).into());
     }
     change.check(&workspace, super::material::Expected::After)?;
     Ok(counts(&read_to_string(report)?))

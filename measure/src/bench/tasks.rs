@@ -127,7 +127,7 @@ impl Many {
             sync(&desk.workspace)?;
             let taken = time(|| desk.run())?;
             change.check(&desk.workspace, Expected::After)?;
-            desk.take_back()?;
+            desk.roll_back()?;
             change.check(&desk.workspace, Expected::Before)?;
             Ok(taken)
         }));

@@ -83,8 +83,8 @@ pub(super) fn control(
         let mut place = Place::open(grounds, file_system, &mut random)?;
         let choices = Choices::random(&mut random);
         let job = place.job(Writer::Plain, choices.shaker);
-        let said = place.lose_power(&job, &choices, true, &mut random, &mut tally)?;
-        if let Some(first) = said.first() {
+        let violations = place.lose_power(&job, &choices, true, &mut random, &mut tally)?;
+        if let Some(first) = violations.first() {
             return Err(format!("the control: {first}").into());
         }
         if place.look(&mut tally)? != Found::AsAcknowledged {

@@ -273,9 +273,9 @@ fn system(command: &mut Command, success: &[i32]) -> Result<(), Failure> {
     if output.status.code().is_some_and(|code| success.contains(&code)) {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    let said = said.lines().next().unwrap_or("it said nothing");
-    Err(format!("`{program}` failed ({}): {said}", output.status).into())
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let stderr = stderr.lines().next().unwrap_or("it said nothing");
+    Err(format!("`{program}` failed ({}): {stderr}", output.status).into())
 }
 
 /// A process that waits for the end of ours, whatever its cause, and then unmounts and removes what

@@ -41,12 +41,12 @@ impl RunningWorker {
             .spawn()
             .map_err(|error| format!("starting the worker: {error}"))?;
         let out = process.stdout.take().ok_or("the worker has no standard output")?;
-        let (say, heard) = channel();
+        let (sender, heard) = channel();
         let reader = std::thread::spawn(move || {
             for line in BufReader::new(out).lines().map_while(Result::ok) {
                 if let Some(word) = Word::parse(&line) {
                     // The receiver is gone only when all has failed.
-                    drop(say.send((Instant::now(), word)));
+                    drop(sender.send((Instant::now(), word)));
                 }
             }
         });

@@ -188,8 +188,8 @@ mod tests {
         std::fs::write(root.join(path), torn).unwrap();
         set_mode(leaf.mode);
         let zeros = leaf.content.len() - 4096;
-        let said = Tree::read(root).unwrap().differences_in_short(&version);
-        assert!(said.contains(&format!("{zeros} of them zero")), "{said}");
+        let message = Tree::read(root).unwrap().differences_in_short(&version);
+        assert!(message.contains(&format!("{zeros} of them zero")), "{message}");
         std::fs::write(root.join(path), &leaf.content).unwrap();
         set_mode(0o611);
         assert_eq!(Tree::read(root).unwrap().differences(&version).len(), 1);

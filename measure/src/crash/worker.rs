@@ -31,7 +31,7 @@ pub(crate) fn run(job: &Job) -> Result<(), Failure> {
         Writer::Plain => write_plain(job),
     };
     if let Err(error) = &worked {
-        say(&Word::Failed(error.to_string()))?;
+        send(&Word::Failed(error.to_string()))?;
     }
     worked
 }
@@ -49,7 +49,7 @@ fn with_actum(job: &Job) -> Result<(), Failure> {
         return Err(format!("opened at step {step}, but {differences}").into());
     }
     let mut last = last_run(&job.root)?;
-    say(&Word::At(step))?;
+    send(&Word::At(step))?;
     shaker::start(job.shaker, &job.root, job.seed.wrapping_add(step as u64));
     loop {
         step += 1;
@@ -65,7 +65,7 @@ fn with_actum(job: &Job) -> Result<(), Failure> {
             }
         };
         last = Some(committed.run);
-        say(&Word::Did(step))?;
+        send(&Word::Did(step))?;
         if random.once_in(12) {
             let options = GcOptions { runs_max: RUNS_KEPT, ..GcOptions::default() };
             workspace.gc(&options)?;
@@ -81,12 +81,12 @@ fn with_actum(job: &Job) -> Result<(), Failure> {
 /// synced.
 fn write_plain(job: &Job) -> Result<(), Failure> {
     let mut plan = Plan::new(job.seed);
-    say(&Word::At(0))?;
+    send(&Word::At(0))?;
     shaker::start(job.shaker, &job.root, job.seed);
     for step in 1.. {
         let before = plan.version(step - 1)?.clone();
         write_write_plain(&job.root, &before, plan.version(step)?)?;
-        say(&Word::Did(step))?;
+        send(&Word::Did(step))?;
     }
     Ok(())
 }
@@ -139,7 +139,7 @@ pub(super) fn last_run(root: &Path) -> Result<Option<RunId>, Failure> {
     Ok(last.map(|run| run.run))
 }
 
-fn say(word: &Word) -> Result<(), Failure> {
+fn send(word: &Word) -> Result<(), Failure> {
     let line = match word {
         Word::At(step) => format!("at {step}\n"),
         Word::Did(step) => format!("did {step}\n"),

@@ -21,8 +21,8 @@ pub(crate) enum ChildError {
     Wait { program: String, source: io::Error },
     #[error("`{program}` was stopped: it took longer than {seconds} s", seconds = limit.as_secs())]
     TooLong { program: String, limit: Duration },
-    #[error("`{program}` failed ({status}): {said}")]
-    Failed { program: String, status: ExitStatus, said: String },
+    #[error("`{program}` failed ({status}): {output}")]
+    Failed { program: String, status: ExitStatus, output: String },
 }
 
 /// Bytes of one of its outputs.
@@ -67,7 +67,7 @@ pub(crate) fn run(command: &mut Command, limit: Duration) -> Result<Vec<u8>, Chi
     if status.success() {
         return Ok(data);
     }
-    Err(ChildError::Failed { program, status, said: first_lines(&talk) })
+    Err(ChildError::Failed { program, status, output: first_lines(&talk) })
 }
 
 fn read(

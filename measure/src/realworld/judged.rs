@@ -47,7 +47,7 @@ impl Judged {
 }
 
 /// Formats the number of pairs that the gates let pass, and the grounds of the others.
-pub(super) fn told(rows: &[Row<'_>]) -> String {
+pub(super) fn summary(rows: &[Row<'_>]) -> String {
     let judged =
         || rows.iter().filter_map(|row| Some((row.pair, &row.result.as_ref().ok()?.judged)));
     let count = |verdict| judged().filter(|(_, judged)| judged.verdict == verdict).count();

@@ -60,14 +60,14 @@ struct Project<'p> {
 /// Results of this part.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
-    told: Vec<String>,
+    lines: Vec<String>,
     pub(super) problems: Vec<String>,
 }
 
 impl Findings {
     /// Results, a line for each project.
-    pub(super) fn told(&self) -> String {
-        self.told.concat()
+    pub(super) fn summary(&self) -> String {
+        self.lines.concat()
     }
 }
 
@@ -119,7 +119,7 @@ pub(super) fn run(tools: &Tools, place: &Path) -> Result<Findings, Failure> {
         }
         let seconds = begun.elapsed().as_secs();
         let line = "built twice and broken once, each taken back to the byte";
-        findings.told.push(format!("Pipeline `{}`: {line}; {seconds} s.\n", project.name));
+        findings.lines.push(format!("Pipeline `{}`: {line}; {seconds} s.\n", project.name));
     }
     Ok(findings)
 }
@@ -143,12 +143,12 @@ impl Project<'_> {
         workspace.run("second", &[edits, vec![build.clone()]].concat())?;
         self.check_shown(&workspace, self.rebuilt)?;
         workspace.check_taken_back_by_script("second", &first)?;
-        workspace.check_taken_back(&["rollback", "second"], &first)?;
+        workspace.check_undone(&["rollback", "second"], &first)?;
         self.check_shown(&workspace, self.built)?;
 
         workspace.check_failure(("broken", FAILED), &[edit(&self.breaks), build], &first)?;
         workspace.check_taken_back_by_script("first", &sources)?;
-        workspace.check_taken_back(&["rollback", "first"], &sources)
+        workspace.check_undone(&["rollback", "first"], &sources)
     }
 
     fn check_shown(&self, workspace: &Workspace<'_>, wanted: &str) -> Result<(), Failure> {

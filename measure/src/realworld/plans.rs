@@ -55,7 +55,7 @@ impl Tried {
     }
 
     /// Summary of the trials, on a line.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn summary(&self) -> String {
         let Self { plans, done, problems } = self;
         format!(
             "Random task plans: {plans}, of which {done} were carried out and taken back twice, and the others rolled \

@@ -57,7 +57,7 @@ impl Tried {
     }
 
     /// Summary of the trials, on a line.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn summary(&self) -> String {
         let Self { json_files, yaml_files, edits, problems } = self;
         format!(
             "Edits that change nothing: {edits} in {json_files} JSON and {yaml_files} YAML files; {} \

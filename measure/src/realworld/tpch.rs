@@ -56,7 +56,7 @@ pub(super) struct Findings {
 
 impl Findings {
     /// Results as a line.
-    pub(super) fn told(&self) -> String {
+    pub(super) fn summary(&self) -> String {
         let Self { queries, updates, rows, seconds, problems } = self;
         format!(
             "TPC-H at scale factor 0.01: {queries} queries and {updates} updates as task plans, each taken back to the byte; the \
@@ -137,7 +137,7 @@ fn ask(
         fs::copy(workspace.root.join("results").join(&name), &copy)?;
         cases.push(query.case(before, "result", &copy)?);
     }
-    workspace.check_taken_back(&["rollback", "queries"], &tree)?;
+    workspace.check_undone(&["rollback", "queries"], &tree)?;
     Ok(cases)
 }
 
@@ -157,8 +157,9 @@ fn change(
     if number % 3 == 0 {
         workspace.check_taken_back_by_script(update.name, &before)?;
     }
-    let taken_back: &[&str] = if number % 2 == 0 { &["rollback", update.name] } else { &["undo"] };
-    workspace.check_taken_back(taken_back, &before)
+    let undo_command: &[&str] =
+        if number % 2 == 0 { &["rollback", update.name] } else { &["undo"] };
+    workspace.check_undone(undo_command, &before)
 }
 
 /// An SQL step of a plan.

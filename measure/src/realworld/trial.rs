@@ -81,7 +81,7 @@ fn there_and_back(
         }
     };
     check("after applying", &after, Modes::Executable)?;
-    take_back(&mut workspace, run).map_err(|error| format!("taking back: {error}"))?;
+    undo_run(&mut workspace, run).map_err(|error| format!("taking back: {error}"))?;
     check("after taking back", &before, Modes::All)?;
     apply(&mut workspace, &operations).map_err(|error| format!("applying again: {error}"))?;
     check("after applying again", &after, Modes::Executable)?;
@@ -100,7 +100,7 @@ fn apply(workspace: &mut Workspace, operations: &[Operation]) -> actum_workspace
 }
 
 /// `Workspace::revert`, which does not wait.
-fn take_back(workspace: &mut Workspace, run: RunId) -> actum_workspace::Result<RunId> {
+fn undo_run(workspace: &mut Workspace, run: RunId) -> actum_workspace::Result<RunId> {
     Ok(workspace.begin_undo(run, waiting())?.commit()?.run)
 }
 

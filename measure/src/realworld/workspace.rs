@@ -143,7 +143,7 @@ impl<'t> Workspace<'t> {
     }
 
     /// Takes the last task back by `command`, and compares all files with those before it.
-    pub(super) fn check_taken_back(&self, command: &[&str], before: &Tree) -> Result<(), Failure> {
+    pub(super) fn check_undone(&self, command: &[&str], before: &Tree) -> Result<(), Failure> {
         self.actum(command)?;
         let after = self.tree()?.check_same(before, Modes::All);
         after.map_err(|why| format!("after `actum {}`: {why}", command.join(" ")).into())

@@ -19,7 +19,7 @@ struct Tally {
 
 impl Tally {
     /// Counts the verdicts of one profile.
-    fn of<'a>(judged: impl Iterator<Item = &'a Judged>, profile: usize) -> Self {
+    fn from_judged<'a>(judged: impl Iterator<Item = &'a Judged>, profile: usize) -> Self {
         let mut tally = Self::default();
         for verdict in judged.filter_map(|it| it.verdicts.get(profile)) {
             tally.commits += 1;
@@ -51,7 +51,7 @@ pub(super) fn report(rows: &[Row]) -> String {
     };
     line("history", head);
     for row in rows {
-        let tally = Tally::of(row.judged(), 0);
+        let tally = Tally::from_judged(row.judged(), 0);
         // Packages have few patches, and most of them nothing that is held back.
         if row.kind == Kind::Whole || tally.ask + tally.denied > 0 {
             line(&row.name, &tally.columns());
@@ -62,7 +62,7 @@ pub(super) fn report(rows: &[Row]) -> String {
         let rows = || rows.iter().filter(|row| kinds.contains(&row.kind));
         for (at, profile) in PROFILES.iter().enumerate().filter(|_| rows().next().is_some()) {
             let name = format!("{name} ({}), {profile}", rows().count());
-            line(&name, &Tally::of(rows().flat_map(Row::judged), at).columns());
+            line(&name, &Tally::from_judged(rows().flat_map(Row::judged), at).columns());
         }
     }
     let left_out: usize = rows.iter().map(|row| row.left_out).sum();

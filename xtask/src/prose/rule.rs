@@ -140,13 +140,15 @@ fn banned<'a, 'w>(
         let is_opening = position == Position::Opening && is_first;
         let first = rest.first().map(|word| word.text.to_lowercase()).unwrap_or_default();
         let candidates = phrases.get(&first).map(Vec::as_slice).unwrap_or_default();
-        let stands = candidates.iter().filter(|it| is_opening || !it.phrase.opens).find_map(|it| {
-            let (words, behind) = rest.split_at_checked(it.phrase.words.len())?;
-            let excluded = it.phrase.not_before.iter().any(|words| starts_with(behind, words, 0));
-            (starts_with(words, &it.phrase.words, 1) && !excluded).then_some((words, it))
-        });
-        at += stands.map_or(1, |(words, _)| words.len());
-        found.extend(stands);
+        let matching =
+            candidates.iter().filter(|it| is_opening || !it.phrase.opens).find_map(|it| {
+                let (words, behind) = rest.split_at_checked(it.phrase.words.len())?;
+                let excluded =
+                    it.phrase.not_before.iter().any(|words| starts_with(behind, words, 0));
+                (starts_with(words, &it.phrase.words, 1) && !excluded).then_some((words, it))
+            });
+        at += matching.map_or(1, |(words, _)| words.len());
+        found.extend(matching);
     }
     found
 }

@@ -37,10 +37,9 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
         Err(error) => return vec![Finding::new(TABLE, None, format!("cannot be read: {error}"))],
     };
     let (rows, mut findings) = rows(&text);
-    for number in REQUIRED
-        .iter()
-        .flat_map(|(door, numbers)| numbers.clone().map(move |number| format!("{door}-{number}")))
-    {
+    for number in REQUIRED.iter().flat_map(|(prefix, numbers)| {
+        numbers.clone().map(move |number| format!("{prefix}-{number}"))
+    }) {
         match rows.iter().filter(|row| row.number == number).count() {
             0 => findings.push(Finding::new(TABLE, None, format!("{number} has no row"))),
             1 => {}
@@ -128,9 +127,9 @@ fn rows(text: &str) -> (Vec<Row>, Vec<Finding>) {
 
 /// An area in capitals and a number, such as `FO-1`.
 fn is_number(cell: &str) -> bool {
-    cell.split_once('-').is_some_and(|(door, number)| {
-        !door.is_empty()
-            && door.chars().all(|char| char.is_ascii_uppercase())
+    cell.split_once('-').is_some_and(|(prefix, number)| {
+        !prefix.is_empty()
+            && prefix.chars().all(|char| char.is_ascii_uppercase())
             && number.parse::<u32>().is_ok()
     })
 }

@@ -248,9 +248,9 @@ fn policies_can_test_every_part_of_a_request() {
 #[test]
 fn non_utf8_path_gets_a_unique_hex_name() {
     let change = |request: &mut AccessRequest| request.paths = paths(&[b"src/\xff/a", b"src/b"]);
-    let told = r#"context.paths == ["/hex/7372632fff2f61", "src/b"] &&
+    let condition = r#"context.paths == ["/hex/7372632fff2f61", "src/b"] &&
                   context.directories == ["src", "/hex/7372632fff"]"#;
-    assert_eq!(access(told, change), Access::Allowed);
+    assert_eq!(access(condition, change), Access::Allowed);
 }
 
 /// AEC-6: each limit, on both its sides; a request beyond it is denied.

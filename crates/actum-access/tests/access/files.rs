@@ -40,7 +40,7 @@ fn bundle(case: Case, policy: &Policy) -> Bundle {
 }
 
 /// Returns the verdict and ground of the access gate.
-fn said(files: &[AccessText], case: Case) -> (Verdict, String) {
+fn access_gate(files: &[AccessText], case: Case) -> (Verdict, String) {
     let policy = Policy::default().with_access(files.to_vec());
     let decision = decide(&bundle(case, &policy), &policy, &Cedar::default());
     let gate = decision.gates.iter().find(|gate| gate.gate == GateName::Access).unwrap();
@@ -60,16 +60,19 @@ fn policies_of_several_files_combine_and_grounds_name_file_and_policy() {
         assert_eq!((policies.count(), policies.count_in("ci.cedar")), (2, 1));
         assert_eq!(policies.answer(&request()).access, Access::Allowed);
         assert_eq!(
-            said(&files, case(&["src/a"])),
+            access_gate(&files, case(&["src/a"])),
             (Verdict::Allow, "permitted by policy 1 in `all.cedar`".to_owned())
         );
         let ground = "forbidden by `no-ci` in `ci.cedar`: CI is changed by hand";
-        assert_eq!(said(&files, case(&["src/a", "ci/b"])), (Verdict::Deny, ground.to_owned()));
+        assert_eq!(
+            access_gate(&files, case(&["src/a", "ci/b"])),
+            (Verdict::Deny, ground.to_owned())
+        );
     }
     // Alone, a file that only forbids permits nothing.
     let nothing = (Verdict::Deny, "no access policy permits the request".to_owned());
-    assert_eq!(said(&[ci], case(&["src/a"])), nothing);
-    assert_eq!(said(&[file("empty.cedar", "")], case(&["src/a"])), nothing);
+    assert_eq!(access_gate(&[ci], case(&["src/a"])), nothing);
+    assert_eq!(access_gate(&[file("empty.cedar", "")], case(&["src/a"])), nothing);
 }
 
 /// AEC-6: a problem is reported with its file, and lines are those of that file.
@@ -117,11 +120,11 @@ fn policy_limits_apply_to_all_files_together() {
 fn every_fact_of_a_bundled_change_reaches_the_policies() {
     let holds = |condition: &str, case: Case| {
         let text = format!("permit (principal, action, resource) when {{ {condition} }};");
-        said(&[file("a.cedar", &text)], case).0 == Verdict::Allow
+        access_gate(&[file("a.cedar", &text)], case).0 == Verdict::Allow
     };
-    let who = r#"principal == User::"ada" && principal.uid == 1000 &&
+    let requester = r#"principal == User::"ada" && principal.uid == 1000 &&
                  principal has agent && principal.agent == "robot""#;
-    assert!(holds(who, case(&["a"])));
+    assert!(holds(requester, case(&["a"])));
     let place = r#"resource == Workspace::"/srv/app" && resource.tenant == "default" &&
                    context.door == "library""#;
     assert!(holds(place, case(&["a"])));
@@ -153,7 +156,7 @@ fn policies_apply_from_every_root_inside_their_workspace() {
         );
         let enclosing = if root == "/srv/app" { Vec::new() } else { vec!["/srv/app".to_owned()] };
         let case = Case { root: root.to_owned(), enclosing, ..case(&[path]) };
-        said(&[file("a.cedar", &text)], case).0 == Verdict::Deny
+        access_gate(&[file("a.cedar", &text)], case).0 == Verdict::Deny
     };
     for condition in [
         r#"context.directories.contains("release")"#,
@@ -174,7 +177,7 @@ fn gate_asks_for_one_approval_and_denies_when_two_are_needed() {
         |condition: &str| format!("permit(principal, action, resource) when {{ {condition} }};");
     let one = file("a.cedar", &when("context.approvals >= 1"));
     assert_eq!(
-        said(&[one], case(&["a"])),
+        access_gate(&[one], case(&["a"])),
         (
             Verdict::NeedsApproval,
             "no access policy permits the request; permitted by policy 1 in `a.cedar` after 1 approval"
@@ -182,11 +185,11 @@ fn gate_asks_for_one_approval_and_denies_when_two_are_needed() {
         )
     );
     let two = file("a.cedar", &when("context.approvals >= 2"));
-    let (verdict, ground) = said(&[two], case(&["a"]));
+    let (verdict, ground) = access_gate(&[two], case(&["a"]));
     assert_eq!(verdict, Verdict::Deny);
     assert!(ground.starts_with("2 approvals are required, but only one is possible; "), "{ground}");
     let risky = Case { declared: Some(RiskTier::R4), ..case(&["a"]) };
-    let (verdict, ground) = said(&[file("a.cedar", ALL)], risky);
+    let (verdict, ground) = access_gate(&[file("a.cedar", ALL)], risky);
     assert_eq!(verdict, Verdict::NeedsApproval);
     assert!(ground.starts_with("forbidden by `actum.tier`: "), "{ground}");
 }
@@ -199,7 +202,10 @@ fn gate_denies_when_a_policy_cannot_be_evaluated() {
          9223372036854775807 < 0 }};"
     );
     let ground = "`sum` in `a.cedar` cannot be evaluated: a number overflows";
-    assert_eq!(said(&[file("a.cedar", &text)], case(&["a"])), (Verdict::Deny, ground.to_owned()));
+    assert_eq!(
+        access_gate(&[file("a.cedar", &text)], case(&["a"])),
+        (Verdict::Deny, ground.to_owned())
+    );
 }
 
 /// AEC-11: a verifier with Cedar confirms a decision, and one without reports that it cannot.
@@ -243,6 +249,6 @@ fn unchanged_policies_are_cached_and_changed_ones_are_read_again() {
     assert!(cedar.read(&[file("c.cedar", "permit")]).is_err());
     let judge: &dyn AccessJudge = &cedar;
     let policy = Policy::default();
-    let said = judge.judge(&all, &bundle(case(&["a"]), &policy), RiskTier::R2).unwrap();
-    assert_eq!(said.verdict, Verdict::Allow);
+    let access_gate = judge.judge(&all, &bundle(case(&["a"]), &policy), RiskTier::R2).unwrap();
+    assert_eq!(access_gate.verdict, Verdict::Allow);
 }

@@ -30,7 +30,7 @@ fn request() -> AccessRequest {
         tenant: "home".to_owned(),
         tier: 2,
         approvals: 0,
-        door: "cli".to_owned(),
+        entry_point: "cli".to_owned(),
         files: 1,
         lines: 10,
         deletes: 0,

@@ -51,12 +51,14 @@ fn model(
         _ => None,
     };
     for asked in (approvals..=4.max(approvals)).filter(|&asked| asked == approvals || asked <= 4) {
-        let said: Vec<_> = chosen.iter().map(|&policy| (policy, holds(policy, asked))).collect();
-        if said.iter().any(|(_, holds)| holds.is_none()) {
+        let evaluated: Vec<_> =
+            chosen.iter().map(|&policy| (policy, holds(policy, asked))).collect();
+        if evaluated.iter().any(|(_, holds)| holds.is_none()) {
             return Access::Denied;
         }
         let any = |forbids: bool| {
-            said.iter()
+            evaluated
+                .iter()
                 .any(|&(policy, holds)| (4..=8).contains(&policy) == forbids && holds == Some(true))
         };
         if any(false) && !any(true) && !(tier >= 3 && asked < 1) {

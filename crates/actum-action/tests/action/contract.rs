@@ -228,8 +228,8 @@ fn removed_renamed_loosened_or_tightened_fields_are_breaches() {
             let changed = changed(&now, document, object, change);
             breaches(&contract, &changed).into_iter().next()
         };
-        let said = |how: &str| Some(format!("{document}: `{path}` {how}"));
-        assert_eq!(first(&|object| drop(remove(object, name))), said("is gone"));
+        let expected = |how: &str| Some(format!("{document}: `{path}` {how}"));
+        assert_eq!(first(&|object| drop(remove(object, name))), expected("is gone"));
         let renamed = |object: &mut Value| {
             let field = remove(object, name);
             object["properties"][format!("{name}2")] = field;
@@ -237,13 +237,16 @@ fn removed_renamed_loosened_or_tightened_fields_are_breaches() {
                 require(object, &format!("{name}2"));
             }
         };
-        assert_eq!(first(&renamed), said("is gone"));
+        assert_eq!(first(&renamed), expected("is gone"));
         let needed = |object: &mut Value| {
             if is_required { release(object, name) } else { require(object, name) }
         };
-        assert_eq!(first(&needed), said(if is_required { "is optional" } else { "is required" }));
+        assert_eq!(
+            first(&needed),
+            expected(if is_required { "is optional" } else { "is required" })
+        );
         let typed = |object: &mut Value| object["properties"][name]["type"] = json!("integer");
-        assert_eq!(first(&typed), said("has the types [\"integer\"]"));
+        assert_eq!(first(&typed), expected("has the types [\"integer\"]"));
     }
 }
 
@@ -262,9 +265,9 @@ fn removed_renamed_or_newly_restricted_enum_values_are_breaches() {
         }
         for word in &words {
             let rest = words.iter().filter(|other| *other != word).cloned();
-            let said = Some(format!("{document}: `{path}` has no {word}"));
-            assert_eq!(first(rest.clone().collect()), said);
-            assert_eq!(first(rest.chain([json!("other")]).collect()), said);
+            let expected = Some(format!("{document}: `{path}` has no {word}"));
+            assert_eq!(first(rest.clone().collect()), expected);
+            assert_eq!(first(rest.chain([json!("other")]).collect()), expected);
         }
     }
 }
@@ -310,8 +313,8 @@ fn added_fields_are_allowed_unless_required_and_strictness_is_fixed() {
                 added(object);
                 require(object, "later");
             };
-            let said = format!("{name}: `{object}` requires `later`, which was not there");
-            assert_eq!(breaches(&demanded), [said]);
+            let expected = format!("{name}: `{object}` requires `later`, which was not there");
+            assert_eq!(breaches(&demanded), [expected]);
             let turned = |object: &mut Value| {
                 let is_strict = object["additionalProperties"] == json!(false);
                 object["additionalProperties"] = json!(is_strict);

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::examples::{MANIFEST, PLAN, RESULT};
 
 /// Returns the error of an example with this value at a place, or none if it is accepted.
-fn said(example: &str, pointer: &str, value: Value) -> Option<String> {
+fn problem(example: &str, pointer: &str, value: Value) -> Option<String> {
     let mut text: Value = serde_json::from_str(example).unwrap();
     let (object, name) = pointer.rsplit_once('/').unwrap();
     text.pointer_mut(object).unwrap()[name] = value;
@@ -57,8 +57,8 @@ fn each_text_has_a_length_limit_in_characters() {
         (MANIFEST, "/phrases", 3, |count| json!({ "a".repeat(count): [] })),
     ];
     for (example, pointer, chars_max, text) in places {
-        assert_eq!(said(example, pointer, text(*chars_max)), None, "{pointer}");
-        let message = said(example, pointer, text(chars_max + 1)).unwrap();
+        assert_eq!(problem(example, pointer, text(*chars_max)), None, "{pointer}");
+        let message = problem(example, pointer, text(chars_max + 1)).unwrap();
         let found = format!("but found {} characters", chars_max + 1);
         assert!(message.ends_with(&found), "{message}");
     }
@@ -68,9 +68,9 @@ fn each_text_has_a_length_limit_in_characters() {
         ("stderr", CHECK_TEXT_CHARS_MAX),
         ("message", CHECK_TEXT_CHARS_MAX),
     ] {
-        let said = |count| said(RESULT, "/verification/checks", in_check(name, letters(count)));
-        assert_eq!(said(chars_max), None, "{name}");
-        assert!(said(chars_max + 1).unwrap().contains("characters"), "{name}");
+        let check = |count| problem(RESULT, "/verification/checks", in_check(name, letters(count)));
+        assert_eq!(check(chars_max), None, "{name}");
+        assert!(check(chars_max + 1).unwrap().contains("characters"), "{name}");
     }
 }
 
@@ -87,8 +87,8 @@ fn each_list_has_a_length_limit() {
         (RESULT, "/verification/checks", CHECKS_MAX),
     ] {
         let list = |count| if example == RESULT { checks(count) } else { texts(count) };
-        assert_eq!(said(example, pointer, list(count_max)), None, "{pointer}");
-        let message = said(example, pointer, list(count_max + 1)).unwrap();
+        assert_eq!(problem(example, pointer, list(count_max)), None, "{pointer}");
+        let message = problem(example, pointer, list(count_max + 1)).unwrap();
         assert!(message.ends_with(&format!("but found {}", count_max + 1)), "{message}");
     }
     let languages = |count: usize| {
@@ -101,14 +101,14 @@ fn each_list_has_a_length_limit() {
     for (count_max, value) in
         [(PHRASE_LANGUAGES_MAX, &languages as List<'_>), (PHRASES_MAX, &phrases)]
     {
-        assert_eq!(said(MANIFEST, "/phrases", value(count_max)), None);
-        let message = said(MANIFEST, "/phrases", value(count_max + 1)).unwrap();
+        assert_eq!(problem(MANIFEST, "/phrases", value(count_max)), None);
+        let message = problem(MANIFEST, "/phrases", value(count_max + 1)).unwrap();
         assert!(message.ends_with(&format!("but found {}", count_max + 1)), "{message}");
     }
     let commands = |count: usize| json!(vec!["node --check src/file.js"; count]);
     for pointer in ["/permissions/commands", "/verification/commands"] {
-        assert_eq!(said(MANIFEST, pointer, commands(COMMANDS_MAX)), None);
-        assert!(said(MANIFEST, pointer, commands(COMMANDS_MAX + 1)).is_some());
+        assert_eq!(problem(MANIFEST, pointer, commands(COMMANDS_MAX)), None);
+        assert!(problem(MANIFEST, pointer, commands(COMMANDS_MAX + 1)).is_some());
     }
 }
 
@@ -164,21 +164,21 @@ fn each_document_has_a_nesting_limit() {
 /// AA-2, AA-7
 #[test]
 fn numbers_of_a_check_have_limits_on_both_sides() {
-    let said = |name: &str, number: &str| {
+    let problem = |name: &str, number: &str| {
         let check = format!("[{{\"name\":\"a\",\"ok\":true,\"{name}\":{number}}}]");
         read(RESULT, RESULT.replace("[]", &check).as_bytes())
     };
     for number in ["0", "255", "-2147483648", "2147483647", "1.0", "1e2"] {
-        assert_eq!(said("exitCode", number), None, "{number}");
+        assert_eq!(problem("exitCode", number), None, "{number}");
     }
     for number in ["-2147483649", "2147483648", "0.5", "\"0\"", "null", "1e10"] {
-        assert!(said("exitCode", number).is_some(), "{number}");
+        assert!(problem("exitCode", number).is_some(), "{number}");
     }
     for number in ["0", "9007199254740991", "-0"] {
-        assert_eq!(said("durationMs", number), None, "{number}");
+        assert_eq!(problem("durationMs", number), None, "{number}");
     }
     for number in ["-1", "9007199254740992", "1e400"] {
-        assert!(said("durationMs", number).is_some(), "{number}");
+        assert!(problem("durationMs", number).is_some(), "{number}");
     }
 }
 

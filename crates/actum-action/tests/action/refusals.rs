@@ -8,18 +8,18 @@ use serde_json::{Map, Value, json};
 use crate::examples::{MANIFEST, PLAN, RESULT};
 
 fn plan(text: impl AsRef<[u8]>) -> String {
-    said(PlanEnvelope::read(text.as_ref()), "the plan envelope cannot be used: ")
+    error_message(PlanEnvelope::read(text.as_ref()), "the plan envelope cannot be used: ")
 }
 
 fn result(text: &str) -> String {
-    said(ResultEnvelope::read(text.as_bytes()), "the result envelope cannot be used: ")
+    error_message(ResultEnvelope::read(text.as_bytes()), "the result envelope cannot be used: ")
 }
 
 fn manifest(text: &str) -> String {
-    said(Manifest::read(text.as_bytes()), "`action.json` cannot be used: ")
+    error_message(Manifest::read(text.as_bytes()), "`action.json` cannot be used: ")
 }
 
-fn said<T, E: std::error::Error>(read: Result<T, E>, prefix: &str) -> String {
+fn error_message<T, E: std::error::Error>(read: Result<T, E>, prefix: &str) -> String {
     let message = read.err().unwrap().to_string();
     message.strip_prefix(prefix).unwrap().to_owned()
 }

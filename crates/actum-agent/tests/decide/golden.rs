@@ -85,7 +85,7 @@ fn golden_decisions_hold_across_time_zones_locales_and_threads() {
             .envs([("TZ", zone), ("LC_ALL", locale), ("LANG", locale), (THREADS, threads)])
             .output()
             .unwrap();
-        let told = String::from_utf8_lossy(&child.stdout).into_owned();
-        assert!(child.status.success() && told.contains("1 passed"), "{zone} {locale}: {told}");
+        let stdout = String::from_utf8_lossy(&child.stdout).into_owned();
+        assert!(child.status.success() && stdout.contains("1 passed"), "{zone} {locale}: {stdout}");
     }
 }

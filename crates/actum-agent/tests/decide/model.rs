@@ -202,12 +202,12 @@ fn independent_python_model_makes_the_same_decisions() {
     let output = model.wait_with_output().unwrap();
     writer.join().unwrap().unwrap();
     assert!(output.status.success());
-    let told = String::from_utf8(output.stdout).unwrap();
-    assert_eq!(told.lines().count(), cases);
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(stdout.lines().count(), cases);
     let mut given = BTreeMap::<String, usize>::new();
-    for (bundle, told) in bundles.iter().zip(told.lines()) {
+    for (bundle, line) in bundles.iter().zip(stdout.lines()) {
         let decision = decide(bundle);
-        let found: Value = serde_json::from_str(told).unwrap();
+        let found: Value = serde_json::from_str(line).unwrap();
         assert_eq!(found, summary(&decision), "{}", serde_json::to_string(bundle).unwrap());
         let verdict = serde_json::to_value(decision.verdict).unwrap().as_str().unwrap().to_owned();
         *given.entry(verdict).or_default() += 1;

@@ -11,7 +11,7 @@ use actum_core::path::InBackticks;
 use actum_gate::Verdict;
 use actum_record::receipt::EffectKind;
 use actum_workspace::{
-    Limits, Meant, NotAdoptable, RunOptions, SnapshotId, UndeclaredChanges, Workspace,
+    Limits, NotAdoptable, RunOptions, SnapshotId, UndeclaredChanges, UndeclaredSelection, Workspace,
 };
 
 use super::Session;
@@ -111,8 +111,8 @@ impl Arguments {
         let is_named =
             |path: &RelPath| selected.iter().any(|it| path == it || path.starts_with(it));
         let selection = match self.paths.is_empty() {
-            true => Meant::OfTurns(&is_free),
-            false => Meant::At(&is_named),
+            true => UndeclaredSelection::OfTurns(&is_free),
+            false => UndeclaredSelection::At(&is_named),
         };
         let mut known = GitFiles::open(root);
         let label = "find changes made outside of runs".to_owned();

@@ -25,7 +25,7 @@ pub(crate) fn explained(failure: Failure, session: &Session) -> Failure {
     {
         root::suggested_path(&session.start, path)
             .map(|suggestion| format!("did you mean `{suggestion}`?"))
-    } else if reason::of(&error.kind) == Reason::NotAWorkspace {
+    } else if reason::from_error_kind(&error.kind) == Reason::NotAWorkspace {
         root::above(&session.start).map(|above| above.to_string())
     } else {
         None

@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
             let words = format!(
                 "actum: cannot check this turn for changes outside of runs: it took more than {seconds} seconds"
             );
-            let output = Answer::Tell(words).output(client, Moment::TurnEnd);
+            let output = Answer::Notify(words).output(client, Moment::TurnEnd);
             drop(write_all(output.as_bytes())); // if this fails, there is no other way to report it
             std::process::exit(0);
         }
@@ -81,7 +81,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         let reason =
             "actum: the hook failed because of a bug in actum; please report the error above";
         match is_about_turn.load(Ordering::Relaxed) {
-            true => (Moment::TurnEnd, Answer::Tell(reason.to_owned())),
+            true => (Moment::TurnEnd, Answer::Notify(reason.to_owned())),
             false => (Moment::Other, Answer::Refuse(reason.to_owned())),
         }
     });
@@ -124,7 +124,7 @@ fn answer(
             is_about_turn.store(true, Ordering::Relaxed);
             let words =
                 format!("actum: cannot check this turn for changes outside of runs: {problem}");
-            return (Moment::TurnEnd, Answer::Tell(words));
+            return (Moment::TurnEnd, Answer::Notify(words));
         }
         Err(error) => {
             let name = client.name();
@@ -143,7 +143,7 @@ fn answer(
         // At the start or end of a turn there is nothing to refuse, so a failure is only reported.
         let failed = |failure: Failure| {
             let message = failure.message();
-            Answer::Tell(format!(
+            Answer::Notify(format!(
                 "actum: cannot check this turn for changes outside of runs: {message}"
             ))
         };
@@ -317,7 +317,7 @@ fn answer_after(caller: &Caller<'_>, session: &Session, event: &Event) -> Result
                 "{refused}\nThe edit was made before the gates could judge it, so run {run} undid it."
             ))
         }
-        After::Stands { refused, error } => {
+        After::UndoFailed { refused, error } => {
             let refused = words(&Failure::from(*refused), Moment::Before);
             let error = Failure::from(*error).message();
             Answer::Refuse(format!(

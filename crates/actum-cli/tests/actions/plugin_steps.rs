@@ -71,7 +71,7 @@ fn played(grounds: &Grounds, written: &Written, input: &Value) -> Played {
     let mut workspace = Workspace::open(&grounds.root).unwrap();
     let mut transaction = workspace.begin(RunOptions::default()).unwrap();
     transaction.operate_all(&executed.captured.operations).unwrap();
-    let staged = &StagedView::of(runner, &mut transaction).unwrap();
+    let staged = &StagedView::new(runner, &mut transaction).unwrap();
     let change = &transaction.effects();
     let (verified, rolled_back) = std::thread::scope(|scope| {
         let verified = scope.spawn(|| steps.verify(call, &executed.output, staged));

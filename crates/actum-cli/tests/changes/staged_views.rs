@@ -55,7 +55,7 @@ fn over(
     mut act: impl FnMut(),
 ) -> Captured {
     let runner = runner(root);
-    let staged = StagedView::of(&runner, transaction).unwrap();
+    let staged = StagedView::new(&runner, transaction).unwrap();
     let script = format!("umask 022; {script}");
     let words = ["sh", "-ec", script.as_str()];
     let policy = Policy::default();

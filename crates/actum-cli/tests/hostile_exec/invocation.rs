@@ -53,7 +53,7 @@ impl Invocation {
             (Effect::Ran, Course::Whole) => &[Self::Cache],
             (Effect::LargestFile, _) => &[Self::Keep, Self::Cache],
             // No gate judges the changes in a cache, so caches must be declared with care.
-            (Effect::Kept | Effect::MadeUntold, _) => &[Self::Drop, Self::Keep],
+            (Effect::Kept | Effect::UnreportedCreation, _) => &[Self::Drop, Self::Keep],
             (
                 Effect::Outside
                 | Effect::Secret
@@ -223,5 +223,5 @@ pub(crate) fn at_terminal(name: &str, way: &str, facts: &str) {
     let facts: Facts = serde_json::from_str(facts).unwrap();
     let output = way.exec(&attack, &facts).stdin(Stdio::inherit()).output().unwrap();
     println!("{}", String::from_utf8_lossy(&Ran::new(output, &facts.workspace).out));
-    course::tell_typed();
+    course::print_typed();
 }

@@ -57,12 +57,12 @@ pub enum ShapeProblem {
         found: Kind,
     },
     /// The object has a field with an unknown name.
-    #[error("unknown field `{field}`{}; fields of {name}: {}", Meant(*meant), Names(fields))]
+    #[error("unknown field `{field}`{}; fields of {name}: {}", Suggestion(*suggested), Names(fields))]
     Unknown {
         /// Name of the unknown field.
         field: Excerpt,
         /// Known field with a similar name.
-        meant: Option<&'static str>,
+        suggested: Option<&'static str>,
         /// Name of the object type.
         name: &'static str,
         /// Fields that objects of this type have.
@@ -165,8 +165,8 @@ impl Schema {
     fn check(&self, member: &Member<'_>, before: &[Field<'_>]) -> Result<(), ShapeProblem> {
         let Some(name) = self.names().find(|name| **name == *member.name) else {
             let (field, fields) = (Excerpt::new(member.name.as_bytes()), self.fields);
-            let meant = suggestion::suggest(&member.name, &self.names().collect::<Vec<_>>());
-            return Err(ShapeProblem::Unknown { field, meant, name: self.name, fields });
+            let suggested = suggestion::suggest(&member.name, &self.names().collect::<Vec<_>>());
+            return Err(ShapeProblem::Unknown { field, suggested, name: self.name, fields });
         };
         let field = self.meaning(name);
         let earlier = before.iter().find(|before| self.meaning(before.name) == field);
@@ -199,8 +199,8 @@ impl<'v> Fields<'v> {
     /// Returns the field with this name, even if its value is `null`.
     pub fn get(&self, name: &str) -> Option<Field<'v>> {
         let aliases = self.schema.aliases;
-        let is_meant = |found: &str| found == name || aliases.contains(&(found, name));
-        self.fields.iter().find(|field| is_meant(field.name)).copied()
+        let is_requested = |found: &str| found == name || aliases.contains(&(found, name));
+        self.fields.iter().find(|field| is_requested(field.name)).copied()
     }
 
     /// Returns the field with this name, unless it is missing or `null`.
@@ -317,9 +317,9 @@ impl fmt::Display for Expected {
 }
 
 /// Suffix of an error message about an unknown name, which suggests a known name.
-struct Meant(Option<&'static str>);
+struct Suggestion(Option<&'static str>);
 
-impl fmt::Display for Meant {
+impl fmt::Display for Suggestion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.map_or(Ok(()), |name| write!(f, " (did you mean `{name}`?)"))
     }

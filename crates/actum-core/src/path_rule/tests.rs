@@ -11,7 +11,7 @@ fn covers(rule: &str, path: &str) -> bool {
 /// FO-3: examples from the documentation of [`PathRule`].
 #[test]
 fn rule_matches_the_documented_examples() {
-    let speaks: &[(&str, &[&str], &[&str])] = &[
+    let cases: &[(&str, &[&str], &[&str])] = &[
         ("src", &["src", "src/a", "src/a/b"], &["srcs", "a/src", "Src"]),
         ("src/", &["src/a", "src/a/b"], &["src", "srcs/a"]),
         ("src/main.rs", &["src/main.rs"], &["src/main.rs.bak", "main.rs", "src"]),
@@ -29,7 +29,7 @@ fn rule_matches_the_documented_examples() {
         (r"\*", &["*"], &["a"]),
         (r"\!a", &["!a"], &["a"]),
     ];
-    for (rule, yes, no) in speaks {
+    for (rule, yes, no) in cases {
         for path in *yes {
             assert!(covers(rule, path), "{rule} {path}");
         }

@@ -184,9 +184,9 @@ mod tests {
         }
         let all: Vec<&[u8]> = contents.iter().map(|(content, _)| &**content).collect();
         let blocks = found(&all);
-        let told: Vec<bool> = (0..5).map(|at| blocks.holds_text(at * 16384 + 16383)).collect();
+        let results: Vec<bool> = (0..5).map(|at| blocks.holds_text(at * 16384 + 16383)).collect();
         // The second block is binary, but it is adjacent to a text block.
-        assert_eq!(told, [false, true, true, true, true]);
+        assert_eq!(results, [false, true, true, true, true]);
     }
 
     /// EX-20: UTF-16 text without ASCII letters looks binary, and ASCII text inside it can cross a block boundary.

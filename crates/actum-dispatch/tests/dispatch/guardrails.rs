@@ -45,11 +45,11 @@ fn tree() -> TestDir {
 /// Returns the numbers of the violations that the script finds.
 fn violations(tree: &TestDir) -> Vec<String> {
     let output = Command::new("sh").arg(tree.join(SCRIPT)).output().unwrap();
-    let told = String::from_utf8(output.stdout).unwrap();
-    let numbers = told.lines().filter_map(|line| line.strip_prefix("violation ")?.get(..1));
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    let numbers = stdout.lines().filter_map(|line| line.strip_prefix("violation ")?.get(..1));
     let mut numbers: Vec<String> = numbers.map(str::to_owned).collect();
     numbers.dedup();
-    assert_eq!(output.status.success(), numbers.is_empty(), "{told}");
+    assert_eq!(output.status.success(), numbers.is_empty(), "{stdout}");
     numbers
 }
 

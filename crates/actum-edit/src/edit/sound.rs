@@ -185,7 +185,7 @@ mod tests {
 
     use super::*;
 
-    fn told(language: Language, content: &[u8]) -> String {
+    fn judged(language: Language, content: &[u8]) -> String {
         match language.judge(content) {
             Ok(()) => "sound".to_owned(),
             Err(unsound) => unsound.to_string(),
@@ -211,7 +211,7 @@ mod tests {
             ),
             (Yaml, "Role: !Ref Name\nAll: !Join [a, b]\nData: !!binary aGk=\nSub: !Sub\n  x: 1\n"),
         ] {
-            assert_eq!(told(language, text.as_bytes()), "sound", "{language:?} {text:?}");
+            assert_eq!(judged(language, text.as_bytes()), "sound", "{language:?} {text:?}");
         }
         for (language, text, expected) in [
             (Json, "[1,]", "line 1, column 4: trailing comma before this bracket"),
@@ -220,7 +220,7 @@ mod tests {
             (JsonLines, "{}\n\n[1\n", "line 3, column 3: unexpected end of the text"),
             (JsonLines, "{}\n}\n", "line 2, column 1: expected a value, found `}`"),
         ] {
-            assert_eq!(told(language, text.as_bytes()), expected, "{language:?} {text:?}");
+            assert_eq!(judged(language, text.as_bytes()), expected, "{language:?} {text:?}");
         }
         for (text, expected) in [
             ("a: [1", "a `[` or `{` is not closed"),
@@ -232,11 +232,11 @@ mod tests {
             ("a: &k [*k]\n", "an alias refers to a value that contains it"),
             ("a: \"x\n", "a quoted string is not closed"),
         ] {
-            let said = told(Yaml, text.as_bytes());
-            let is_told = said.starts_with("line ") && said.contains(expected);
-            assert!(is_told, "{text:?}: {said}");
+            let message = judged(Yaml, text.as_bytes());
+            let is_reported = message.starts_with("line ") && message.contains(expected);
+            assert!(is_reported, "{text:?}: {message}");
         }
-        assert!(told(Yaml, b"a: 1\nb: \xff").starts_with("line 2, column 4: YAML must be UTF-8"));
+        assert!(judged(Yaml, b"a: 1\nb: \xff").starts_with("line 2, column 4: YAML must be UTF-8"));
     }
 
     /// EX-20
@@ -253,9 +253,9 @@ mod tests {
         }
         let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
         for language in [Language::Json, Language::JsonWithComments, Language::Yaml] {
-            assert_eq!(told(language, nested(100).as_bytes()), "sound");
-            assert!(told(language, nested(200).as_bytes()).starts_with("line "), "{language:?}");
-            assert!(told(language, nested(100_000).as_bytes()).starts_with("line "));
+            assert_eq!(judged(language, nested(100).as_bytes()), "sound");
+            assert!(judged(language, nested(200).as_bytes()).starts_with("line "), "{language:?}");
+            assert!(judged(language, nested(100_000).as_bytes()).starts_with("line "));
         }
     }
 

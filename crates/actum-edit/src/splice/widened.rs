@@ -11,7 +11,7 @@ impl Splice {
     /// Splices that touch or overlap after this are merged. Calling this function on its own result does not add more lines.
     pub fn widened(splices: &[Self], content: &[u8], context: u32) -> Vec<Self> {
         let mut widened: Vec<Wide<'_>> = Vec::with_capacity(splices.len());
-        for narrow in splices.iter().map(Narrow::of) {
+        for narrow in splices.iter().map(Narrow::from_splice) {
             let (start, end) = narrow.lines(content, context);
             match widened.last_mut().filter(|last| start <= last.end) {
                 Some(last) => {
@@ -67,7 +67,7 @@ struct Wide<'a> {
 }
 
 impl<'a> Narrow<'a> {
-    fn of(Splice { offset, old, new }: &'a Splice) -> Self {
+    fn from_splice(Splice { offset, old, new }: &'a Splice) -> Self {
         Self::between(usize::try_from(*offset).unwrap_or(usize::MAX), old, new)
     }
 

@@ -57,19 +57,19 @@ impl LoadedRule {
             return Err(CommandRuleProblem::Examples { count });
         }
         for example in matches {
-            if !self.speaks_of(example)? {
+            if !self.matches_example(example)? {
                 return Err(CommandRuleProblem::NoMatch { example: example.clone() });
             }
         }
         for example in not_match {
-            if self.speaks_of(example)? {
+            if self.matches_example(example)? {
                 return Err(CommandRuleProblem::Match { example: example.clone() });
             }
         }
         Ok(())
     }
 
-    fn speaks_of(&self, example: &str) -> Result<bool, CommandRuleProblem> {
+    fn matches_example(&self, example: &str) -> Result<bool, CommandRuleProblem> {
         let line = CommandLine::parse(example).map_err(|problem| {
             CommandRuleProblem::Unreadable { example: example.to_owned(), problem }
         })?;

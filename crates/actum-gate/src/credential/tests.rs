@@ -263,11 +263,12 @@ fn rewrapped_private_key_is_the_same_secret() {
 fn finding_does_not_reveal_the_secret() {
     for (_, content) in examples() {
         for finding in scan(None, content.as_bytes()) {
-            let told = format!("{finding:?} {}", serde_json::to_string(&finding).unwrap());
-            let told = told.replace(&finding.rule, "");
+            let reported = format!("{finding:?} {}", serde_json::to_string(&finding).unwrap());
+            let reported = reported.replace(&finding.rule, "");
             let parts = content.as_bytes().windows(12);
-            let mut leaked = parts.filter(|part| told.as_bytes().windows(12).any(|w| w == *part));
-            assert_eq!(leaked.next(), None, "{told}");
+            let mut leaked =
+                parts.filter(|part| reported.as_bytes().windows(12).any(|w| w == *part));
+            assert_eq!(leaked.next(), None, "{reported}");
         }
     }
 }
@@ -290,9 +291,9 @@ fn findings_are_sorted_by_line_and_rule() {
     let age = format!("AKIA{}", varied(UPPER, 16, 3));
     let content = format!("{age}\n\n{npm} {aws}\n");
     let findings = scan(None, content.as_bytes());
-    let told: Vec<_> = findings.iter().map(|one| (one.line, one.rule.as_str())).collect();
+    let reported: Vec<_> = findings.iter().map(|one| (one.line, one.rule.as_str())).collect();
     let aws = "aws-access-key-id";
-    assert_eq!(told, [(1, aws), (3, aws), (3, "npm-token")]);
+    assert_eq!(reported, [(1, aws), (3, aws), (3, "npm-token")]);
 }
 
 /// EX-20: the scan accepts arbitrary bytes.

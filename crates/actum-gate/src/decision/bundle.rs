@@ -427,7 +427,7 @@ impl Bundle {
     }
 
     /// Returns the entry point that received the request.
-    pub fn door(&self) -> &str {
+    pub fn entry_point(&self) -> &str {
         &self.case.door
     }
 

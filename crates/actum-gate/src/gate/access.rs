@@ -3,7 +3,7 @@
 use actum_core::RiskTier;
 
 use super::GateVerdict;
-use crate::access::{AccessJudge, AccessSaid, AccessUnknown};
+use crate::access::{AccessDecision, AccessJudge, AccessUnknown};
 use crate::decision::Bundle;
 use crate::ground::{Ground, Grounds};
 use crate::policy::Policy;
@@ -22,7 +22,7 @@ pub(crate) fn judge(
     if bundle.restores() {
         return Ok(GateVerdict::allow(Ground::Restores));
     }
-    let AccessSaid { verdict, approvals, grounds, more } = access.judge(texts, bundle, tier)?;
+    let AccessDecision { verdict, approvals, grounds, more } = access.judge(texts, bundle, tier)?;
     let first = Ground::Access { approvals, grounds };
     Ok(GateVerdict { verdict, ground: Grounds { first, more } })
 }

@@ -18,30 +18,31 @@ pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> GateVerdict {
     if count > COMMANDS_MAX {
         return GateVerdict::deny(Ground::TooManyCommands { count, max: COMMANDS_MAX });
     }
-    let said = lines.iter().map(|line| said(line, &policy.judge_command(line)));
-    let said = said.chain(confined.iter().map(|line| judge_confined(line, policy)));
+    let verdicts = lines.iter().map(|line| to_gate_verdict(line, &policy.judge_command(line)));
+    let verdicts = verdicts.chain(confined.iter().map(|line| judge_confined(line, policy)));
     // If several verdicts are equally strict, the one for the first command is reported.
-    said.reduce(|mut first, next| match next.verdict.cmp(&first.verdict) {
-        Ordering::Greater => next,
-        Ordering::Less => first,
-        Ordering::Equal => {
-            first.ground.more += 1;
-            first
-        }
-    })
-    .unwrap_or_else(|| GateVerdict::allow(Ground::NoCommand))
+    verdicts
+        .reduce(|mut first, next| match next.verdict.cmp(&first.verdict) {
+            Ordering::Greater => next,
+            Ordering::Less => first,
+            Ordering::Equal => {
+                first.ground.more += 1;
+                first
+            }
+        })
+        .unwrap_or_else(|| GateVerdict::allow(Ground::NoCommand))
 }
 
 /// Judges a sandboxed command whose effects are captured. No rule has to allow it, because the gates judge the
 /// changes that it makes.
 fn judge_confined(line: &CommandLine, policy: &Policy) -> GateVerdict {
     match policy.restrain_command(line) {
-        Some(judgement) => said(line, &judgement),
+        Some(judgement) => to_gate_verdict(line, &judgement),
         None => GateVerdict::allow(Ground::Confined { command: line.into() }),
     }
 }
 
-fn said(line: &CommandLine, judgement: &CommandJudgement) -> GateVerdict {
+fn to_gate_verdict(line: &CommandLine, judgement: &CommandJudgement) -> GateVerdict {
     let ground = Ground::of_command(line, judgement).into();
     GateVerdict { verdict: judgement.verdict, ground }
 }

@@ -27,17 +27,17 @@ pub(crate) fn judge(bundle: &Bundle, policy: &Policy) -> GateVerdict {
 }
 
 fn without_lease(bundle: &Bundle, policy: &Policy) -> GateVerdict {
-    let door = bundle.door();
+    let entry_point = bundle.entry_point();
     let mut layers = policy.layers().iter();
-    let required = layers.find(|layer| LeasedWork::is_required(&layer.lease, door));
+    let required = layers.find(|layer| LeasedWork::is_required(&layer.lease, entry_point));
     let policy = required.map(|layer| layer.source);
-    if door != FILE_TASK && policy.is_none() {
+    if entry_point != FILE_TASK && policy.is_none() {
         return GateVerdict::allow(Ground::NoLease);
     }
     if bundle.restores() {
         return GateVerdict::allow(Ground::Restores);
     }
-    GateVerdict::deny(Ground::LeaseRequired { entry_point: door.to_owned(), policy })
+    GateVerdict::deny(Ground::LeaseRequired { entry_point: entry_point.to_owned(), policy })
 }
 
 /// Returns the first lease term that the request violates.
@@ -148,7 +148,7 @@ fn refuse_paths(
 fn refuse_quotas(bundle: &Bundle, lease: &LeaseCase, terms: &LeaseTerms) -> Option<LeaseProblem> {
     let runs = !bundle.commands().is_empty()
         || !bundle.confined().is_empty()
-        || bundle.door() == FILE_TASK;
+        || bundle.entry_point() == FILE_TASK;
     let files = u64::try_from(bundle.files().count()).ok();
     let mut sizes = bundle.files().filter_map(|effect| effect.after.as_ref());
     let space = sizes.try_fold(0_u64, |sum, after| sum.checked_add(after.size));

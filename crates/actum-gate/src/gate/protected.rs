@@ -22,11 +22,11 @@ pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> GateVerdict {
     if let Some(PathEffect { path, .. }) = bundle.change().iter().find(is_shared) {
         return GateVerdict::deny(Ground::SharedPermissions { path: path.clone() });
     }
-    if let Some(said) = unseen_characters(bundle, Unseen::Deceptive) {
-        return said;
+    if let Some(verdict) = unseen_characters(bundle, Unseen::Deceptive) {
+        return verdict;
     }
-    if let Some(said) = new_states(bundle) {
-        return said;
+    if let Some(verdict) = new_states(bundle) {
+        return verdict;
     }
     let own = policy.layers().iter().flat_map(|layer| {
         layer.protected.iter().map(|rule| (layer.guard(rule, bundle), layer.source))
@@ -68,8 +68,8 @@ pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> GateVerdict {
     if let Some((found, path, (guard, by))) = led_to.next() {
         let (root, rule) = (bundle.root_shown(path, guard), guard.rule().clone());
         let (link, path) = (found.path.clone(), PathName(path.clone()));
-        let said = GateVerdict::deny(Ground::ProtectedTarget { link, path, root, rule, by });
-        return said.with_more(led_to.count());
+        let verdict = GateVerdict::deny(Ground::ProtectedTarget { link, path, root, rule, by });
+        return verdict.with_more(led_to.count());
     }
     // If a link replaces a directory, all paths below it are replaced with those of the link's target.
     let replaced = |found: &LinkFound| {

@@ -213,15 +213,15 @@ impl<'a> TierRules<'a> {
                 it.paths().map(move |path| (path, it.effect, spellings(path)))
             })
             .collect();
-        let built_in = spoken_of(self.built_in, &touched, |_, effect| effect.is_of_file());
+        let built_in = matching_rules(self.built_in, &touched, |_, effect| effect.is_of_file());
         let built_in = built_in
             .into_iter()
             .filter_map(|(of, (path, guard, more))| self.built_in(of, (path, guard), more));
-        let speaks = |of: usize, effect| {
+        let applies = |of: usize, effect| {
             let effects = self.policy.get(of).map(|(rule, _)| &rule.effects);
             effects.is_some_and(|effects| effects.is_empty() || effects.contains(&effect))
         };
-        let of_policy = spoken_of(&self.of_policy, &touched, speaks)
+        let of_policy = matching_rules(&self.of_policy, &touched, applies)
             .into_iter()
             .filter_map(|(of, (path, guard, more))| self.of_policy(of, (path, guard), more));
         built_in.chain(of_policy).collect()
@@ -306,22 +306,22 @@ type Touched<'b> = (&'b RelPath, EffectKind, Spellings<'b>);
 
 /// Finds the rules that match a change. For each rule, the map has the first matching path, the guard that
 /// matched, and the number of further paths. A rule matches if any of its guards does.
-fn spoken_of<'b, 'g>(
+fn matching_rules<'b, 'g>(
     guards: &'g Guards<usize>,
     touched: &[Touched<'b>],
-    speaks: impl Fn(usize, EffectKind) -> bool,
+    applies: impl Fn(usize, EffectKind) -> bool,
 ) -> BTreeMap<usize, (&'b RelPath, &'g Guard, usize)> {
-    let mut spoken_of = BTreeMap::new();
+    let mut matching = BTreeMap::new();
     for (path, effect, spellings) in touched {
         let mut covering: Vec<(usize, &Guard)> =
             guards.covering(spellings).map(|(guard, of)| (*of, guard)).collect();
         covering.dedup_by_key(|(of, _)| *of);
-        for (of, guard) in covering.into_iter().filter(|(of, _)| speaks(*of, *effect)) {
-            let told = spoken_of.entry(of).and_modify(|(_, _, more)| *more += 1);
-            told.or_insert((*path, guard, 0));
+        for (of, guard) in covering.into_iter().filter(|(of, _)| applies(*of, *effect)) {
+            let entry = matching.entry(of).and_modify(|(_, _, more)| *more += 1);
+            entry.or_insert((*path, guard, 0));
         }
     }
-    spoken_of
+    matching
 }
 
 #[cfg(test)]

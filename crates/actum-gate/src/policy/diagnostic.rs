@@ -49,7 +49,7 @@ pub enum MistakeProblem {
         why: String,
     },
     /// A key is not known.
-    #[error("unknown key {}{}; {}", unknown(table, key.as_deref()), meant(key.as_deref(), known), these(known))]
+    #[error("unknown key {}{}; {}", unknown(table, key.as_deref()), suggest_key(key.as_deref(), known), these(known))]
     Unknown {
         /// Table that contains the key, or an empty string for the top level of the file.
         table: String,
@@ -88,7 +88,7 @@ fn these(known: &[&str]) -> String {
 }
 
 /// Suggests a known key whose spelling is similar.
-fn meant(key: Option<&str>, known: &[&str]) -> String {
+fn suggest_key(key: Option<&str>, known: &[&str]) -> String {
     let key = key.unwrap_or_default().to_lowercase().replace('-', "_");
     let distance = |it: &&&str| strsim::damerau_levenshtein(&key, it);
     let nearest =

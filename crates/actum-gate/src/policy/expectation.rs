@@ -134,7 +134,7 @@ impl ExpectedCase {
     /// Returns the gate decision that best explains the result: the first gate that refuses, otherwise the
     /// expected gate. If the case names no gate, it is the commands gate for a command and the tier gate for a
     /// change.
-    pub fn telling<'d>(&self, decision: &'d Decision) -> Option<&'d GateDecision> {
+    pub fn explaining_gate<'d>(&self, decision: &'d Decision) -> Option<&'d GateDecision> {
         decision.first_refusal().or_else(|| {
             let of_kind = if self.command.is_some() { GateName::Commands } else { GateName::Tier };
             let expected = self.gate.unwrap_or(of_kind);

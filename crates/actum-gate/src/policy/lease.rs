@@ -35,8 +35,8 @@ impl LeasedWork {
     }
 
     /// Returns the kind of request that an entry point makes, or `None` for an unknown entry point.
-    fn of_door(door: &str) -> Option<Self> {
-        Some(match door {
+    fn from_entry_point(entry_point: &str) -> Option<Self> {
+        Some(match entry_point {
             "library" | "command line" => Self::Apply,
             "exec" => Self::Exec,
             "action" => Self::Action,
@@ -47,8 +47,9 @@ impl LeasedWork {
 
     /// Returns true if a policy with the requirements `required` requires a lease at an entry point. An unknown
     /// entry point needs a lease if any kind of request does.
-    pub(crate) fn is_required(required: &BTreeSet<Self>, door: &str) -> bool {
-        Self::of_door(door).map_or(!required.is_empty(), |work| required.contains(&work))
+    pub(crate) fn is_required(required: &BTreeSet<Self>, entry_point: &str) -> bool {
+        Self::from_entry_point(entry_point)
+            .map_or(!required.is_empty(), |work| required.contains(&work))
     }
 
     /// Reads the `[lease]` table.

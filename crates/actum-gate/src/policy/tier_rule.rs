@@ -118,7 +118,7 @@ pub(crate) fn check_examples(
     not_matches: &[impl AsRef<str>],
 ) -> Result<(), ExampleError> {
     let guards: Vec<_> = rules.iter().map(crate::spelling::Guard::new).collect();
-    let speaks = |example: &str| {
+    let matches_example = |example: &str| {
         let path = RelPath::new(example).map_err(|error| ExampleError::NoPath {
             example: example.to_owned(),
             message: error.problem.to_string(),
@@ -127,12 +127,12 @@ pub(crate) fn check_examples(
         Ok(guards.iter().any(|guard| guard.covers(&path)))
     };
     for example in matches.iter().map(AsRef::as_ref) {
-        if !speaks(example)? {
+        if !matches_example(example)? {
             return Err(ExampleError::NoMatch { example: example.to_owned() });
         }
     }
     for example in not_matches.iter().map(AsRef::as_ref) {
-        if speaks(example)? {
+        if matches_example(example)? {
             return Err(ExampleError::Match { example: example.to_owned() });
         }
     }

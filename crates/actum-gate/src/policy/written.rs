@@ -44,11 +44,11 @@ impl<'t> Text<'t> {
     pub(super) fn parse(&self) -> Result<Spanned<DeTable<'t>>, Diagnostic> {
         DeTable::parse(self.text).map_err(|error| {
             let place = error.span().unwrap_or_default();
-            let spoken_of = self.text.get(place.clone()).unwrap_or_default();
+            let excerpt = self.text.get(place.clone()).unwrap_or_default();
             Diagnostic {
                 line: self.line(place.start),
                 column: Some(self.column(place.start)),
-                problem: no_toml(error.message(), spoken_of),
+                problem: no_toml(error.message(), excerpt),
             }
         })
     }

@@ -5,7 +5,7 @@ use actum_gate::{CommandLine, Ground, Verdict};
 
 use crate::{line, policy, rules};
 
-fn said(rules: &CommandRules, text: &str) -> (Verdict, String) {
+fn judged(rules: &CommandRules, text: &str) -> (Verdict, String) {
     let line = line(text);
     let judgement = rules.judge(&line);
     (judgement.verdict, Ground::of_command(&line, &judgement).to_string())
@@ -60,7 +60,7 @@ fn strictest_matching_rule_decides() {
         ),
     ] {
         let ground = format!("{decides} the command `{}`{reason}", line(text));
-        assert_eq!(said(&rules, text), (verdict, ground), "{text}");
+        assert_eq!(judged(&rules, text), (verdict, ground), "{text}");
     }
 }
 
@@ -96,7 +96,7 @@ fn unmatched_command_is_denied_with_a_suggested_rule() {
              `[[command]]` with `argv = {argv}`, `exact = true`, `decision = \"allow\"` and the command \
              as an example in `match`"
         );
-        assert_eq!(said(&rules, text), (Verdict::Deny, ground), "{text}");
+        assert_eq!(judged(&rules, text), (Verdict::Deny, ground), "{text}");
     }
     let long = CommandLine::new(vec!["a".repeat(2000)]).unwrap();
     assert_eq!(
@@ -128,7 +128,7 @@ fn only_restricting_rules_match_a_program_by_name_alone() {
         decision = "deny"
         "#,
     );
-    let verdict = |text| said(&rules, text).0;
+    let verdict = |text| judged(&rules, text).0;
     assert_eq!(verdict("tool run"), Verdict::Allow);
     assert_eq!(verdict("./tool run"), Verdict::Deny);
     assert_eq!(verdict("./tool run fast"), Verdict::NeedsApproval);
@@ -152,9 +152,9 @@ fn arguments_are_compared_literally() {
     let denied =
         ["tool ab .+", "tool 'a*' xx", "tool 'a* .+'", "tool 'A*' .+", "tool 'a*'", "tool"];
     for text in denied {
-        assert_eq!(said(&rules, text).0, Verdict::Deny, "{text}");
+        assert_eq!(judged(&rules, text).0, Verdict::Deny, "{text}");
     }
-    assert_eq!(said(&rules, "tool 'a*' .+ x").0, Verdict::Allow);
+    assert_eq!(judged(&rules, "tool 'a*' .+ x").0, Verdict::Allow);
 }
 
 /// AA-7: the rules of a workspace can restrict, but permit nothing.
@@ -225,6 +225,6 @@ match = ["make test"]
         assert_eq!(rules.judge(seen).verdict, Verdict::Allow);
     }
     for other in ["make", "make test x", "cargo test", "bash -c 'a; b' c"] {
-        assert_eq!(said(&rules, other).0, Verdict::Deny, "{other}");
+        assert_eq!(judged(&rules, other).0, Verdict::Deny, "{other}");
     }
 }

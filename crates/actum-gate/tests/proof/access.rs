@@ -7,29 +7,29 @@ use actum_core::{Budget, Digest, RiskTier, Scope};
 use actum_gate::decision::Undone;
 use actum_gate::ground::{AccessGround, AccessPolicyName};
 use actum_gate::{
-    AccessJudge, AccessSaid, AccessText, AccessUnknown, Bundle, Case, Decision, GateName, NoAccess,
-    Policy, ReplayProblem, Verdict, WorkKind, decide, replay,
+    AccessDecision, AccessJudge, AccessText, AccessUnknown, Bundle, Case, Decision, GateName,
+    NoAccess, Policy, ReplayProblem, Verdict, WorkKind, decide, replay,
 };
 use actum_record::ledger::Actor;
 
 use crate::material::{approved, case, change};
 
 /// Judge with a fixed verdict that counts its calls.
-struct Says(Verdict, Cell<usize>);
+struct FixedJudge(Verdict, Cell<usize>);
 
-impl Says {
+impl FixedJudge {
     fn new(verdict: Verdict) -> Self {
         Self(verdict, Cell::new(0))
     }
 }
 
-impl AccessJudge for Says {
+impl AccessJudge for FixedJudge {
     fn judge(
         &self,
         policies: &[AccessText],
         bundle: &Bundle,
         tier: RiskTier,
-    ) -> Result<AccessSaid, AccessUnknown> {
+    ) -> Result<AccessDecision, AccessUnknown> {
         self.1.set(self.1.get() + 1);
         let (user, files) = (&bundle.actor().user, bundle.files().count());
         let policy = AccessPolicyName {
@@ -38,7 +38,7 @@ impl AccessJudge for Says {
             file: Some(policies[0].name.clone()),
         };
         let grounds = vec![AccessGround::Forbidden { policy, reason: None }];
-        Ok(AccessSaid { verdict: self.0, approvals: None, grounds, more: 0 })
+        Ok(AccessDecision { verdict: self.0, approvals: None, grounds, more: 0 })
     }
 }
 
@@ -65,7 +65,7 @@ fn bundle(case: Case, policy: &Policy) -> Bundle {
     Bundle::new(Digest::of(&policy.to_vec().unwrap()), case)
 }
 
-fn said(decision: &Decision) -> (&'static str, String) {
+fn access_gate(decision: &Decision) -> (&'static str, String) {
     let gate = decision.gates.iter().find(|gate| gate.gate == GateName::Access).unwrap();
     (gate.verdict.as_str(), gate.ground.to_string())
 }
@@ -75,10 +75,10 @@ fn said(decision: &Decision) -> (&'static str, String) {
 fn access_policies_decide_as_one_gate() {
     let policy = with_texts();
     for verdict in [Verdict::Allow, Verdict::NeedsApproval, Verdict::Deny] {
-        let decision = decide(&bundle(asked(), &policy), &policy, &Says::new(verdict));
+        let decision = decide(&bundle(asked(), &policy), &policy, &FixedJudge::new(verdict));
         assert_eq!(decision.verdict, verdict);
         assert_eq!(
-            said(&decision),
+            access_gate(&decision),
             (verdict.as_str(), "forbidden by `ada, R2, 4 files` in `all.cedar`".to_owned())
         );
         let gates: Vec<_> = decision.gates.iter().map(|gate| gate.gate.as_str()).collect();
@@ -88,7 +88,7 @@ fn access_policies_decide_as_one_gate() {
     // They cannot allow what another gate denies.
     let nowhere = Scope { allow: Some(Vec::new()), deny: Vec::new() };
     let outside = bundle(Case { scope: nowhere, ..asked() }, &policy);
-    let decision = decide(&outside, &policy, &Says::new(Verdict::Allow));
+    let decision = decide(&outside, &policy, &FixedJudge::new(Verdict::Allow));
     assert_eq!(decision.verdict, Verdict::Deny);
 }
 
@@ -98,23 +98,26 @@ fn approval_satisfies_access_policies_that_ask_but_not_that_deny() {
     let policy = with_texts();
     let agreed = approved(&bundle(asked(), &policy));
     let agreed = bundle(Case { approved: Some(agreed), ..asked() }, &policy);
-    let asks = decide(&agreed, &policy, &Says::new(Verdict::NeedsApproval));
-    assert_eq!((asks.verdict, said(&asks).0), (Verdict::Allow, "needs_approval"));
-    assert_eq!(decide(&agreed, &policy, &Says::new(Verdict::Deny)).verdict, Verdict::Deny);
+    let asks = decide(&agreed, &policy, &FixedJudge::new(Verdict::NeedsApproval));
+    assert_eq!((asks.verdict, access_gate(&asks).0), (Verdict::Allow, "needs_approval"));
+    assert_eq!(decide(&agreed, &policy, &FixedJudge::new(Verdict::Deny)).verdict, Verdict::Deny);
 }
 
 /// AEC-6: without access policies they are not asked, and an undo that restores needs no approval.
 #[test]
 fn access_policies_are_skipped_if_absent_or_for_a_restoring_undo() {
-    let judge = Says::new(Verdict::Deny);
+    let judge = FixedJudge::new(Verdict::Deny);
     for policy in [Policy::default(), Policy::default().with_access(Vec::new())] {
         let decision = decide(&bundle(asked(), &policy), &policy, &judge);
-        assert_eq!(said(&decision), ("allow", "no access policies are in force".to_owned()));
+        assert_eq!(access_gate(&decision), ("allow", "no access policies are in force".to_owned()));
         assert_eq!(policy, Policy::default());
     }
     let policy = with_texts();
     let decision = decide(&bundle(restoring(), &policy), &policy, &judge);
-    assert_eq!(said(&decision), ("allow", "the change restores the previous content".to_owned()));
+    assert_eq!(
+        access_gate(&decision),
+        ("allow", "the change restores the previous content".to_owned())
+    );
     assert_eq!(judge.1.get(), 0);
     // A redo, and an undo that keeps later edits, are changes like any other.
     let redo = Case { restores: false, work: WorkKind::Redo, ..restoring() };
@@ -131,7 +134,7 @@ fn without_cedar_nothing_is_allowed_and_no_decision_is_verified() {
     assert_eq!(denied.verdict, Verdict::Deny);
     assert_eq!(denied.first_refusal().unwrap().gate, GateName::Access);
     let bytes = asked.to_vec().unwrap();
-    let allowed = decide(&asked, &policy, &Says::new(Verdict::Allow));
+    let allowed = decide(&asked, &policy, &FixedJudge::new(Verdict::Allow));
     for decision in [allowed, denied] {
         let record = decision.record(&bytes).unwrap();
         let problem = replay(&bytes, &policy_bytes, &record, &NoAccess).unwrap_err();
@@ -142,7 +145,8 @@ fn without_cedar_nothing_is_allowed_and_no_decision_is_verified() {
     // A decision that does not depend on them needs no Cedar.
     let restoring = bundle(restoring(), &policy);
     let bytes = restoring.to_vec().unwrap();
-    let record = decide(&restoring, &policy, &Says::new(Verdict::Deny)).record(&bytes).unwrap();
+    let record =
+        decide(&restoring, &policy, &FixedJudge::new(Verdict::Deny)).record(&bytes).unwrap();
     assert_eq!(replay(&bytes, &policy_bytes, &record, &NoAccess), Ok(()));
 }
 

@@ -125,30 +125,30 @@ fn answer_requires_an_approval_key_valid_at_its_time() {
     let sound = answer_of(&answered(Answer::Approved), &approval_key());
     let verified = verify_answer(&sound.to_vec().unwrap(), &keyring()).unwrap();
     assert_eq!(verified.answered, answered(Answer::Approved));
-    let by = |key: &TestKey, said: &PlanAnswered, keyring: &actum_record::keyring::Keyring| {
-        let envelope = answer_of(said, key).to_vec().unwrap();
+    let by = |key: &TestKey, answer: &PlanAnswered, keyring: &actum_record::keyring::Keyring| {
+        let envelope = answer_of(answer, key).to_vec().unwrap();
         verify_answer(&envelope, keyring).unwrap_err().reason()
     };
-    let said = answered(Answer::Approved);
-    assert_eq!(by(&result_key(), &said, &keyring()), "KEY_OF_ANOTHER_ROLE");
+    let answer = answered(Answer::Approved);
+    assert_eq!(by(&result_key(), &answer, &keyring()), "KEY_OF_ANOTHER_ROLE");
     let stranger = TestKey::new(KeyRole::Approval, 77);
-    assert_eq!(by(&stranger, &said, &keyring()), "SIGNER_UNKNOWN");
-    let late = PlanAnswered { time: at(3601), ..said.clone() };
+    assert_eq!(by(&stranger, &answer, &keyring()), "SIGNER_UNKNOWN");
+    let late = PlanAnswered { time: at(3601), ..answer.clone() };
     assert_eq!(by(&approval_key(), &late, &keyring()), "KEY_EXPIRED");
     let revoked = keyring_with(&stranger, |key| key.revoked = Some(at(0)));
-    assert_eq!(by(&stranger, &said, &revoked), "KEY_REVOKED");
+    assert_eq!(by(&stranger, &answer, &revoked), "KEY_REVOKED");
 }
 
 #[test]
 fn bit_flips_in_an_answer_are_rejected_or_have_no_effect() {
-    let said = answered(Answer::Approved);
-    let sound = answer_of(&said, &approval_key()).to_vec().unwrap();
+    let answer = answered(Answer::Approved);
+    let sound = answer_of(&answer, &approval_key()).to_vec().unwrap();
     for at in 0..sound.len() {
         for bit in 0..8 {
             let mut changed = sound.clone();
             changed[at] ^= 1 << bit;
             if let Ok(verified) = verify_answer(&changed, &keyring()) {
-                assert_eq!(verified.answered, said, "byte {at}, bit {bit}");
+                assert_eq!(verified.answered, answer, "byte {at}, bit {bit}");
             }
         }
     }
@@ -157,7 +157,7 @@ fn bit_flips_in_an_answer_are_rejected_or_have_no_effect() {
 /// D-4, AA-5: an unknown word allows nothing, and an approval only answers a gate that requires one.
 #[test]
 fn combined_verdict_is_the_strictest_or_satisfied_by_an_approval() {
-    let said = |verdicts: &[(&str, &str)]| {
+    let combined = |verdicts: &[(&str, &str)]| {
         let gate = |(gate, verdict): &(&str, &str)| GateRecord {
             gate: (*gate).to_owned(),
             verdict: (*verdict).to_owned(),
@@ -166,14 +166,17 @@ fn combined_verdict_is_the_strictest_or_satisfied_by_an_approval() {
         Verdict::together(&verdicts.iter().map(gate).collect::<Vec<_>>())
     };
     let (allow, ask, deny) = ("allow", "needs_approval", "deny");
-    assert_eq!(said(&[("scope", allow), ("tier", allow)]), Verdict::Allow);
-    assert_eq!(said(&[("scope", allow), ("tier", ask)]), Verdict::NeedsApproval);
-    assert_eq!(said(&[("scope", deny), ("tier", ask)]), Verdict::Deny);
-    assert_eq!([said(&[("scope", allow), ("tier", "perhaps")]), said(&[])], [Verdict::Deny; 2]);
-    assert_eq!(said(&[("tier", ask), ("approval", allow)]), Verdict::Allow);
-    assert_eq!(said(&[("tier", ask), ("approval", ask)]), Verdict::NeedsApproval);
-    assert_eq!(said(&[("tier", allow), ("approval", deny)]), Verdict::Deny);
-    assert_eq!(said(&[("tier", deny), ("approval", allow)]), Verdict::Deny);
+    assert_eq!(combined(&[("scope", allow), ("tier", allow)]), Verdict::Allow);
+    assert_eq!(combined(&[("scope", allow), ("tier", ask)]), Verdict::NeedsApproval);
+    assert_eq!(combined(&[("scope", deny), ("tier", ask)]), Verdict::Deny);
+    assert_eq!(
+        [combined(&[("scope", allow), ("tier", "perhaps")]), combined(&[])],
+        [Verdict::Deny; 2]
+    );
+    assert_eq!(combined(&[("tier", ask), ("approval", allow)]), Verdict::Allow);
+    assert_eq!(combined(&[("tier", ask), ("approval", ask)]), Verdict::NeedsApproval);
+    assert_eq!(combined(&[("tier", allow), ("approval", deny)]), Verdict::Deny);
+    assert_eq!(combined(&[("tier", deny), ("approval", allow)]), Verdict::Deny);
     // A gate of the same name that is not last answers nothing.
-    assert_eq!(said(&[("approval", allow), ("tier", ask)]), Verdict::NeedsApproval);
+    assert_eq!(combined(&[("approval", allow), ("tier", ask)]), Verdict::NeedsApproval);
 }

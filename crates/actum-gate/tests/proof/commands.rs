@@ -18,7 +18,7 @@ fn file(text: &str) -> PolicyFile {
     PolicyFile::read(format!("version = 1\n{text}").as_bytes()).unwrap()
 }
 
-fn told(text: &str) -> String {
+fn policy_error(text: &str) -> String {
     PolicyFile::read(format!("version = 1\n{text}").as_bytes()).unwrap_err().to_string()
 }
 
@@ -37,7 +37,7 @@ fn running(policy: &Policy, lines: &[CommandLine]) -> Decision {
 }
 
 /// Returns the verdict and ground of the gate for these commands.
-fn said(policy: &Policy, texts: &[&str]) -> (String, String) {
+fn commands_gate(policy: &Policy, texts: &[&str]) -> (String, String) {
     let lines: Vec<_> = texts.iter().map(|text| line(text)).collect();
     let decision = running(policy, &lines);
     let gate = decision.gates.iter().find(|gate| gate.gate == GateName::Commands).unwrap();
@@ -55,12 +55,12 @@ fn command_without_an_allowing_rule_is_denied() {
     let workspace = Policy::new(None, Some((file(CARGO), Trust::Untrusted))).0;
     for policy in [Policy::default(), operator(""), operator(ask), workspace] {
         for text in ["cargo test", "true", "/bin/cargo test"] {
-            let (verdict, ground) = said(&policy, &[text]);
+            let (verdict, ground) = commands_gate(&policy, &[text]);
             assert_eq!(verdict, "deny", "{text}");
             assert!(ground.starts_with("no rule allows the command `["), "{ground}");
         }
         let nothing = ("allow".to_owned(), "no command would be run".to_owned());
-        assert_eq!(said(&policy, &[]), nothing);
+        assert_eq!(commands_gate(&policy, &[]), nothing);
     }
 }
 
@@ -100,7 +100,7 @@ fn strictest_command_is_reported_with_its_rule_and_policy() {
                 .to_owned(),
         ),
     ] {
-        assert_eq!(said(&policy, texts), (verdict.to_owned(), ground), "{texts:?}");
+        assert_eq!(commands_gate(&policy, texts), (verdict.to_owned(), ground), "{texts:?}");
     }
     let asks = running(&policy, &[line("cargo test --release")]);
     assert_eq!(asks.verdict, Verdict::NeedsApproval);
@@ -161,7 +161,7 @@ fn shells_and_interpreters_cannot_be_allowed_by_prefix() {
         let rule = format!(
             "\n[[command]]\ndecision = 'allow'\nargv = ['{program}']\nmatch = ['{program} x']\n"
         );
-        let message = told(&rule);
+        let message = policy_error(&rule);
         let expected = format!(
             "line 5: `command.argv` cannot be used: `{program}` can run code from its \
              arguments, and the rule allows any further arguments; "
@@ -169,7 +169,7 @@ fn shells_and_interpreters_cannot_be_allowed_by_prefix() {
         assert!(message.starts_with(&expected), "{message}");
     }
     assert_eq!(
-        told("[[command]]\nargv = [['ls', 'bash']]\ndecision = 'allow'\nmatch = ['ls']\n")
+        policy_error("[[command]]\nargv = [['ls', 'bash']]\ndecision = 'allow'\nmatch = ['ls']\n")
             .split_once(';')
             .unwrap()
             .0,
@@ -186,7 +186,9 @@ fn shells_and_interpreters_cannot_be_allowed_by_prefix() {
 #[test]
 fn wrong_example_rejects_the_policy_file_with_its_line() {
     let rule = |examples: &str| {
-        told(&format!("[[command]]\nargv = ['cargo', 'test']\ndecision = 'allow'\n{examples}\n"))
+        policy_error(&format!(
+            "[[command]]\nargv = ['cargo', 'test']\ndecision = 'allow'\n{examples}\n"
+        ))
     };
     for (examples, expected) in [
         (
@@ -270,7 +272,7 @@ fn invalid_command_rule_is_reported_with_key_and_line() {
             "line 3: `command.argv` cannot be used: argument 1 has 0 alternatives",
         ),
     ] {
-        let message = told(text);
+        let message = policy_error(text);
         assert!(message.starts_with(expected), "{text}\n{message}");
     }
     let reason = |length: usize| {
@@ -283,7 +285,7 @@ fn invalid_command_rule_is_reported_with_key_and_line() {
     let rules = |count: usize| "[[command]]\nargv=['a']\ndecision='deny'\n".repeat(count);
     assert_eq!(file(&rules(10_000)), file(&rules(10_000)));
     assert_eq!(
-        told(&rules(10_001)),
+        policy_error(&rules(10_001)),
         "the policy has 10001 rules under `[[command]]`, but at most 10000 are allowed"
     );
 }

@@ -33,13 +33,13 @@ fn judged(scope: Scope, budget: Budget, change: Vec<PathEffect>) -> (Verdict, Ve
 fn all_gates_report_grounds_and_the_strictest_decides() {
     let scope = Scope { allow: Some(rules(&["src/", "docs/"])), deny: rules(&["docs/gone.md"]) };
     let budget = Budget { max_files: Some(2), max_loc: None };
-    let (verdict, said) = judged(scope, budget, change());
+    let (verdict, grounds) = judged(scope, budget, change());
     assert_eq!(verdict, Verdict::Deny);
-    let begins = |said: &[String]| -> Vec<_> {
-        said.iter().map(|one| one.split(' ').next().unwrap().to_owned()).collect()
+    let begins = |grounds: &[String]| -> Vec<_> {
+        grounds.iter().map(|one| one.split(' ').next().unwrap().to_owned()).collect()
     };
     let all: Vec<_> = GateName::ALL.iter().map(|gate| gate.to_string()).collect();
-    assert_eq!(begins(&said), all);
+    assert_eq!(begins(&grounds), all);
     for expected in [
         "protected allow: no protected path is changed",
         "scope deny: the path `docs/gone.md` is denied by the rule `docs/gone.md`; the same applies to 1 more",
@@ -50,17 +50,17 @@ fn all_gates_report_grounds_and_the_strictest_decides() {
         "access allow: no access policies are in force",
         "approval allow: no gate requires a user's approval",
     ] {
-        assert!(said.iter().any(|one| one == expected), "{expected}: {said:?}");
+        assert!(grounds.iter().any(|one| one == expected), "{expected}: {grounds:?}");
     }
-    let (verdict, said) = judged(Scope::everything(), Budget::unlimited(), change());
-    assert_eq!((verdict, begins(&said)), (Verdict::Allow, all));
+    let (verdict, grounds) = judged(Scope::everything(), Budget::unlimited(), change());
+    assert_eq!((verdict, begins(&grounds)), (Verdict::Allow, all));
     for expected in [
         "scope allow: every path is in scope",
         "budget allow: files: 4 (no limit); changed lines: 6 (no limit)",
     ] {
-        assert!(said.iter().any(|one| one == expected), "{expected}: {said:?}");
+        assert!(grounds.iter().any(|one| one == expected), "{expected}: {grounds:?}");
     }
-    assert!(said.iter().all(|one| one.contains(" allow: ")), "{said:?}");
+    assert!(grounds.iter().all(|one| one.contains(" allow: ")), "{grounds:?}");
 }
 
 /// AEC-10: the first gate that denies is reported first.

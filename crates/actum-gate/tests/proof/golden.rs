@@ -38,8 +38,8 @@ fn golden_decisions_do_not_depend_on_time_zone_locale_or_threads() {
             .env("RUST_TEST_THREADS", threads)
             .output()
             .unwrap();
-        let said = String::from_utf8_lossy(&ended.stdout).into_owned();
-        assert!(ended.status.success() && said.contains("1 passed"), "{zone} {locale}: {said}");
+        let stdout = String::from_utf8_lossy(&ended.stdout).into_owned();
+        assert!(ended.status.success() && stdout.contains("1 passed"), "{zone} {locale}: {stdout}");
     }
 }
 
@@ -78,8 +78,8 @@ fn each_gate_alone_decides_a_golden_decision() {
             let gates: Vec<_> = gates.iter().map(|gate| gate.record().unwrap()).collect();
             assert_eq!(Verdict::together(&gates), verdict);
             // The approval gate only repeats that another one requires an approval.
-            let is_left = |said: &GateRecord| {
-                ![gate, GateName::Approval].map(GateName::as_str).contains(&&*said.gate)
+            let is_left = |record: &GateRecord| {
+                ![gate, GateName::Approval].map(GateName::as_str).contains(&&*record.gate)
             };
             let without: Vec<GateRecord> = gates.into_iter().filter(is_left).collect();
             Verdict::together(&without) != verdict

@@ -92,7 +92,7 @@ fn pipelines_are_independent_if_their_paths_cannot_overlap() {
 fn invalid_pipeline_declaration_is_rejected() {
     let head = "[[pipeline]]\nname = \"p\"\n";
     let parameter = "[[pipeline.parameter]]\nname = \"x\"\n";
-    for (text, says) in [
+    for (text, expected) in [
         ("[[pipeline]]\nsteps = [[\"x\"]]\noutputs = []\n".to_owned(), "name"),
         (format!("{head}outputs = []\n"), "steps"),
         (format!("{head}steps = [[\"x\"]]\n"), "outputs"),
@@ -130,7 +130,7 @@ fn invalid_pipeline_declaration_is_rejected() {
         ),
     ] {
         let error = read(&text).unwrap_err();
-        assert!(error.contains(says), "{text}: {error}");
+        assert!(error.contains(expected), "{text}: {error}");
     }
 }
 
@@ -175,6 +175,7 @@ fn a_plan_with_an_external_pipeline_needs_an_approval() {
     let with = judged(vec![pipeline]);
     assert_eq!((with.tier, with.verdict), (RiskTier::R4, Verdict::NeedsApproval));
     let grounds: Vec<_> = with.gates.iter().map(|gate| gate.ground.to_string()).collect();
-    let told = "R4: the plan runs `push` outside the workspace, where its effects cannot be undone";
-    assert!(grounds.iter().any(|ground| ground == told), "{grounds:?}");
+    let expected =
+        "R4: the plan runs `push` outside the workspace, where its effects cannot be undone";
+    assert!(grounds.iter().any(|ground| ground == expected), "{grounds:?}");
 }

@@ -30,7 +30,7 @@ fn modified(policy: &Policy, name: &str) -> Decision {
     judged(policy, case(Scope::everything(), Budget::unlimited(), change))
 }
 
-fn said(decision: &Decision, gate: &str) -> (String, String) {
+fn gate_result(decision: &Decision, gate: &str) -> (String, String) {
     let gate = decision.gates.iter().find(|record| record.gate.as_str() == gate).unwrap();
     (gate.verdict.as_str().to_owned(), gate.ground.to_string())
 }
@@ -89,7 +89,7 @@ fn a_workspace_is_judged_with_the_names_above_its_root() {
     ] {
         let denied = at(root, name);
         assert_eq!(denied.verdict, Verdict::Deny, "{root} {name}");
-        let (_, ground) = said(&denied, "protected");
+        let (_, ground) = gate_result(&denied, "protected");
         assert!(
             ground.starts_with(&format!("the path `{root}/{name}` is protected by ")),
             "{ground}"
@@ -97,7 +97,7 @@ fn a_workspace_is_judged_with_the_names_above_its_root() {
     }
     let ci = at("/srv/p/.github", "workflows/ci.yml");
     assert_eq!((ci.verdict, ci.tier), (Verdict::NeedsApproval, RiskTier::R3));
-    assert!(said(&ci, "tier").1.contains("`/srv/p/.github/workflows/ci.yml`"), "{ci:?}");
+    assert!(gate_result(&ci, "tier").1.contains("`/srv/p/.github/workflows/ci.yml`"), "{ci:?}");
     // A path that is protected at the root of a project is not protected elsewhere.
     let profile = "[protected]\nprofile = 'agent-executor'\n";
     let policy = Policy::new(Some(file(profile)), None).0;
@@ -251,7 +251,7 @@ fn new_names_with_invisible_characters_are_denied_or_need_approval() {
         assert_eq!(decision.verdict, expected, "{name:?}");
         assert_eq!(modified(&Policy::default(), "\u{2764}\u{fe0f}").verdict, Verdict::Allow);
         if expected == Verdict::NeedsApproval {
-            let (verdict, ground) = said(&decision, "protected");
+            let (verdict, ground) = gate_result(&decision, "protected");
             assert_eq!(verdict, "needs_approval");
             assert!(ground.contains("\\342") || ground.contains("\\357"), "{ground}");
         }
@@ -274,7 +274,7 @@ fn operator_exception_unprotects_one_exact_path() {
     ] {
         assert_eq!(modified(&policy, name).verdict, expected, "{name}");
     }
-    let (_, ground) = said(&modified(&policy, ".env.example"), "protected");
+    let (_, ground) = gate_result(&modified(&policy, ".env.example"), "protected");
     assert_eq!(
         ground,
         "the operator's policy exempts `.env.example`; no other protected path is changed"
@@ -351,7 +351,7 @@ fn ordinary_work_is_r2_and_automatically_run_files_are_r3() {
         ("etc/backup.timer", RiskTier::R3),
     ] {
         let decision = modified(&Policy::default(), name);
-        assert_eq!(decision.tier, tier, "{name}: {:?}", said(&decision, "tier"));
+        assert_eq!(decision.tier, tier, "{name}: {:?}", gate_result(&decision, "tier"));
         let asks = decision.verdict == Verdict::NeedsApproval;
         assert_eq!(asks, tier.needs_approval(), "{name}");
     }

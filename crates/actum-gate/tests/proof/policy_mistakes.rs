@@ -2,7 +2,7 @@
 
 use actum_gate::PolicyFile;
 
-fn told(text: &str) -> String {
+fn policy_error(text: &str) -> String {
     PolicyFile::read(format!("version = 1\n{text}").as_bytes()).unwrap_err().to_string()
 }
 
@@ -52,7 +52,7 @@ fn wrong_value_type_is_reported_with_its_key() {
             "line 3: item 1 of `scope.allow` cannot be used: the rule `{a}`",
         ),
     ] {
-        let message = told(text);
+        let message = policy_error(text);
         assert!(message.starts_with(expected), "{text}\n{message}");
         assert_eq!(message.lines().count(), 1, "{message}");
     }
@@ -64,14 +64,17 @@ fn wrong_value_type_is_reported_with_its_key() {
 #[test]
 fn confused_tables_and_lists_of_tables_are_reported() {
     assert_eq!(
-        told("[tier]\ntier = 'R3'\n"),
+        policy_error("[tier]\ntier = 'R3'\n"),
         "line 2: `tier` must be a list of tables (`[[tier]]`), but is a table"
     );
     assert_eq!(
-        told("[[budget]]\nmax_files = 1\n"),
+        policy_error("[[budget]]\nmax_files = 1\n"),
         "line 2: `budget` must be a single table (`[budget]`), but is a list"
     );
-    assert_eq!(told("tier = ['a']\n"), "line 2: item 1 of `tier` must be a table, but is a string");
+    assert_eq!(
+        policy_error("tier = ['a']\n"),
+        "line 2: item 1 of `tier` must be a table, but is a string"
+    );
 }
 
 /// D-5, D-4: paths that decide about changes have no exceptions, and an exception without effect is an error.
@@ -113,19 +116,19 @@ fn invalid_exception_is_rejected_when_the_policy_is_loaded() {
         ),
     ] {
         assert_eq!(
-            told(&format!("[protected]\nexcept = ['{path}']\n")),
+            policy_error(&format!("[protected]\nexcept = ['{path}']\n")),
             format!("{except}{why}"),
             "{path}"
         );
     }
     assert_eq!(
-        told("[protected]\nexcept = ['a/.env']\npaths = ['a/']\n"),
+        policy_error("[protected]\nexcept = ['a/.env']\npaths = ['a/']\n"),
         format!(
             "{except}`a/.env`: `a/` under `protected.paths` also protects this path; narrow that rule instead"
         )
     );
     assert_eq!(
-        told("[protected]\nexcept = ['.env']\nprofile = 'critical'\n"),
+        policy_error("[protected]\nexcept = ['.env']\nprofile = 'critical'\n"),
         "line 3: `protected.except` cannot be used: the profile `critical` does not allow exceptions; only `interactive` does"
     );
 }
@@ -134,25 +137,28 @@ fn invalid_exception_is_rejected_when_the_policy_is_loaded() {
 #[test]
 fn unknown_key_is_reported_with_the_valid_keys() {
     assert_eq!(
-        told("[protected]\npahts = ['a']\n"),
+        policy_error("[protected]\npahts = ['a']\n"),
         "line 3: unknown key `protected.pahts` (did you mean `paths`?); valid keys are `profile`, `paths` and `except`"
     );
     assert_eq!(
-        told("[protected]\npattern = ['a']\n"),
+        policy_error("[protected]\npattern = ['a']\n"),
         "line 3: unknown key `protected.pattern`; valid keys are `profile`, `paths` and `except`"
     );
     assert_eq!(
-        told("[scpoe]\n"),
+        policy_error("[scpoe]\n"),
         "line 2: unknown key `scpoe` (did you mean `scope`?); valid keys are `version`, `protected`, `scope`, `budget`, `tier`, \
          `command`, `credentials`, `approvals`, `sandbox`, `plugins`, `workspaces`, `retention`, `ledger`, \
          `tasks`, `lease`, `file`, `pipeline` and `sql`"
     );
     assert_eq!(
-        told("[[tier]]\ntier = 'R3'\npahts = ['a']\n"),
+        policy_error("[[tier]]\ntier = 'R3'\npahts = ['a']\n"),
         "line 4: unknown key `tier.pahts` (did you mean `paths`?); valid keys are `tier`, `paths`, `effects`, `why`, `match` and \
          `not_match`"
     );
-    assert_eq!(told("\n[[tier]]\ntier = 'R3'\npaths = ['a']\n"), "line 3: `tier` has no `why`");
+    assert_eq!(
+        policy_error("\n[[tier]]\ntier = 'R3'\npaths = ['a']\n"),
+        "line 3: `tier` has no `why`"
+    );
 }
 
 /// D-4: each common mistake in TOML itself, with its position.
@@ -186,7 +192,7 @@ fn toml_syntax_errors_are_explained_with_their_position() {
         ("a = True\n", "line 2, column 5", "write `true` or `false`"),
         ("[a]\n[a]\n", "line 3, column 2", "this key is already defined in its table"),
     ] {
-        let message = told(text);
+        let message = policy_error(text);
         assert!(message.starts_with(&format!("{place}: {words}")), "{text}\n{message}");
     }
 }
@@ -211,12 +217,12 @@ fn errors_never_quote_the_credentials_section() {
         "credentials.allow = ['SECRET']\n",
         "credentials.SECRET = 1\n",
     ] {
-        let message = told(text);
+        let message = policy_error(text);
         assert!(!message.contains("SEC"), "{text}\n{message}");
         assert!(message.starts_with("line "), "{message}");
     }
     assert_eq!(
-        told("[credentials]\nallow = ['SECRET']\n"),
+        policy_error("[credentials]\nallow = ['SECRET']\n"),
         "line 3: item 1 of `credentials.allow` must be a digest of 64 hexadecimal characters, but is \
          another string (not shown because it could be a secret)"
     );

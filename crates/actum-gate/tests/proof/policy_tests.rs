@@ -4,7 +4,8 @@ use actum_core::{Digest, RiskTier};
 use actum_gate::ground::AccessGround;
 use actum_gate::policy::{Policy, PolicyFile, PolicyTest, PolicyTestError};
 use actum_gate::{
-    AccessJudge, AccessSaid, AccessText, AccessUnknown, Bundle, Case, GateName, NoAccess, Verdict,
+    AccessDecision, AccessJudge, AccessText, AccessUnknown, Bundle, Case, GateName, NoAccess,
+    Verdict,
 };
 
 fn policy(text: &str) -> Policy {
@@ -12,7 +13,7 @@ fn policy(text: &str) -> Policy {
 }
 
 /// Returns a case with an unknown requester.
-fn nobody() -> Case {
+fn unknown_requester() -> Case {
     Case::new(Vec::new())
 }
 
@@ -22,7 +23,7 @@ fn held(text: &str, policy: &Policy) -> Vec<bool> {
     let digest = Digest::of(b"");
     test.cases()
         .iter()
-        .map(|case| case.holds(&case.decide(&nobody(), policy, digest, &NoAccess)))
+        .map(|case| case.holds(&case.decide(&unknown_requester(), policy, digest, &NoAccess)))
         .collect()
 }
 
@@ -85,7 +86,7 @@ fn a_case_can_be_a_command() {
         .unwrap();
     let decision =
         test.cases()[0].decide(&Case::new(Vec::new()), &policy, Digest::of(b""), &NoAccess);
-    assert_eq!(test.cases()[0].telling(&decision).unwrap().gate, GateName::Commands);
+    assert_eq!(test.cases()[0].explaining_gate(&decision).unwrap().gate, GateName::Commands);
     assert_eq!(
         refused("[[case]]\nname = 'n'\ncommand = 'cargo test; ls'\nexpect = 'deny'\n"),
         "line 3: `case.command` cannot be used: the command is run without a shell, but the `;` at \
@@ -104,11 +105,11 @@ fn case_can_specify_the_requesting_agent() {
             _: &[AccessText],
             bundle: &Bundle,
             _: RiskTier,
-        ) -> Result<AccessSaid, AccessUnknown> {
+        ) -> Result<AccessDecision, AccessUnknown> {
             let verdict =
                 if bundle.actor().agent.is_some() { Verdict::Deny } else { Verdict::Allow };
             let grounds = vec![AccessGround::NotPermitted];
-            Ok(AccessSaid { verdict, approvals: None, grounds, more: 0 })
+            Ok(AccessDecision { verdict, approvals: None, grounds, more: 0 })
         }
     }
     let text = "[[case]]\nname = 'n'\nchange = ['modified a']\nexpect = 'allow'\n\
@@ -117,7 +118,7 @@ fn case_can_specify_the_requesting_agent() {
     let file = AccessText { name: "a.cedar".to_owned(), text: String::new() };
     let policy = Policy::default().with_access(vec![file]);
     for case in PolicyTest::read(text.as_bytes()).unwrap().cases() {
-        let decision = case.decide(&nobody(), &policy, Digest::of(b""), &NoAgents);
+        let decision = case.decide(&unknown_requester(), &policy, Digest::of(b""), &NoAgents);
         assert!(case.holds(&decision), "{decision:?}");
     }
 }
@@ -129,9 +130,10 @@ fn failed_case_reports_the_deciding_or_expected_gate() {
                 [[case]]\nname = 'two'\nchange = ['modified a']\nexpect = 'deny'\ngate = 'scope'\n\
                 [[case]]\nname = 'three'\nchange = ['modified a']\nexpect = 'ask'\n";
     let test = PolicyTest::read(test.as_bytes()).unwrap();
-    let told = test.cases().iter().map(|case| {
-        let decision = case.decide(&nobody(), &Policy::default(), Digest::of(b""), &NoAccess);
-        let gate = case.telling(&decision).unwrap();
+    let reported = test.cases().iter().map(|case| {
+        let decision =
+            case.decide(&unknown_requester(), &Policy::default(), Digest::of(b""), &NoAccess);
+        let gate = case.explaining_gate(&decision).unwrap();
         (case.line, decision.verdict, decision.tier, gate.gate.as_str())
     });
     let expected = [
@@ -139,7 +141,7 @@ fn failed_case_reports_the_deciding_or_expected_gate() {
         (5, Verdict::Allow, RiskTier::R2, "scope"),
         (10, Verdict::Allow, RiskTier::R2, "tier"),
     ];
-    assert_eq!(told.collect::<Vec<_>>(), expected);
+    assert_eq!(reported.collect::<Vec<_>>(), expected);
 }
 
 /// D-4: an invalid file is rejected with its line.

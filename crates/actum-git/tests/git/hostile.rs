@@ -93,7 +93,7 @@ fn programs_configured_by_a_repository_are_never_executed() {
         assert!(opened.check(&repo.before(&["b.flt"])).is_err());
         let id = repo.run(&[("a.txt", Some((b"1\n2\n", false))), ("new", Some((b"n", false)))]);
         let revert = repo.revert(id).unwrap();
-        repo.take_back(&revert);
+        repo.commit_revert(&revert);
         assert_eq!(left(&marker), Vec::<String>::new());
     }
 }
@@ -169,8 +169,8 @@ fn a_repository_with_a_fifo_is_rejected_without_waiting() {
         assert!(made.success());
         let problem = actum_git::Repository::open(&repo.root).unwrap_err();
         assert!(matches!(problem, actum_git::GitProblem::Unsupported { .. }), "{name}: {problem}");
-        let told = format!("`.git/{name}` is a FIFO or a device");
-        assert!(problem.to_string().contains(&told), "{problem}");
+        let expected = format!("`.git/{name}` is a FIFO or a device");
+        assert!(problem.to_string().contains(&expected), "{problem}");
     }
     // A link to one, where git follows links.
     let repo = Repo::with(&[("a", b"1\n")]);
@@ -210,8 +210,8 @@ fn oversized_tree_is_rejected_before_it_is_read() {
     };
     let size = 65 << 20;
     let tree = object("tree", &vec![0; size]);
-    let who = "x <x@y> 1 +0000";
-    let commit = format!("tree {tree}\nauthor {who}\ncommitter {who}\n\nm\n");
+    let identity = "x <x@y> 1 +0000";
+    let commit = format!("tree {tree}\nauthor {identity}\ncommitter {identity}\n\nm\n");
     let commit = object("commit", commit.as_bytes());
     let branch = repo.git(&["symbolic-ref", "HEAD"]);
     repo.write(&format!(".git/{}", branch.trim()), format!("{commit}\n"));

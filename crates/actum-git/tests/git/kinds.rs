@@ -164,9 +164,9 @@ fn repository_of_another_user_is_rejected() {
     again.env_remove("SUDO_UID").env_remove("XDG_CONFIG_HOME");
     let output = again.output().unwrap();
     assert!(!output.status.success());
-    let said = String::from_utf8_lossy(&output.stdout).into_owned()
+    let stdout = String::from_utf8_lossy(&output.stdout).into_owned()
         + &String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("OtherOwner"), "{said}");
+    assert!(stdout.contains("OtherOwner"), "{stdout}");
 }
 
 /// EX-17: no link in `.git` leads the writes of a commit out of the work tree.

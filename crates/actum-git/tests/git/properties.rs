@@ -58,7 +58,7 @@ proptest! {
         repo.git(&["add", "-A"]);
         prop_assert_eq!(repo.git(&["write-tree"]).trim().to_owned(), repo.tree());
         let revert = repo.revert(id).unwrap();
-        repo.take_back(&revert);
+        repo.commit_revert(&revert);
         prop_assert_eq!(repo.tree(), before);
         prop_assert_eq!(repo.status(), "");
         repo.git(&["read-tree", "HEAD"]);

@@ -77,8 +77,8 @@ impl Repo {
     /// Runs git, which has to succeed, and returns its output.
     pub fn git(&self, arguments: &[&str]) -> String {
         let output = self.try_git(arguments);
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "git {arguments:?}: {said}");
+        let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "git {arguments:?}: {stderr}");
         String::from_utf8_lossy(&output.stdout).into_owned()
     }
 
@@ -196,7 +196,7 @@ impl Repo {
     }
 
     /// Writes the files of a revert and commits it; all of it has to succeed.
-    pub fn take_back(&self, revert: &Revert) -> CommitId {
+    pub fn commit_revert(&self, revert: &Revert) -> CommitId {
         let text = |path: &RelPath| String::from_utf8(path.as_bytes().to_vec()).unwrap();
         let names: Vec<String> = revert.files().iter().map(|file| text(&file.path)).collect();
         let step = |file: &'_ actum_git::Restored| {

@@ -245,7 +245,7 @@ fn resume_finds_an_interrupted_revert() {
     let repo = Repo::with(&[("a", b"1\n")]);
     let id = repo.run(&[("a", Some((b"2\n", false)))]);
     let index = repo.read(".git/index");
-    let made = repo.take_back(&repo.revert(id).unwrap());
+    let made = repo.commit_revert(&repo.revert(id).unwrap());
     leave_index(&repo, index);
     assert_eq!(resumed_revert(&repo, &id.to_string()).unwrap().id, made);
     assert_eq!(repo.status(), "");

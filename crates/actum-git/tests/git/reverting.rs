@@ -41,7 +41,7 @@ fn revert_restores_the_tree_before_the_run() {
         ]
     );
     assert_eq!(revert.commit(), id);
-    let made = repo.take_back(&revert);
+    let made = repo.commit_revert(&revert);
     assert_eq!(repo.tree(), tree);
     assert_eq!(repo.status(), "");
     repo.git(&["fsck", "--strict"]);
@@ -70,7 +70,7 @@ fn revert_keeps_later_edits_elsewhere_in_the_file() {
     let revert = repo.revert(id).unwrap();
     // The merged file is only in memory.
     assert_eq!(repo.git_directory(), untouched);
-    repo.take_back(&revert);
+    repo.commit_revert(&revert);
     assert_eq!(repo.read("a"), lines(&[(30, "theirs")]));
     assert_eq!(repo.git(&["show", "HEAD:b"]), "2\n");
     assert_eq!(repo.status(), "");

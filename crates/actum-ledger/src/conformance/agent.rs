@@ -384,7 +384,7 @@ pub(super) fn resolves_once(store: &mut dyn Store) -> Outcome {
 }
 
 /// Checks that the queries about steps, goals and counters match the entries.
-pub(super) fn tells(store: &mut dyn Store) -> Outcome {
+pub(super) fn answers_queries(store: &mut dyn Store) -> Outcome {
     let step = SampleStep::numbered(1);
     let Names { correlation, plan, step: id } = names(&step)?;
     same("an unknown step must not be found", store.agent_step(&correlation, &id)?, None)?;

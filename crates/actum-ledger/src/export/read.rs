@@ -51,7 +51,7 @@ pub fn verify(
     let header = match header {
         Ok(header) => header,
         Err(message) => {
-            fold.tell(Subject::Line(1), message);
+            fold.add_finding(Subject::Line(1), message);
             return Ok(fold.finish(None, empty_root(), 0, (0, 0)));
         }
     };
@@ -80,7 +80,7 @@ pub fn verify(
             NextLine::Wrong(message) => Err(message),
         };
         if let Err(message) = line.and_then(|line| log.take(&mut fold, line, &header, checks)) {
-            fold.tell(Subject::Line(lines.line), message);
+            fold.add_finding(Subject::Line(lines.line), message);
             is_broken = true;
             break;
         }
@@ -91,7 +91,7 @@ pub fn verify(
     }
     log.check_waiting(&mut fold, checks);
     if is_cut {
-        fold.tell(
+        fold.add_finding(
             Subject::Log,
             match log.frontier.size().checked_sub(1) {
                 Some(last) => format!("the export was cut off after entry {last}"),
@@ -99,7 +99,7 @@ pub fn verify(
             },
         );
     } else if let Err(message) = log.check_nothing_is_due() {
-        fold.tell(Subject::Log, message);
+        fold.add_finding(Subject::Log, message);
     }
     // If reading stopped at an invalid line before the saved checkpoint, skip the comparison, because the entries after
     // that line may still be in the file.
@@ -107,7 +107,7 @@ pub fn verify(
     if let Some(kept) = kept.filter(is_read)
         && let Err(message) = compared(kept, &header.origin, log.frontier.size(), log.kept)
     {
-        fold.tell(Subject::Log, format!("mismatch with the saved checkpoint: {message}"));
+        fold.add_finding(Subject::Log, format!("mismatch with the saved checkpoint: {message}"));
     }
     log.checkpoints.check_end(&mut fold, log.frontier.size());
     let Progress { checkpoints: Checkpoints { count, covered, .. }, frontier, documents, .. } = log;
@@ -119,7 +119,7 @@ pub fn verify(
              {entries}, {count} and {root}",
             header.entries, header.checkpoints, header.root
         );
-        fold.tell(Subject::Log, message);
+        fold.add_finding(Subject::Log, message);
     }
     Ok(fold.finish(Some(header.origin), root, documents, (count, covered)))
 }

@@ -32,7 +32,7 @@ pub enum Activity {
 /// Locked mark of an activity, which is either carried out by this process or was abandoned by another one.
 #[derive(Debug)]
 #[must_use = "the activity is considered abandoned once this mark is dropped"]
-pub struct UnderWay {
+pub struct ActivityMark {
     id: RunId,
     name: String,
     directory: Directory,
@@ -61,11 +61,11 @@ impl Marks {
         doing: Activity,
         id: RunId,
         workspace: WorkspaceId,
-    ) -> Result<UnderWay, HomeError> {
+    ) -> Result<ActivityMark, HomeError> {
         let directory = self.directory_made(doing)?;
         let name = name(workspace, id);
         let lock = directory.lock(&name, Sharing::Exclusive)?;
-        Ok(UnderWay { id, name, directory, _lock: lock })
+        Ok(ActivityMark { id, name, directory, _lock: lock })
     }
 
     /// Takes the mark of an activity, and creates it if it does not exist. Returns `None` if another process holds it.
@@ -77,11 +77,11 @@ impl Marks {
         doing: Activity,
         id: RunId,
         workspace: WorkspaceId,
-    ) -> Result<Option<UnderWay>, HomeError> {
+    ) -> Result<Option<ActivityMark>, HomeError> {
         let directory = self.directory_made(doing)?;
         let name = name(workspace, id);
         let lock = directory.lock_if_free_made(&name)?;
-        Ok(lock.map(|lock| UnderWay { id, name, directory, _lock: lock }))
+        Ok(lock.map(|lock| ActivityMark { id, name, directory, _lock: lock }))
     }
 
     /// Prevents other processes from carrying out tasks in a workspace while the returned turn is held. Returns `None` if
@@ -104,7 +104,7 @@ impl Marks {
         &self,
         doing: Activity,
         workspace: WorkspaceId,
-    ) -> Result<impl Iterator<Item = Result<UnderWay, HomeError>>, HomeError> {
+    ) -> Result<impl Iterator<Item = Result<ActivityMark, HomeError>>, HomeError> {
         self.taken(doing, workspace, Directory::lock_if_free)
     }
 
@@ -118,7 +118,7 @@ impl Marks {
         &self,
         _turn: &TaskTurn,
         workspace: WorkspaceId,
-    ) -> Result<impl Iterator<Item = Result<UnderWay, HomeError>>, HomeError> {
+    ) -> Result<impl Iterator<Item = Result<ActivityMark, HomeError>>, HomeError> {
         self.taken(Activity::Task, workspace, Directory::lock_soon)
     }
 
@@ -127,14 +127,14 @@ impl Marks {
         doing: Activity,
         workspace: WorkspaceId,
         lock: fn(&Directory, &str) -> Result<Option<Lock>, HomeError>,
-    ) -> Result<impl Iterator<Item = Result<UnderWay, HomeError>>, HomeError> {
+    ) -> Result<impl Iterator<Item = Result<ActivityMark, HomeError>>, HomeError> {
         let listed = self.directory(doing)?.map(|directory| marked(&directory, workspace));
         let ids = listed.transpose()?.unwrap_or_default();
-        let take = move |id| -> Result<Option<UnderWay>, HomeError> {
+        let take = move |id| -> Result<Option<ActivityMark>, HomeError> {
             let Some(directory) = self.directory(doing)? else { return Ok(None) };
             let name = name(workspace, id);
             let lock = lock(&directory, &name)?;
-            Ok(lock.map(|lock| UnderWay { id, name, directory, _lock: lock }))
+            Ok(lock.map(|lock| ActivityMark { id, name, directory, _lock: lock }))
         };
         Ok(ids.into_iter().filter_map(move |id| take(id).transpose()))
     }
@@ -177,7 +177,7 @@ impl Activity {
     }
 }
 
-impl UnderWay {
+impl ActivityMark {
     /// Returns the id of the activity.
     pub fn id(&self) -> RunId {
         self.id

@@ -150,7 +150,7 @@ pub(super) fn requests(
     let bytes = bytes(link)?;
     let append = |entries: &Request| {
         for entry in entries.iter().filter(|entry| bytes >= bytes_max && entry.starts_something()) {
-            let max = match takes_back(link, entry)? {
+            let max = match starts_undo(link, entry)? {
                 true => bytes_max.saturating_add(bytes_max / UNDO_RESERVE),
                 false => bytes_max,
             };
@@ -165,7 +165,7 @@ pub(super) fn requests(
 
 /// Returns whether an entry starts or queues the undo of a run that is not itself an undo. A redo must not use the reserve,
 /// because alternating undos and redos would exhaust it.
-fn takes_back(link: &Link, entry: &Prepared) -> Result<bool, LedgerError> {
+fn starts_undo(link: &Link, entry: &Prepared) -> Result<bool, LedgerError> {
     let row = entry.facts().undoes.map(|undoes| link.run(undoes)).transpose()?.flatten();
     let Some(row) = row else { return Ok(false) };
     let started = link.sound_entry(row.started)?;

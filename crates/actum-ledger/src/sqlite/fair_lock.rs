@@ -15,13 +15,13 @@ use std::time::Duration;
 use crate::error::LedgerError;
 
 const QUEUE: &str = "ledger.queue";
-const DOOR: &str = "ledger.door";
+const INNER: &str = "ledger.door";
 
 /// Fair lock that consists of two files, which are only locked and never written to.
 #[derive(Debug)]
 pub(super) struct FairLock {
     queue: Lock,
-    door: Lock,
+    inner: Lock,
     /// Path of the protected database, for error messages.
     database: PathBuf,
     patience: Duration,
@@ -42,13 +42,13 @@ struct Lock {
 impl FairLock {
     pub(super) fn open(database: &Path, patience: Duration) -> Result<Self, LedgerError> {
         let open = |name| Lock::open(database.with_file_name(name));
-        let (queue, door) = (open(QUEUE)?, open(DOOR)?);
-        Ok(Self { queue, door, database: database.to_owned(), patience })
+        let (queue, inner) = (open(QUEUE)?, open(INNER)?);
+        Ok(Self { queue, inner, database: database.to_owned(), patience })
     }
 
     /// Acquires the lock, first waiting in the queue. Returns `Locked` if one of the two waits times out.
     pub(super) fn enter(&mut self) -> Result<Inside<'_>, LedgerError> {
-        let Self { queue, door, database, patience } = self;
+        let Self { queue, inner, database, patience } = self;
         let late = || LedgerError::Locked {
             store: database.as_path().into(),
             seconds: patience.as_secs(),
@@ -56,9 +56,9 @@ impl FairLock {
         if !queue.take(*patience)? {
             return Err(late());
         }
-        let entered = door.take(*patience);
+        let entered = inner.take(*patience);
         let left = queue.give_back();
-        let inside = if entered? { Inside(door) } else { return Err(late()) };
+        let inside = if entered? { Inside(inner) } else { return Err(late()) };
         left.map(|()| inside)
     }
 }

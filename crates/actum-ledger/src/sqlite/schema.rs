@@ -142,8 +142,8 @@ pub(super) fn check(
 }
 
 /// Compares the tables, indexes and triggers of the database with the definitions of its schema version, and reports
-/// differences through `tell`.
-pub(super) fn check_whole(link: &Link, tell: &mut dyn FnMut(String)) -> Result<(), LedgerError> {
+/// differences through `report`.
+pub(super) fn check_whole(link: &Link, report: &mut dyn FnMut(String)) -> Result<(), LedgerError> {
     let failed = |error| fault("read", &link.path, error);
     let version = Identity::read(&link.connection).map_err(failed)?.version;
     let newest = MADE.len().saturating_sub(1);
@@ -165,13 +165,13 @@ pub(super) fn check_whole(link: &Link, tell: &mut dyn FnMut(String)) -> Result<(
     for part in made {
         if !found.contains(part) {
             let [_, kind, name, ..] = part;
-            tell(format!("the {kind} `{name}` is missing or changed"));
+            report(format!("the {kind} `{name}` is missing or changed"));
         }
     }
     for part in &found {
         if !made.contains(part) {
             let [_, kind, name, ..] = part;
-            tell(format!("the {kind} `{name}` does not belong to a ledger"));
+            report(format!("the {kind} `{name}` does not belong to a ledger"));
         }
     }
     Ok(())

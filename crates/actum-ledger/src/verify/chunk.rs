@@ -59,7 +59,7 @@ impl Upper {
         if expected.get(HASH_BYTES..) != Some(&*chunk.above) {
             let last = chunk.start + (1 << LEVEL) - 1;
             let message = "the hashes stored with the entry do not match the previous entries";
-            fold.tell(Subject::Entry(last), message.to_owned());
+            fold.add_finding(Subject::Entry(last), message.to_owned());
         }
     }
 }
@@ -121,7 +121,7 @@ impl Reading {
                 index += 1;
             } else {
                 self.interrupt();
-                self.tell(entry.index, "the entry is out of order");
+                self.add_finding(entry.index, "the entry is out of order");
                 self.steps += 1;
             }
         })?;
@@ -132,7 +132,7 @@ impl Reading {
         Ok(())
     }
 
-    fn tell(&mut self, index: u64, message: impl Into<String>) {
+    fn add_finding(&mut self, index: u64, message: impl Into<String>) {
         let finding = Finding { subject: Subject::Entry(index), message: message.into() };
         self.found.push(((self.steps, true), finding));
     }
@@ -144,7 +144,7 @@ impl Reading {
 
     fn miss(&mut self, index: u64, message: impl Into<String>) {
         self.interrupt();
-        self.tell(index, message);
+        self.add_finding(index, message);
         self.waiting.digests(&mut self.chunk.leaves);
         self.chunk.leaves.push(Digest::from_bytes([0; HASH_BYTES]));
         self.chunk.facts.push(None);
@@ -175,11 +175,11 @@ impl Reading {
         let facts = match kind.map(|kind| EntryFacts::parse(kind, body)) {
             Some(Ok(facts)) => Some(facts),
             Some(Err(error)) => {
-                self.tell(index, error.to_string());
+                self.add_finding(index, error.to_string());
                 None
             }
             None => {
-                self.tell(index, "the kind of the entry is unknown");
+                self.add_finding(index, "the kind of the entry is unknown");
                 None
             }
         };
@@ -189,7 +189,7 @@ impl Reading {
                 if stored != expected {
                     let message =
                         format!("the column `{name}` does not match the body of the entry");
-                    self.tell(index, message);
+                    self.add_finding(index, message);
                 }
             }
         }

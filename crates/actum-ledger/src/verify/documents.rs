@@ -87,24 +87,24 @@ impl Documents {
                 (DocumentName::Digest(name), Some(digest)) if *name != digest => {
                     let message =
                         format!("the content of the document has the digest {digest} instead");
-                    fold.tell(Subject::Document(*name), message);
+                    fold.add_finding(Subject::Document(*name), message);
                 }
                 (DocumentName::Digest(_), Some(digest)) => {
                     if !fold.named().remove(&digest) {
                         let message =
                             "no entry refers to the document, or it is stored twice".to_owned();
-                        fold.tell(Subject::Document(digest), message);
+                        fold.add_finding(Subject::Document(digest), message);
                     }
                 }
                 (DocumentName::Other(_), _) | (_, None) => {
-                    fold.tell(
+                    fold.add_finding(
                         Subject::Database,
                         format!("document {number} has no valid digest or no content"),
                     );
                 }
             }
             if number.cast_unsigned() != self.count {
-                fold.tell(Subject::Database, format!("document {} is missing", self.count));
+                fold.add_finding(Subject::Database, format!("document {} is missing", self.count));
             }
             self.count = number.cast_unsigned().saturating_add(1);
             self.kept.push(kept);
@@ -114,7 +114,7 @@ impl Documents {
     /// Checks the index of documents, reports missing documents, and returns the number of documents.
     pub(super) fn finish(self, log: &dyn Snapshot, fold: &mut Fold) -> Result<u64, LedgerError> {
         fold.found(log.check_document_index(&self.kept)?);
-        fold.tell_missing_documents();
+        fold.report_missing_documents();
         Ok(self.count)
     }
 }

@@ -73,7 +73,7 @@ impl Fold {
                 self.signed.push(index);
                 self.indexed.push((facts.kind, index));
                 if let Err(refusal) = projection::catalog_follows(self.catalog, facts) {
-                    self.tell(Subject::Entry(index), refusal.to_string());
+                    self.add_finding(Subject::Entry(index), refusal.to_string());
                 }
                 self.catalog = Some((index, leaf));
             }
@@ -85,7 +85,7 @@ impl Fold {
                 self.indexed.push((facts.kind, index));
                 let alert = facts.follows.and_then(|(alert, _)| self.alerts.get(&alert).copied());
                 if let Err(refusal) = projection::alert_follows(alert, facts) {
-                    self.tell(Subject::Entry(index), refusal.to_string());
+                    self.add_finding(Subject::Entry(index), refusal.to_string());
                 }
             }
             EntryKind::EffectStarted
@@ -104,7 +104,7 @@ impl Fold {
         if let Some(plan) = facts.plan {
             match projection::plan_after(self.plans.get(&plan), facts, (index, leaf)) {
                 Ok(known) => self.plans.extend(known.map(|known| (plan, known))),
-                Err(refusal) => self.tell(Subject::Entry(index), refusal.to_string()),
+                Err(refusal) => self.add_finding(Subject::Entry(index), refusal.to_string()),
             }
         }
         self.take_lease(facts, index);
@@ -128,10 +128,10 @@ impl Fold {
                 if !is_first {
                     let message =
                         "an earlier run already made the attempt at the request".to_owned();
-                    self.tell(Subject::Entry(index), message);
+                    self.add_finding(Subject::Entry(index), message);
                 }
             }
-            Err(refusal) => self.tell(Subject::Entry(index), refusal.to_string()),
+            Err(refusal) => self.add_finding(Subject::Entry(index), refusal.to_string()),
         }
     }
 
@@ -141,7 +141,7 @@ impl Fold {
         let Ok(after) = projection::lease_after(event, index, known);
         match after {
             Ok(rows) => self.leases.extend(rows.into_iter().map(|row| (row.lease, row))),
-            Err(refusal) => self.tell(Subject::Entry(index), refusal.to_string()),
+            Err(refusal) => self.add_finding(Subject::Entry(index), refusal.to_string()),
         }
     }
 
@@ -150,7 +150,7 @@ impl Fold {
         let before = self.file_tasks.get(event.task());
         match projection::file_task_after(before, event, facts, (index, leaf)) {
             Ok(known) => drop(self.file_tasks.insert(event.task().clone(), known)),
-            Err(refusal) => self.tell(Subject::Entry(index), refusal.to_string()),
+            Err(refusal) => self.add_finding(Subject::Entry(index), refusal.to_string()),
         }
     }
 
@@ -161,7 +161,7 @@ impl Fold {
         let Ok(after) = agent::after(&self.agent, event, index);
         match after {
             Ok(change) => self.agent.apply(change, (index, leaf)),
-            Err(refusal) => self.tell(Subject::Entry(index), refusal.to_string()),
+            Err(refusal) => self.add_finding(Subject::Entry(index), refusal.to_string()),
         }
     }
 
@@ -197,17 +197,17 @@ impl Fold {
     }
 
     /// Reports all documents that entries refer to but that were not found.
-    pub(crate) fn tell_missing_documents(&mut self) {
+    pub(crate) fn report_missing_documents(&mut self) {
         let mut missing: Vec<Digest> = self.named.drain().collect();
         missing.sort_unstable();
         for digest in missing {
             let message = "an entry refers to the document, but it is missing".to_owned();
-            self.tell(Subject::Document(digest), message);
+            self.add_finding(Subject::Document(digest), message);
         }
     }
 
     /// Reports a finding.
-    pub(crate) fn tell(&mut self, subject: Subject, message: String) {
+    pub(crate) fn add_finding(&mut self, subject: Subject, message: String) {
         self.found(vec![Finding { subject, message }]);
     }
 
@@ -259,7 +259,7 @@ mod tests {
     use crate::new_entry::NewEntry;
 
     /// Returns the subjects of the findings about an `ALERT_SEEN` entry that refers to `entry` with the hash `leaf`.
-    fn told(entry: &NewEntry, leaf: Digest) -> Vec<Subject> {
+    fn finding_subjects(entry: &NewEntry, leaf: Digest) -> Vec<Subject> {
         let mut fold = Fold::default();
         let seen = alert_seen((3, leaf)).unwrap();
         for (index, entry) in [(3, entry), (4, &seen)] {
@@ -273,8 +273,8 @@ mod tests {
     #[test]
     fn seen_entry_without_a_matching_alert_is_found() {
         let (alert, run) = (alert_raised(1).unwrap(), SampleRun::numbered(1, 0).started().unwrap());
-        assert_eq!(told(&alert, leaf_hash(&alert.body)), []);
-        assert_eq!(told(&alert, leaf_hash(&run.body)), [Subject::Entry(4)]);
-        assert_eq!(told(&run, leaf_hash(&run.body)), [Subject::Entry(4)]);
+        assert_eq!(finding_subjects(&alert, leaf_hash(&alert.body)), []);
+        assert_eq!(finding_subjects(&alert, leaf_hash(&run.body)), [Subject::Entry(4)]);
+        assert_eq!(finding_subjects(&run, leaf_hash(&run.body)), [Subject::Entry(4)]);
     }
 }

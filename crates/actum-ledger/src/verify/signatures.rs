@@ -92,7 +92,7 @@ impl Fold {
         match (checks.entry)(kind, body) {
             Ok(()) if signature == SignatureKind::Receipt => self.receipt(),
             Ok(()) => {}
-            Err(message) => self.tell(Subject::Entry(index), message),
+            Err(message) => self.add_finding(Subject::Entry(index), message),
         }
     }
 }

@@ -130,8 +130,8 @@ fn action_rows_are_verified_against_their_entries() {
         foreign.execute_batch(&change).unwrap();
         drop(foreign);
         let result = grounds.verify().unwrap();
-        let is_told = result.findings.iter().any(|it| it.subject == Subject::Entry(5));
-        assert!(is_told, "{column} = {value}: {result:?}");
+        let is_reported = result.findings.iter().any(|it| it.subject == Subject::Entry(5));
+        assert!(is_reported, "{column} = {value}: {result:?}");
     }
 }
 
@@ -146,12 +146,12 @@ fn misplaced_catalog_change_is_found() {
     grounds.foreign().execute_batch(replay).unwrap();
     grounds.settle();
     let result = grounds.verify().unwrap();
-    let told = result.findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    let findings = result.findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     assert!(
-        told.contains(
+        findings.contains(
             "entry 9: the catalog change follows entry 0 instead of the latest change, entry 8"
         ),
-        "{told}"
+        "{findings}"
     );
 }
 

@@ -72,7 +72,7 @@ fn change(place: &Path, sql: &str) -> bool {
     changed.is_ok_and(|rows| rows > 0)
 }
 
-fn tables_told(result: &Verification) -> Vec<&'static str> {
+fn reported_tables(result: &Verification) -> Vec<&'static str> {
     let table = |subject: &Subject| {
         if let Subject::Agent { table, .. } = subject { Some(*table) } else { None }
     };
@@ -99,8 +99,8 @@ fn a_changed_column_of_any_agent_table_is_found() {
             let is_changed = change(&place, &sql);
             assert!(is_changed, "{table} {column}");
             let result = grounds.verify_at(&place);
-            let is_told = |result: Verification| tables_told(&result).contains(&table);
-            assert!(result.is_ok_and(is_told), "{table} {column}");
+            let is_reported = |result: Verification| reported_tables(&result).contains(&table);
+            assert!(result.is_ok_and(is_reported), "{table} {column}");
         }
     }
 }
@@ -124,7 +124,7 @@ fn removed_or_added_value_in_an_agent_row_is_found() {
     ] {
         let place = copy(&grounds, "changed");
         assert!(change(&place, sql), "{sql}");
-        assert!(!tables_told(&grounds.verify_at(&place).unwrap()).is_empty(), "{sql}");
+        assert!(!reported_tables(&grounds.verify_at(&place).unwrap()).is_empty(), "{sql}");
     }
 }
 
@@ -146,7 +146,7 @@ fn removed_or_added_row_of_any_agent_table_is_found() {
                  (SELECT {order} FROM {table} ORDER BY {order} LIMIT 1 OFFSET {position})"
             );
             assert!(change(&place, &sql), "{sql}");
-            assert_eq!(tables_told(&grounds.verify_at(&place).unwrap()), [table], "{sql}");
+            assert_eq!(reported_tables(&grounds.verify_at(&place).unwrap()), [table], "{sql}");
         }
         let place = copy(&grounds, "added");
         let names = columns(&connection, table);
@@ -162,7 +162,7 @@ fn removed_or_added_row_of_any_agent_table_is_found() {
             .collect();
         let sql = format!("INSERT INTO {table} SELECT {} FROM {table} LIMIT 1", added.join(", "));
         assert!(change(&place, &sql), "{sql}");
-        assert_eq!(tables_told(&grounds.verify_at(&place).unwrap()), [table], "{sql}");
+        assert_eq!(reported_tables(&grounds.verify_at(&place).unwrap()), [table], "{sql}");
     }
 }
 
@@ -176,7 +176,7 @@ fn agent_rows_of_another_tenant_are_found() {
         let names = columns(&connection, table)[1..].join(", ");
         let sql = format!("INSERT INTO {table} SELECT 'other', {names} FROM {table} LIMIT 1");
         assert!(change(&place, &sql));
-        assert_eq!(tables_told(&grounds.verify_at(&place).unwrap()), [table]);
+        assert_eq!(reported_tables(&grounds.verify_at(&place).unwrap()), [table]);
     }
 }
 
@@ -352,7 +352,7 @@ fn at_agent_13_current_rebuilds_from_ledger_without_drift() {
     assert_eq!(rebuilt(&grounds), 5);
     assert_eq!(rows(&connection, "agent_execution_current"), sound);
     connection.execute_batch("DELETE FROM agent_execution_current").unwrap();
-    assert_eq!(tables_told(&grounds.verify().unwrap()), ["agent_execution_current"; 5]);
+    assert_eq!(reported_tables(&grounds.verify().unwrap()), ["agent_execution_current"; 5]);
     assert_eq!(rebuilt(&grounds), 5);
     assert_eq!(rows(&connection, "agent_execution_current"), sound);
     assert!(grounds.verify().unwrap().is_sound());
@@ -361,7 +361,7 @@ fn at_agent_13_current_rebuilds_from_ledger_without_drift() {
     grounds.settle();
     let falsified = "UPDATE agent_execution_current SET state = 'SUCCEEDED', last_seq = 1";
     assert!(change(&grounds.place(), falsified));
-    assert_eq!(tables_told(&grounds.verify().unwrap()).len(), 5);
+    assert_eq!(reported_tables(&grounds.verify().unwrap()).len(), 5);
     assert_eq!(rebuilt(&grounds), 5);
     assert!(grounds.verify().unwrap().is_sound());
     let connection = grounds.foreign();
@@ -388,9 +388,10 @@ fn rebuild_without_steps_creates_no_rows() {
 /// AEC-8. A flip that is not found left all stored data unchanged.
 #[test]
 fn flipped_bytes_in_agent_tables_are_found_or_harmless() {
-    let [refused, told, harmless] = flip_bytes(&with_agents(), |table| table.starts_with("agent_"));
-    println!("{refused} flips refused, {told} told, {harmless} without any meaning");
-    assert!(told > refused && told > harmless / 4);
+    let [refused, reported, harmless] =
+        flip_bytes(&with_agents(), |table| table.starts_with("agent_"));
+    println!("{refused} flips refused, {reported} told, {harmless} without any meaning");
+    assert!(reported > refused && reported > harmless / 4);
 }
 
 /// AEC-8: an index that leads elsewhere is found.

@@ -232,9 +232,9 @@ fn out_of_order_agent_core_entries_are_found() {
         grounds.foreign().execute_batch(&replay).unwrap();
         grounds.settle();
         let result = grounds.verify().unwrap();
-        let told: Vec<String> = result.findings.iter().map(ToString::to_string).collect();
-        let is_told = |line: &String| line.starts_with("entry 18: ") && line.contains(message);
-        assert!(told.iter().any(is_told), "{index}: {told:?}");
+        let findings: Vec<String> = result.findings.iter().map(ToString::to_string).collect();
+        let is_reported = |line: &String| line.starts_with("entry 18: ") && line.contains(message);
+        assert!(findings.iter().any(is_reported), "{index}: {findings:?}");
     }
 }
 
@@ -344,8 +344,8 @@ fn racing_processes_start_a_step_once() {
     let started = children.into_iter().map(|child| {
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success());
-        let told = String::from_utf8(output.stdout).unwrap();
-        let started = told.lines().find_map(|line| line.strip_prefix("started ")).unwrap();
+        let stdout = String::from_utf8(output.stdout).unwrap();
+        let started = stdout.lines().find_map(|line| line.strip_prefix("started ")).unwrap();
         started.parse::<u64>().unwrap()
     });
     assert_eq!(started.sum::<u64>(), STEPS);

@@ -83,7 +83,7 @@ fn alert_rows_are_verified_against_their_entries() {
         "UPDATE entry SET body = CAST(replace(body, 'number 1', 'number 9') AS BLOB) WHERE seq = 3",
     ] {
         let result = after(change);
-        let is_told = |subject: &Subject| matches!(subject, Subject::Entry(3..=5));
-        assert!(result.findings.iter().any(|it| is_told(&it.subject)), "{change}: {result:?}");
+        let is_reported = |subject: &Subject| matches!(subject, Subject::Entry(3..=5));
+        assert!(result.findings.iter().any(|it| is_reported(&it.subject)), "{change}: {result:?}");
     }
 }

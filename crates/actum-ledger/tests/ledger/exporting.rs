@@ -46,8 +46,8 @@ fn export_verifies_with_the_same_result_as_the_database() {
     let ledger = grounds.ledger();
     fill(&ledger, 0..100);
     ledger.checkpoint().wait().unwrap();
-    let (told, file) = exported(&grounds);
-    assert_eq!(told, Exported { entries: 201, documents: 101, checkpoints: 4 });
+    let (summary, file) = exported(&grounds);
+    assert_eq!(summary, Exported { entries: 201, documents: 101, checkpoints: 4 });
     let result = read(&grounds, &file);
     assert!(result.is_sound(), "{:?}", result.findings);
     assert_eq!(result, grounds.verify().unwrap());
@@ -100,9 +100,9 @@ fn export_of_a_newer_format_is_rejected() {
     let later =
         String::from_utf8(file).unwrap().replace("actum.ledger-export/1", "actum.ledger-export/2");
     let result = read(&grounds, later.as_bytes());
-    let told: Vec<String> = result.findings.iter().map(ToString::to_string).collect();
+    let findings: Vec<String> = result.findings.iter().map(ToString::to_string).collect();
     assert_eq!(
-        told,
+        findings,
         ["line 1: expected the format `actum.ledger-export/1`, found `actum.ledger-export/2`"]
     );
 }
@@ -134,8 +134,8 @@ fn receipt_that_names_a_wrong_start_entry_is_found() {
     lines[0]["root"] = Value::from(frontier.root().to_string());
     let lines = lines.iter().map(|line| [to_vec(line).unwrap(), b"\n".to_vec()].concat());
     let result = read(&grounds, &lines.collect::<Vec<_>>().concat());
-    let told: Vec<String> = result.findings.iter().map(ToString::to_string).collect();
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].starts_with("entry 2: the receipt of run "), "{told:?}");
-    assert!(told[0].contains(" refers to entry 0 with hash "), "{told:?}");
+    let findings: Vec<String> = result.findings.iter().map(ToString::to_string).collect();
+    assert_eq!(findings.len(), 1, "{findings:?}");
+    assert!(findings[0].starts_with("entry 2: the receipt of run "), "{findings:?}");
+    assert!(findings[0].contains(" refers to entry 0 with hash "), "{findings:?}");
 }

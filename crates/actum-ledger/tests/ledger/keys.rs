@@ -137,12 +137,12 @@ fn signers_of_many(path: &Path, rotate: bool) -> Vec<String> {
             command.stdout(std::process::Stdio::piped()).spawn().unwrap()
         })
         .collect();
-    let told = children.into_iter().map(|child| {
+    let signers = children.into_iter().map(|child| {
         let ended = child.wait_with_output().unwrap();
-        let told = String::from_utf8(ended.stdout).unwrap();
-        told.lines().find_map(|line| line.split("signer ").nth(1)).unwrap().to_owned()
+        let stdout = String::from_utf8(ended.stdout).unwrap();
+        stdout.lines().find_map(|line| line.split("signer ").nth(1)).unwrap().to_owned()
     });
-    told.collect()
+    signers.collect()
 }
 
 /// FE-14
@@ -361,11 +361,11 @@ fn wrong_or_invalid_key_file_is_rejected() {
     for bytes in [&b""[..], b"\xff", &sound[..sound.len() / 2], &sound[1..], &[b'A'; 5000]] {
         fs::write(&path, bytes).unwrap();
         let refused = signer(&home, at(0)).unwrap_err();
-        let is_told = matches!(
+        let is_reported = matches!(
             refused,
             KeyError::Malformed { role: ROLE, .. } | KeyError::Home(HomeError::TooLarge { .. })
         );
-        assert!(is_told, "{refused}");
+        assert!(is_reported, "{refused}");
     }
     // One bit of the private key makes it another key.
     for at_byte in [50, 70, 90] {

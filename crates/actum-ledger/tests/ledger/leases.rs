@@ -200,8 +200,8 @@ fn changed_rows_of_leases_and_file_tasks_are_found() {
 #[test]
 fn flipped_bytes_in_a_lease_ledger_are_found_or_harmless() {
     // Most of its small tables is empty pages.
-    let [refused, told, _] = flip_every_byte(&with_leases());
-    assert!(told * 2 > refused);
+    let [refused, reported, _] = flip_every_byte(&with_leases());
+    assert!(reported * 2 > refused);
 }
 
 /// FE-17, FE-11: an entry that no store takes is found, whichever program wrote the file.
@@ -222,10 +222,10 @@ fn out_of_order_lease_entries_are_found() {
         );
         grounds.foreign().execute_batch(&replay).unwrap();
         grounds.settle();
-        let told = messages(&grounds.verify().unwrap());
+        let reported = messages(&grounds.verify().unwrap());
         assert!(
-            told.lines().any(|it| it.starts_with("entry 9: ") && it.ends_with(message)),
-            "{told}"
+            reported.lines().any(|it| it.starts_with("entry 9: ") && it.ends_with(message)),
+            "{reported}"
         );
     }
 }
@@ -343,8 +343,8 @@ fn only_one_racing_process_gets_the_last_use_of_a_lease() {
     let used = children.into_iter().map(|child| {
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success());
-        let told = String::from_utf8(output.stdout).unwrap();
-        let used = told.lines().find_map(|line| line.strip_prefix("used ")).unwrap();
+        let stdout = String::from_utf8(output.stdout).unwrap();
+        let used = stdout.lines().find_map(|line| line.strip_prefix("used ")).unwrap();
         used.parse::<u64>().unwrap()
     });
     assert_eq!(used.sum::<u64>(), USES);

@@ -64,8 +64,8 @@ fn sixteen_processes_append_concurrently_without_starvation() {
     for child in children {
         let output = child.wait_with_output().unwrap();
         assert!(output.status.success());
-        let told = String::from_utf8(output.stdout).unwrap();
-        let line = told.lines().find_map(|line| line.strip_prefix("slowest ")).unwrap();
+        let stdout = String::from_utf8(output.stdout).unwrap();
+        let line = stdout.lines().find_map(|line| line.strip_prefix("slowest ")).unwrap();
         slowest.push(line.split(' ').next().unwrap().parse().unwrap());
     }
     let all = begun.elapsed();

@@ -110,8 +110,9 @@ fn changed_or_swapped_encrypted_key_file_is_rejected() {
     changed[data] = if changed[data] == b'A' { b'B' } else { b'A' };
     fs::write(&path, &changed).unwrap();
     let refused = keys.unlock(ROLE, at(0), &passphrase(OPEN)).unwrap_err();
-    let is_told = matches!(refused, KeyError::WrongPassphrase { .. } | KeyError::OtherKey { .. });
-    assert!(is_told, "{refused}");
+    let is_reported =
+        matches!(refused, KeyError::WrongPassphrase { .. } | KeyError::OtherKey { .. });
+    assert!(is_reported, "{refused}");
     fs::write(&path, &sound[..sound.len() / 2]).unwrap();
     let refused = keys.unlock(ROLE, at(0), &passphrase(OPEN));
     assert!(matches!(refused, Err(KeyError::Malformed { .. })), "{refused:?}");
@@ -302,8 +303,8 @@ fn encrypted_keys_are_interoperable_with_openssl() {
     let path = key_path(&home, &key);
     let read = ["pkey", "-in", text(&path), "-passin", "env:OLD", "-pubout"];
     let output = openssl(&read, &[("OLD", OPEN)]);
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(String::from_utf8_lossy(&output.stdout), public_pem(&key.public), "{told}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), public_pem(&key.public), "{stderr}");
     assert!(!openssl(&read, &[("OLD", "open sesamE")]).status.success());
 
     let changed = directory.path().join("changed.pem");

@@ -258,11 +258,11 @@ fn read_only_ledger_directory_can_be_read() {
         let output =
             child_behind(&script, "places::child_that_cannot_write", grounds.home.path()).output();
         let output = output.unwrap();
-        let told = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(output.status.success(), "{told}{}", String::from_utf8_lossy(&output.stderr));
-        assert!(told.contains("\nread 5\n"), "{told}");
-        assert!(told.contains("\nrefused cannot open `"), "{told}");
-        assert!(told.contains("Read-only file system"), "{told}");
+        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{stdout}{}", String::from_utf8_lossy(&output.stderr));
+        assert!(stdout.contains("\nread 5\n"), "{stdout}");
+        assert!(stdout.contains("\nrefused cannot open `"), "{stdout}");
+        assert!(stdout.contains("Read-only file system"), "{stdout}");
         assert_eq!(grounds.view().size().unwrap(), 5);
     }
 }
@@ -295,10 +295,10 @@ fn child_that_fills_the_disk() {
 }
 
 /// Compares the answers to a child with the entries.
-fn compare(grounds: &Grounds, told: &str) {
+fn compare(grounds: &Grounds, stdout: &str) {
     let view = grounds.view();
     let mut there = 0;
-    for line in told.lines() {
+    for line in stdout.lines() {
         let words: Vec<&str> = line.split(' ').collect();
         let run = |number: &str| SampleRun::numbered(number.parse().unwrap(), 0).run;
         match words[..] {
@@ -339,12 +339,12 @@ fn full_disk_during_an_append_loses_no_acknowledged_entry() {
             .env("ACTUM_TEST_BALLAST", "1")
             .output()
             .unwrap();
-        let told = String::from_utf8_lossy(&child.stdout).into_owned();
-        assert!(child.status.success(), "{told}{}", String::from_utf8_lossy(&child.stderr));
-        assert!(told.contains("there is no space left for the ledger"), "{told}");
-        let (_, later) = told.split_once("\nrefused ").unwrap();
+        let stdout = String::from_utf8_lossy(&child.stdout).into_owned();
+        assert!(child.status.success(), "{stdout}{}", String::from_utf8_lossy(&child.stderr));
+        assert!(stdout.contains("there is no space left for the ledger"), "{stdout}");
+        let (_, later) = stdout.split_once("\nrefused ").unwrap();
         assert!(later.contains("\nappended "), "nothing came after there was room again");
-        compare(&grounds, &told);
+        compare(&grounds, &stdout);
     });
     assert!(run("umount", &[]));
     tested.unwrap();
@@ -358,10 +358,10 @@ fn failed_write_during_an_append_loses_no_acknowledged_entry() {
         let script = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");
         let child = child_behind(&script, "places::child_that_fills_the_disk", grounds.home.path());
         let output = { child }.output().unwrap();
-        let told = String::from_utf8_lossy(&output.stdout).into_owned();
-        assert!(output.status.success(), "{told}{}", String::from_utf8_lossy(&output.stderr));
-        assert!(told.contains("\nrefused ") || told.contains("\nunknown "), "{told}");
-        compare(&grounds, &told);
+        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{stdout}{}", String::from_utf8_lossy(&output.stderr));
+        assert!(stdout.contains("\nrefused ") || stdout.contains("\nunknown "), "{stdout}");
+        compare(&grounds, &stdout);
     }
 }
 

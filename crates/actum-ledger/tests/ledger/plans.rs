@@ -57,8 +57,8 @@ fn plan_rows_are_verified_against_their_entries() {
         grounds.foreign().execute_batch(&change).unwrap();
         grounds.settle();
         let result = grounds.verify().unwrap();
-        let is_told = |subject: &Subject| matches!(subject, Subject::Plan(told) if *told == plan || column == "plan");
-        assert!(result.findings.iter().any(|it| is_told(&it.subject)), "{change}: {result:?}");
+        let is_reported = |subject: &Subject| matches!(subject, Subject::Plan(found) if *found == plan || column == "plan");
+        assert!(result.findings.iter().any(|it| is_reported(&it.subject)), "{change}: {result:?}");
     }
     for change in [
         "DELETE FROM plan WHERE queued = 3",

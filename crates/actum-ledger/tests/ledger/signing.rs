@@ -112,11 +112,11 @@ fn log_shorter_than_its_checkpoint_rejects_signing_and_appends() {
                DELETE FROM run WHERE started >= 7";
     grounds.foreign().execute_batch(cut).unwrap();
     let ledger = grounds.ledger();
-    let told = ledger.checkpoint().wait().unwrap_err().to_string();
-    assert!(told.contains("entries were cut off"), "{told}");
+    let message = ledger.checkpoint().wait().unwrap_err().to_string();
+    assert!(message.contains("entries were cut off"), "{message}");
     let entry = sample::SampleRun::numbered(9, 0).started().unwrap();
-    let told = ledger.append(vec![entry]).wait().unwrap_err().to_string();
-    assert!(told.contains("covers 9 entries, but the last 2 are missing"), "{told}");
+    let message = ledger.append(vec![entry]).wait().unwrap_err().to_string();
+    assert!(message.contains("covers 9 entries, but the last 2 are missing"), "{message}");
 }
 
 #[test]

@@ -74,9 +74,9 @@ fn small() -> Grounds {
 /// AEC-8. A flip that is not found left all stored data unchanged.
 #[test]
 fn flipped_bytes_in_a_small_ledger_are_found_or_harmless() {
-    let [refused, told, harmless] = flip_every_byte(&small());
-    println!("{refused} flips refused, {told} told, {harmless} without any meaning");
-    assert!(told > refused && told > harmless);
+    let [refused, reported, harmless] = flip_every_byte(&small());
+    println!("{refused} flips refused, {reported} told, {harmless} without any meaning");
+    assert!(reported > refused && reported > harmless);
 }
 
 /// Flips each byte of a settled ledger without steps of the agent core, and fails where one that
@@ -99,11 +99,11 @@ pub(crate) fn flip_bytes(grounds: &Grounds, is_wanted: impl Fn(&str) -> bool) ->
                 let (sound, before, bytes) = (&sound, &before, &bytes);
                 scope.spawn(move || {
                     let bytes = bytes.iter().skip(thread).step_by(THREADS);
-                    bytes.fold([0; 3], |[refused, told, harmless], &at| {
+                    bytes.fold([0; 3], |[refused, reported, harmless], &at| {
                         match flipped(grounds, sound, before, thread, at) {
-                            None => [refused + 1, told, harmless],
-                            Some(false) => [refused, told + 1, harmless],
-                            Some(true) => [refused, told, harmless + 1],
+                            None => [refused + 1, reported, harmless],
+                            Some(false) => [refused, reported + 1, harmless],
+                            Some(true) => [refused, reported, harmless + 1],
                         }
                     })
                 })

@@ -245,7 +245,7 @@ impl EntryFacts {
     /// # Errors
     /// Returns [`EntryError`] if the bytes are not a valid entry of this kind.
     pub fn parse(kind: EntryKind, body: &[u8]) -> Result<Self, EntryError> {
-        match quick::of(kind, body) {
+        match quick::parse(kind, body) {
             Some(facts) => Ok(facts),
             None => Self::at_length(kind, body),
         }

@@ -77,7 +77,7 @@ impl<'a> Reaper<'a> {
         // Include usage since the last poll. The time limit is not checked again because the command
         // may have ended in time.
         violated = violated.or_else(|| self.over());
-        let ended = self.ended.filter(|_| wanted && violated.is_none()).map(told);
+        let ended = self.ended.filter(|_| wanted && violated.is_none()).map(ended_from_status);
         Ok(Report { ended, violated, usage: self.most })
     }
 
@@ -214,7 +214,7 @@ impl<'a> Reaper<'a> {
     }
 }
 
-fn told(status: WaitStatus) -> Ended {
+fn ended_from_status(status: WaitStatus) -> Ended {
     match (status.exit_status(), status.terminating_signal()) {
         (Some(code), _) => Ended::Code(code),
         (None, signal) => Ended::Signal(signal.unwrap_or(0)),

@@ -55,7 +55,7 @@ struct NewRoot {
 /// Entry to be created or mounted at a path of the new root.
 struct Placed<'a> {
     path: &'a Path,
-    what: What,
+    what: MountSource,
     /// Whether the path is below another mounted tree. If so, no mount point is created because that would
     /// change a directory of the host.
     is_nested: bool,
@@ -63,7 +63,7 @@ struct Placed<'a> {
     in_view: bool,
 }
 
-enum What {
+enum MountSource {
     Directory(OwnedFd),
     File(OwnedFd),
     Link(PathBuf),
@@ -87,7 +87,7 @@ pub(super) fn enter(policy: &SandboxPolicy) -> Result<Option<OwnedFd>> {
     let devices: Vec<_> = super::devices(policy).collect();
     for path in &devices {
         let opened = open_tree(CWD, path, clone()).trying(|| taking(path))?;
-        trees.push((path, What::File(opened)));
+        trees.push((path, MountSource::File(opened)));
     }
     mount("tmpfs", NEW_ROOT, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(ROOT_SIZE))
         .trying(|| "mount a private root".to_owned())?;
@@ -115,7 +115,7 @@ impl NewRoot {
     /// captures the changes in a view.
     fn fill(
         &mut self,
-        trees: Vec<(&Path, What)>,
+        trees: Vec<(&Path, MountSource)>,
         laid: Option<(&Path, Laid)>,
         scratch: Option<u64>,
     ) -> Result<Option<OwnedFd>> {
@@ -123,14 +123,14 @@ impl NewRoot {
         let base = laid.as_ref().map(|(base, _)| *base);
         let captures = match laid {
             Some((base, Laid { tree, captures })) => {
-                all.push((base, What::Directory(tree)));
+                all.push((base, MountSource::Directory(tree)));
                 Some(captures)
             }
             None => None,
         };
         if let Some(size) = scratch {
             let tree = view::memory(size, "1777")?;
-            all.push((Path::new(SCRATCH), What::Directory(tree)));
+            all.push((Path::new(SCRATCH), MountSource::Directory(tree)));
         }
         all.sort_by_key(|(path, _)| path.components().count());
         let paths: Vec<&Path> = all.iter().map(|(path, _)| *path).collect();
@@ -175,13 +175,13 @@ impl NewRoot {
         let inside = path.strip_prefix("/").unwrap_or(path);
         let parent = inside.parent().unwrap_or(Path::new(""));
         let tree = match what {
-            What::Directory(tree) => {
+            MountSource::Directory(tree) => {
                 if !is_nested {
                     self.make_directories(inside)?;
                 }
                 tree
             }
-            What::File(tree) => {
+            MountSource::File(tree) => {
                 if !is_nested {
                     self.make_directories(parent)?;
                     let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
@@ -192,8 +192,8 @@ impl NewRoot {
                 }
                 tree
             }
-            What::Link(_) if is_nested => return Ok(()), // the mounted tree already contains the link
-            What::Link(target) => {
+            MountSource::Link(_) if is_nested => return Ok(()), // the mounted tree already contains the link
+            MountSource::Link(target) => {
                 self.make_directories(parent)?;
                 return symlinkat(target, &self.root, inside).trying(doing);
             }
@@ -287,7 +287,7 @@ fn clone() -> OpenTreeFlags {
 
 /// Clones the mounts at and below a declared path, with the access rights that the command has there.
 /// Returns `None` for a protected path that does not exist.
-fn tree(path: &Path, wanted: Use) -> Result<Option<What>> {
+fn tree(path: &Path, wanted: Use) -> Result<Option<MountSource>> {
     let opened = match declared::open(path) {
         // After the command has ended, the supervisor checks that this path is still absent.
         Err(_) if matches!(wanted, Use::Keep | Use::Pin) && declared::is_absent(path) => {
@@ -306,9 +306,9 @@ fn tree(path: &Path, wanted: Use) -> Result<Option<What>> {
         Ok(tree)
     };
     match (opened, wanted) {
-        (Found::Directory(opened), _) => Ok(Some(What::Directory(cloned(opened)?))),
-        (Found::File(opened), _) => Ok(Some(What::File(cloned(opened)?))),
-        (Found::Link(target), Use::Read) => Ok(Some(What::Link(target))),
+        (Found::Directory(opened), _) => Ok(Some(MountSource::Directory(cloned(opened)?))),
+        (Found::File(opened), _) => Ok(Some(MountSource::File(cloned(opened)?))),
+        (Found::Link(target), Use::Read) => Ok(Some(MountSource::Link(target))),
         (Found::Link(_), Use::Write | Use::Pin | Use::Keep) => Err(Missing::of_host(
             taking(path),
             "it is a symbolic link; use the resolved path instead".to_owned(),

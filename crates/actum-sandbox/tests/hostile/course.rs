@@ -63,8 +63,8 @@ pub(crate) fn trial(name: &str, tier: &str, host: &str) {
         let mut scene = Scene::new(&program);
         let before = scene.look();
         let ran = run(&attack, &mut scene, sandbox);
-        let told = ran.outcome.as_ref().map(RunReport::from);
-        let seen = attack.effect.seen(&mut scene, &before, &ran.out, told.as_ref());
+        let report = ran.outcome.as_ref().map(RunReport::from);
+        let seen = attack.effect.seen(&mut scene, &before, &ran.out, report.as_ref());
         if sandbox.is_none() {
             verdict.control = seen;
             continue;
@@ -243,12 +243,12 @@ pub(crate) fn supervise(name: &str, host: &str, facts: &str) {
     };
     println!("{}{}", String::from_utf8_lossy(&ran.out), ran.error.unwrap_or_default());
     if attack.course == Course::Terminal {
-        tell_typed();
+        print_typed();
     }
 }
 
 /// Prints what standard input, which is a terminal, has to read now.
-pub(crate) fn tell_typed() {
+pub(crate) fn print_typed() {
     let mut bytes = [0_u8; 64];
     // SAFETY: numbers, and a buffer with its length.
     let length = unsafe {

@@ -45,7 +45,7 @@ pub(crate) enum Effect {
     /// Everything in the protected paths of the workspace.
     Kept,
     /// A path that was to stay absent is present, and the outcome does not report it.
-    MadeUntold,
+    UnreportedCreation,
     /// The text of a secret came out.
     Secret,
     /// A socket of the host heard anything.
@@ -86,7 +86,7 @@ impl Effect {
         match self {
             Self::Outside => "any file outside changes, including its metadata",
             Self::Kept => "any protected path changes, including its metadata",
-            Self::MadeUntold => "the report does not list the created path",
+            Self::UnreportedCreation => "the report does not list the created path",
             Self::Secret => "the secret appears in the output",
             Self::Heard => "a socket of the host receives a connection or data",
             Self::Reached => "the host can connect to the command",
@@ -112,7 +112,7 @@ impl Effect {
         scene: &mut Scene,
         before: &Sight,
         out: &[u8],
-        told: Option<&RunReport>,
+        report: Option<&RunReport>,
     ) -> Option<String> {
         let text = String::from_utf8_lossy(out);
         let differs = |name: &str, was: &[String], is: Vec<String>| {
@@ -125,17 +125,17 @@ impl Effect {
         match self {
             Self::Outside => differs("outside", &before.outside, list(&scene.facts.outside)),
             Self::Kept => differs("kept", &before.kept, scene.kept()),
-            Self::MadeUntold => {
+            Self::UnreportedCreation => {
                 let path = scene.facts.workspace.join(".npmrc");
-                let is_told = told.is_some_and(|told| told.made.contains(&path));
-                when(path.exists() && !is_told, "it was made, and nobody told".to_owned())
+                let is_reported = report.is_some_and(|report| report.made.contains(&path));
+                when(path.exists() && !is_reported, "it was made, and nobody told".to_owned())
             }
             Self::Secret => when(text.contains(&scene.secret), "the secret came out".to_owned()),
             Self::Heard => scene.heard(),
             Self::Reached => when(scene.reached, "the host reached the port".to_owned()),
             Self::Victim => {
                 // What was sent to it arrives in its own time.
-                let patience = if told.is_some() { 30 } else { 1000 };
+                let patience = if report.is_some() { 30 } else { 1000 };
                 let begun = Instant::now();
                 loop {
                     let seen = differs("process", &before.victim, scene.victim());
@@ -166,7 +166,7 @@ impl Effect {
                 when(size > 8 << 20, format!("a file of {size} bytes"))
             }
             Self::Output => {
-                let kept = out.len() + told.map_or(0, |told| told.stderr.len());
+                let kept = out.len() + report.map_or(0, |report| report.stderr.len());
                 when(kept > 64 << 10, format!("{kept} bytes came out"))
             }
             Self::Terminal => {
@@ -175,7 +175,7 @@ impl Effect {
             }
             Self::Ran => when(scene.facts.workspace.join("marker").exists(), "it ran".to_owned()),
             // Without a supervisor there is no report.
-            Self::WrongEnd => match told.map(|told| told.ended) {
+            Self::WrongEnd => match report.map(|report| report.ended) {
                 Some(Some(Ended::Code(7))) => None,
                 other => Some(format!("the end was {other:?}")),
             },

@@ -191,7 +191,7 @@ const KEPT: &[Attack] = &[
     keeps("write to a protected file by reopening a read-only descriptor", kept::reopen),
     keeps("change the times and the mode of protected paths", kept::attributes),
     keeps("remount a protected directory as writable", kernel::remount),
-    confined("create a missing protected path unnoticed", Effect::MadeUntold, kept::absent)
+    confined("create a missing protected path unnoticed", Effect::UnreportedCreation, kept::absent)
         .policy(keep)
         .l(Refused("NEEDS_TIER_N")),
 ];

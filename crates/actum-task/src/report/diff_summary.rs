@@ -139,9 +139,9 @@ mod tests {
     #[test]
     fn binary_content_is_summarized_by_size() {
         let diff = |before, after| DiffSummary::new(before, after, &none);
-        let told = diff(Some(b"a\n\0"), Some(b"ab\n"));
-        assert_eq!(told.preview(), "Binary content: 3 bytes before, 3 bytes after.");
-        assert_eq!((told.lines_added(), told.lines_removed()), (0, 0));
+        let summary = diff(Some(b"a\n\0"), Some(b"ab\n"));
+        assert_eq!(summary.preview(), "Binary content: 3 bytes before, 3 bytes after.");
+        assert_eq!((summary.lines_added(), summary.lines_removed()), (0, 0));
         assert_eq!(diff(None, Some(b"\0")).preview(), "Binary content: 1 bytes, added.");
         assert_eq!(diff(Some(b"\0"), None).preview(), "Binary content: 1 bytes, removed.");
     }

@@ -124,7 +124,7 @@ impl ErrorReport {
     pub fn alerts(&self) -> impl Iterator<Item = &ErrorObject> {
         self.errors().filter(|error| {
             let code = ErrorCode::of_number(error.error_code);
-            code.is_some_and(|code| code.response().tells_a_person())
+            code.is_some_and(|code| code.response().alerts_operator())
         })
     }
 

@@ -344,8 +344,8 @@ mod tests {
             let (name, other) = (backup_name(&a), backup_name(&b));
             prop_assert!(name.len() <= NAME_BYTES_MAX && !name.contains('/'));
             prop_assert_eq!(a == b, name == other);
-            let told = path_of_backup(&name);
-            prop_assert!(told == Some(a) || (told.is_none() && name.contains('~')));
+            let parsed = path_of_backup(&name);
+            prop_assert!(parsed == Some(a) || (parsed.is_none() && name.contains('~')));
         }
     }
 }

@@ -323,9 +323,10 @@ impl Rollback {
             FileChange::Deleted { .. } | FileChange::Renamed { .. } => true,
             FileChange::Created { .. } | FileChange::Modified { .. } => false,
         });
-        let is_meant = |kept: &FileState| kept.mode.bits() & 0o6000 != 0;
-        let meant = gone.filter(move |checkpoint| self.backup(checkpoint).is_some_and(is_meant));
-        meant.map(|checkpoint| &checkpoint.path)
+        let has_set_id = |kept: &FileState| kept.mode.bits() & 0o6000 != 0;
+        let with_set_id =
+            gone.filter(move |checkpoint| self.backup(checkpoint).is_some_and(has_set_id));
+        with_set_id.map(|checkpoint| &checkpoint.path)
     }
 
     /// Returns the steps of the rollback in order. Paths are cleared before files are restored there.

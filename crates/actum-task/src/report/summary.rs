@@ -59,21 +59,21 @@ pub fn implementation_summary(summary: &PlannedSummary) -> String {
     for (target, actions) in files {
         text.push_str(&format!("\n## {}\n\n", code(target)));
         for (number, action) in actions {
-            let mut told = format!(
+            let mut heading = format!(
                 "{number}. {} ({}): {}",
                 code(action.action_id.as_str()),
                 code(action.action_type.as_str()),
                 code(action.what.as_str())
             );
             if let Some(risk) = &action.risk_level {
-                told.push_str(&format!("; risk {}", code(risk.as_str())));
+                heading.push_str(&format!("; risk {}", code(risk.as_str())));
             }
             if !action.depends_on.is_empty() {
                 let before: Vec<String> =
                     action.depends_on.iter().map(|id| code(id.as_str())).collect();
-                told.push_str(&format!("; after {}", before.join(", ")));
+                heading.push_str(&format!("; after {}", before.join(", ")));
             }
-            text.push_str(&told);
+            text.push_str(&heading);
             text.push('\n');
         }
     }

@@ -11,7 +11,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use crate::rollback::{before, cut_off, files, run, run_in, said, shells};
+use crate::rollback::{before, cut_off, files, output_text, run, run_in, shells};
 use crate::tree::{BLOCK, Run, at, report_name, snapshot};
 
 /// Content without repetitions.
@@ -63,12 +63,12 @@ fn every_shell_restores_files_from_deltas() {
         let root = TempDir::new().unwrap();
         let script = hostile.write_after(root.path());
         let checked = run_in(shell, &script, &["--check"]);
-        assert_eq!(checked.status.code(), Some(0), "{}", said(&checked));
+        assert_eq!(checked.status.code(), Some(0), "{}", output_text(&checked));
         let done = run_in(shell, &script, &[]);
-        assert_eq!(done.status.code(), Some(0), "{shell:?}: {}", said(&done));
+        assert_eq!(done.status.code(), Some(0), "{shell:?}: {}", output_text(&done));
         assert_eq!(snapshot(root.path()), before(&hostile), "{shell:?}");
         let again = run_in(shell, &script, &[]);
-        assert!(said(&again).contains("done already"), "{}", said(&again));
+        assert!(output_text(&again).contains("done already"), "{}", output_text(&again));
     }
 }
 
@@ -104,7 +104,7 @@ fn busybox_restores_files_from_deltas() {
     let script = hostile.write_after(root.path());
     let shell = programs.path().join("sh");
     let done = Command::new(shell).arg(&script).env("PATH", programs.path()).output().unwrap();
-    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    assert_eq!(done.status.code(), Some(0), "{}", output_text(&done));
     assert_eq!(snapshot(root.path()), before(&hostile));
 }
 
@@ -126,8 +126,8 @@ fn next_run_finishes_a_script_killed_while_applying_deltas() {
             assert!(now.is_err() || now.is_ok_and(|now| known.contains(&&now)), "turn {turn}");
         }
         let done = run(&script, &[]);
-        assert_eq!(done.status.code(), Some(0), "turn {turn}: {}", said(&done));
-        assert_eq!(snapshot(root.path()), before(&a_run), "turn {turn}: {}", said(&done));
+        assert_eq!(done.status.code(), Some(0), "turn {turn}: {}", output_text(&done));
+        assert_eq!(snapshot(root.path()), before(&a_run), "turn {turn}: {}", output_text(&done));
         let names = fs::read_dir(script.parent().unwrap()).unwrap();
         let mut names = names.map(|entry| entry.unwrap().file_name());
         assert!(names.all(|name| !name.as_encoded_bytes().starts_with(b".")), "turn {turn}");
@@ -161,9 +161,13 @@ fn edited_file_or_damaged_delta_is_rejected_by_name() {
             let left = snapshot(root.path());
             for arguments in [&["--check"][..], &[]] {
                 let refused = run(&script, arguments);
-                assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
-                assert!(said(&refused).contains(is_named), "{}", said(&refused));
-                assert!(said(&refused).contains("Nothing was changed"), "{}", said(&refused));
+                assert_eq!(refused.status.code(), Some(1), "{}", output_text(&refused));
+                assert!(output_text(&refused).contains(is_named), "{}", output_text(&refused));
+                assert!(
+                    output_text(&refused).contains("Nothing was changed"),
+                    "{}",
+                    output_text(&refused)
+                );
                 assert_eq!(snapshot(root.path()), left);
             }
         }
@@ -184,8 +188,8 @@ fn without_dd_a_delta_is_rejected_before_any_change() {
     let left = snapshot(root.path());
     let refused =
         Command::new("/bin/sh").arg(&script).env("PATH", programs.path()).output().unwrap();
-    assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
-    assert!(said(&refused).contains("requires `dd`"), "{}", said(&refused));
+    assert_eq!(refused.status.code(), Some(1), "{}", output_text(&refused));
+    assert!(output_text(&refused).contains("requires `dd`"), "{}", output_text(&refused));
     assert_eq!(snapshot(root.path()), left);
 }
 
@@ -201,17 +205,17 @@ fn delta_base_is_kept_if_another_file_replaces_it() {
     fs::rename(root.path().join("a"), &aside).unwrap();
     fs::write(root.path().join("a"), "saved\n").unwrap();
     let refused = run(&script, &[]);
-    assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
+    assert_eq!(refused.status.code(), Some(1), "{}", output_text(&refused));
     assert!(
-        said(&refused).contains("was saved while a script that was killed"),
+        output_text(&refused).contains("was saved while a script that was killed"),
         "{}",
-        said(&refused)
+        output_text(&refused)
     );
     assert_eq!(fs::read(&aside).unwrap(), new);
     // The user gives up their own file and keeps the one that the run left.
     fs::remove_file(root.path().join("a")).unwrap();
     let done = run(&script, &[]);
-    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    assert_eq!(done.status.code(), Some(0), "{}", output_text(&done));
     assert_eq!(snapshot(root.path()), before(&a_run));
 }
 
@@ -234,7 +238,7 @@ proptest! {
             let script = a_run.write_after(root.path());
             let shells = shells();
             let done = run_in(shells[shell % shells.len()], &script, &[]);
-            prop_assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+            prop_assert_eq!(done.status.code(), Some(0), "{}", output_text(&done));
             prop_assert!(snapshot(root.path()) == before(&a_run));
         }
     }

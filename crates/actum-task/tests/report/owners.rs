@@ -9,7 +9,7 @@ use std::{env, fs};
 
 use tempfile::TempDir;
 
-use crate::rollback::{files, run, said};
+use crate::rollback::{files, output_text, run};
 use crate::tree::{Files, Run};
 
 /// EX-16: a setuid program that root restores keeps its owner.
@@ -30,7 +30,7 @@ fn setuid_file_keeps_its_owner_or_is_not_restored() {
     }
     let owner = fs::metadata(&tool).unwrap().uid();
     let done = run(&script, &[]);
-    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    assert_eq!(done.status.code(), Some(0), "{}", output_text(&done));
     let now = fs::metadata(&tool).unwrap();
     assert_eq!((now.uid(), now.mode() & 0o7777), (owner, 0o4755));
     assert_eq!(fs::read(&tool).unwrap(), b"old\n");
@@ -39,7 +39,7 @@ fn setuid_file_keeps_its_owner_or_is_not_restored() {
     let root = TempDir::new().unwrap();
     let script = gone.write_after(root.path());
     let done = run(&script, &[]);
-    assert_eq!(done.status.code(), Some(i32::from(is_root)), "{}", said(&done));
+    assert_eq!(done.status.code(), Some(i32::from(is_root)), "{}", output_text(&done));
     assert_eq!(root.path().join("it's a tool").exists(), !is_root);
 }
 
@@ -58,8 +58,12 @@ fn root_does_not_run_a_script_in_another_users_tree() {
             chown(directory, Some(4321), Some(4321)).unwrap();
         }
         let refused = owned.run_as(0, "0", &[]);
-        assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
-        assert!(said(&refused).contains("belongs to another user"), "{}", said(&refused));
+        assert_eq!(refused.status.code(), Some(1), "{}", output_text(&refused));
+        assert!(
+            output_text(&refused).contains("belongs to another user"),
+            "{}",
+            output_text(&refused)
+        );
         assert_eq!(fs::read(owned.root.path().join("tool")).unwrap(), b"new\n");
         if is_root {
             chown(directory, Some(0), Some(0)).unwrap();
@@ -92,7 +96,7 @@ fn backup_copy_does_not_follow_symlinks() {
     fs::set_permissions(&rm, fs::Permissions::from_mode(0o755)).unwrap();
     let path = format!("{}:{}", programs.path().display(), env::var("PATH").unwrap());
     let stopped = Command::new("/bin/sh").arg(&script).env("PATH", path).output().unwrap();
-    assert_eq!(stopped.status.code(), Some(4), "{}", said(&stopped));
+    assert_eq!(stopped.status.code(), Some(4), "{}", output_text(&stopped));
     assert_eq!(fs::read(&other).unwrap(), b"theirs\n");
     assert_eq!(fs::read(root.path().join("tool")).unwrap(), b"new\n");
 }
@@ -124,8 +128,8 @@ impl Owned {
 
     fn run_as(&self, user: u32, groups: &str, arguments: &[&str]) -> Output {
         let id = self.programs.path().join("id");
-        let says = format!("#!/bin/sh\n[ \"$1\" = -u ] && echo {user} || echo {groups}\n");
-        fs::write(&id, says).unwrap();
+        let script_text = format!("#!/bin/sh\n[ \"$1\" = -u ] && echo {user} || echo {groups}\n");
+        fs::write(&id, script_text).unwrap();
         fs::set_permissions(&id, fs::Permissions::from_mode(0o755)).unwrap();
         let path = format!("{}:{}", self.programs.path().display(), env::var("PATH").unwrap());
         let mut shell = Command::new("/bin/sh");
@@ -146,14 +150,14 @@ fn unrestorable_owner_stops_the_script_before_any_change() {
     for (user, groups) in [(user + 1, &both), (user, &others)] {
         for arguments in [&["--check"][..], &[]] {
             let refused = owned.run_as(user, groups, arguments);
-            assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
-            let told = "tool: runs as its owner or group";
-            assert!(said(&refused).contains(told), "{}", said(&refused));
+            assert_eq!(refused.status.code(), Some(1), "{}", output_text(&refused));
+            let expected = "tool: runs as its owner or group";
+            assert!(output_text(&refused).contains(expected), "{}", output_text(&refused));
             assert_eq!(fs::read(owned.root.path().join("first")).unwrap(), b"new\n");
         }
     }
     let done = owned.run_as(user, &both, &[]);
-    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    assert_eq!(done.status.code(), Some(0), "{}", output_text(&done));
     assert_eq!(fs::read(owned.root.path().join("tool")).unwrap(), b"old\n");
 }
 
@@ -167,6 +171,6 @@ fn owner_restores_the_mode_of_a_setuid_file() {
             ..Run::default()
         });
         let done = owned.run_as(owned.user, &format!("{}", owned.group + 1), &[]);
-        assert_eq!(done.status.code(), Some(code), "{mode:o}: {}", said(&done));
+        assert_eq!(done.status.code(), Some(code), "{mode:o}: {}", output_text(&done));
     }
 }

@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
-use crate::rollback::{files, run, said};
+use crate::rollback::{files, output_text, run};
 use crate::tree::{Run, at};
 
 const SAVED: &str = "hours of work\n";
@@ -120,13 +120,13 @@ fn aside(script: &Path) -> Vec<PathBuf> {
 }
 
 /// Returns true if a content is at the path, or aside under a name that the script printed.
-fn is_kept(content: &str, path: &Path, script: &Path, said: &str) -> bool {
+fn is_kept(content: &str, path: &Path, script: &Path, output_text: &str) -> bool {
     let has = |path: &Path| fs::read_to_string(path).is_ok_and(|text| text == content);
-    has(path) || aside(script).iter().any(|path| has(path) && is_printed(path, said))
+    has(path) || aside(script).iter().any(|path| has(path) && is_printed(path, output_text))
 }
 
-fn is_printed(path: &Path, said: &str) -> bool {
-    said.contains(path.file_name().unwrap().to_str().unwrap())
+fn is_printed(path: &Path, output_text: &str) -> bool {
+    output_text.contains(path.file_name().unwrap().to_str().unwrap())
 }
 
 /// EX-16: an editor saves the file before any call of the script to another program, and the script is killed
@@ -146,25 +146,25 @@ fn script_keeps_files_saved_by_an_editor_at_any_moment() {
                 if !editor.has_acted() {
                     break;
                 }
-                let mut told = said(&ended);
+                let mut printed = output_text(&ended);
                 if is_killed {
-                    told += &said(&run(&script, &[]));
+                    printed += &output_text(&run(&script, &[]));
                 }
-                let case = format!("run {number}, {}, turn {turn}: {told}", file.display());
+                let case = format!("run {number}, {}, turn {turn}: {printed}", file.display());
                 if root.path().join("agent/saved").exists() {
                     saves += 1;
-                    assert!(is_kept(SAVED, &file, &script, &told), "{case}");
+                    assert!(is_kept(SAVED, &file, &script, &printed), "{case}");
                 }
                 // A file that was only renamed has no backup of its content.
                 let is_over = root.path().join("agent/saved-over").exists();
                 let is_moved = number == 3 && !is_over;
                 let mut places = paths.iter().map(|path| at(root.path(), path));
-                let is_somewhere = places.any(|at| is_kept(CONTENT, &at, &script, &told));
+                let is_somewhere = places.any(|at| is_kept(CONTENT, &at, &script, &printed));
                 assert!(!is_moved || is_somewhere, "{case}");
                 // A delta restores the content only from the file that the run left.
-                let has_base = is_somewhere || is_kept("new\n", &file, &script, &told);
+                let has_base = is_somewhere || is_kept("new\n", &file, &script, &printed);
                 assert!(number != 5 || is_over || has_base, "{case}");
-                assert!(aside(&script).iter().all(|aside| is_printed(aside, &told)), "{case}");
+                assert!(aside(&script).iter().all(|aside| is_printed(aside, &printed)), "{case}");
             }
         }
     }
@@ -188,23 +188,23 @@ fn unrestorable_file_is_kept_and_its_path_printed() {
     fs::write(&program, second).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     let stopped = editor.run(&script);
-    let told = said(&stopped);
-    assert_eq!(stopped.status.code(), Some(4), "{told}");
+    let printed = output_text(&stopped);
+    assert_eq!(stopped.status.code(), Some(4), "{printed}");
     assert_eq!(fs::read_to_string(&file).unwrap(), "second\n");
-    assert!(is_kept(SAVED, &file, &script, &told), "{told}");
+    assert!(is_kept(SAVED, &file, &script, &printed), "{printed}");
     for arguments in [&["--check"][..], &[]] {
         let refused = run(&script, arguments);
-        let told = said(&refused);
-        assert_eq!(refused.status.code(), Some(1), "{told}");
-        assert!(told.contains("Nothing was changed"), "{told}");
-        assert!(is_kept(SAVED, &file, &script, &told), "{told}");
+        let printed = output_text(&refused);
+        assert_eq!(refused.status.code(), Some(1), "{printed}");
+        assert!(printed.contains("Nothing was changed"), "{printed}");
+        assert!(is_kept(SAVED, &file, &script, &printed), "{printed}");
     }
     // The user decides between the two.
     fs::write(&file, "new\n").unwrap();
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
     fs::remove_file(aside(&script).pop().unwrap()).unwrap();
     let done = run(&script, &[]);
-    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    assert_eq!(done.status.code(), Some(0), "{}", output_text(&done));
     assert_eq!(fs::read_to_string(&file).unwrap(), CONTENT);
 }
 
@@ -223,15 +223,15 @@ fn directory_or_symlink_that_replaces_a_file_is_restored() {
             let act = format!("PATH=/usr/bin:/bin\nrm -f '{}'\n{make}", file.display());
             let editor = Editor::new(&[name], turn, &act);
             let stopped = editor.run(&script);
-            let told = said(&stopped);
-            assert_eq!((editor.has_acted(), stopped.status.code()), (true, Some(4)), "{told}");
+            let printed = output_text(&stopped);
+            assert_eq!((editor.has_acted(), stopped.status.code()), (true, Some(4)), "{printed}");
             let now = fs::symlink_metadata(&file).unwrap();
-            assert!(now.is_symlink() || file.join("inside").is_dir(), "{told}");
+            assert!(now.is_symlink() || file.join("inside").is_dir(), "{printed}");
             if now.is_dir() {
-                assert_eq!(fs::read_dir(&file).unwrap().count(), 1, "{told}");
+                assert_eq!(fs::read_dir(&file).unwrap().count(), 1, "{printed}");
             }
             let is_aside = name == "link";
-            assert_eq!(aside(&script).len(), usize::from(is_aside), "{told}");
+            assert_eq!(aside(&script).len(), usize::from(is_aside), "{printed}");
         }
     }
 }
@@ -244,8 +244,12 @@ fn without_hard_links_nothing_is_changed() {
     let script = a_run.write_after(root.path());
     let editor = Editor::new(&["link"], 0, "exit 1");
     let refused = editor.run(&script);
-    assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
-    assert!(said(&refused).contains("a: cannot get a second name"), "{}", said(&refused));
+    assert_eq!(refused.status.code(), Some(1), "{}", output_text(&refused));
+    assert!(
+        output_text(&refused).contains("a: cannot get a second name"),
+        "{}",
+        output_text(&refused)
+    );
     assert_eq!(fs::read_to_string(root.path().join("a")).unwrap(), "new\n");
     let names = fs::read_dir(report_of(&script)).unwrap().map(|entry| entry.unwrap().file_name());
     assert!(names.into_iter().all(|name| !name.as_encoded_bytes().starts_with(b".")));
@@ -284,7 +288,7 @@ fn script_keeps_permissions_that_a_user_restricts_meanwhile() {
             if marker.exists() {
                 closed += 1;
                 let mode = fs::metadata(&file).map(|facts| facts.permissions().mode() & 0o777);
-                let what = format!("run {number}, turn {turn}: {}", said(&ended));
+                let what = format!("run {number}, turn {turn}: {}", output_text(&ended));
                 assert_eq!(mode.unwrap_or_else(|error| panic!("{error}: {what}")), 0o600, "{what}");
             }
         }

@@ -33,7 +33,7 @@ pub(crate) fn run(script: &Path, arguments: &[&str]) -> Output {
     run_in(("/bin/sh", &[]), script, arguments)
 }
 
-pub(crate) fn said(output: &Output) -> String {
+pub(crate) fn output_text(output: &Output) -> String {
     let texts = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
     texts.concat()
 }
@@ -96,17 +96,21 @@ fn script_restores_everything_and_a_second_run_is_a_no_op() {
         let script = rich.write_after(root.path());
         let left = snapshot(root.path());
         let checked = run_in(shell, &script, &["--check"]);
-        assert_eq!(checked.status.code(), Some(0), "{}", said(&checked));
+        assert_eq!(checked.status.code(), Some(0), "{}", output_text(&checked));
         assert_eq!(snapshot(root.path()), left);
         let done = run_in(shell, &script, &[]);
-        assert_eq!(done.status.code(), Some(0), "{}", said(&done));
-        assert_eq!(snapshot(root.path()), before(&rich), "{}", said(&done));
-        assert!(said(&done).contains("  restored    -rf\n"), "{}", said(&done));
-        assert!(said(&done).contains("  moved back  moved \\377\\201\\210\n"), "{}", said(&done));
+        assert_eq!(done.status.code(), Some(0), "{}", output_text(&done));
+        assert_eq!(snapshot(root.path()), before(&rich), "{}", output_text(&done));
+        assert!(output_text(&done).contains("  restored    -rf\n"), "{}", output_text(&done));
+        assert!(
+            output_text(&done).contains("  moved back  moved \\377\\201\\210\n"),
+            "{}",
+            output_text(&done)
+        );
         for arguments in [&[][..], &["--check"]] {
             let again = run_in(shell, &script, arguments);
-            assert_eq!(again.status.code(), Some(0), "{}", said(&again));
-            assert!(said(&again).contains("done already"), "{}", said(&again));
+            assert_eq!(again.status.code(), Some(0), "{}", output_text(&again));
+            assert!(output_text(&again).contains("done already"), "{}", output_text(&again));
             assert_eq!(snapshot(root.path()), before(&rich));
         }
     }
@@ -128,7 +132,7 @@ fn script_runs_from_any_directory_but_rejects_a_moved_copy() {
     assert_eq!((unknown.status.code(), snapshot(root.path())), (Some(2), left));
     let directory = script.parent().unwrap();
     let near = Command::new("/bin/sh").arg("rollback.sh").current_dir(directory).output().unwrap();
-    assert_eq!(near.status.code(), Some(0), "{}", said(&near));
+    assert_eq!(near.status.code(), Some(0), "{}", output_text(&near));
     assert_eq!(snapshot(root.path()), before(&rich));
 }
 
@@ -161,7 +165,12 @@ fn script_requires_one_of_three_digest_tools() {
         let mut command = Command::new("/bin/sh");
         let output = command.arg(&script).env("PATH", programs.path()).output().unwrap();
         let expected = if tool.is_empty() { (Some(1), left) } else { (Some(0), before(&rich)) };
-        assert_eq!((output.status.code(), snapshot(root.path())), expected, "{}", said(&output));
+        assert_eq!(
+            (output.status.code(), snapshot(root.path())),
+            expected,
+            "{}",
+            output_text(&output)
+        );
     }
 }
 
@@ -239,9 +248,10 @@ fn script_changes_nothing_if_any_file_was_tampered_with() {
         tamper(&at(root.path(), place), tampering);
         let left = snapshot(root.path());
         let refused = run(&script, &[]);
-        let told = format!("{} {tampering:?}\n{}", String::from_utf8_lossy(place), said(&refused));
-        assert_eq!(refused.status.code(), Some(1), "{told}");
-        assert_eq!(snapshot(root.path()), left, "{told}");
+        let message =
+            format!("{} {tampering:?}\n{}", String::from_utf8_lossy(place), output_text(&refused));
+        assert_eq!(refused.status.code(), Some(1), "{message}");
+        assert_eq!(snapshot(root.path()), left, "{message}");
     }
 }
 
@@ -273,13 +283,13 @@ fn foreign_files_in_a_created_directory_are_kept() {
             fs::create_dir(mine).unwrap()
         }
         let done = run(&script, &[]);
-        assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+        assert_eq!(done.status.code(), Some(0), "{}", output_text(&done));
         let mut expected = before(&rich);
         let now = snapshot(root.path());
         for kept in [&b"made"[..], b"made/mine"] {
             expected.insert(kept.to_vec(), now[kept].clone());
         }
-        assert_eq!(now, expected, "{}", said(&done));
+        assert_eq!(now, expected, "{}", output_text(&done));
         assert_eq!(run(&script, &[]).status.code(), Some(0));
         assert_eq!(snapshot(root.path()), expected);
     }
@@ -314,10 +324,10 @@ fn removed_directory_is_recreated_for_restored_files() {
         fs::remove_dir_all(root.path().join("in")).unwrap();
         assert_eq!(run_in(shell, &script, &["--check"]).status.code(), Some(0));
         let done = run_in(shell, &script, &[]);
-        assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+        assert_eq!(done.status.code(), Some(0), "{}", output_text(&done));
         let mut expected = before(&a_run);
         expected.remove(&b"in/here/stays"[..]);
-        assert_eq!(snapshot(root.path()), expected, "{}", said(&done));
+        assert_eq!(snapshot(root.path()), expected, "{}", output_text(&done));
     }
 }
 
@@ -330,8 +340,12 @@ fn file_in_place_of_a_directory_blocks_the_rollback() {
     fs::write(root.path().join("in"), "mine").unwrap();
     let left = snapshot(root.path());
     let refused = run(&script, &[]);
-    assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
-    assert!(said(&refused).contains("in: is no directory any more"), "{}", said(&refused));
+    assert_eq!(refused.status.code(), Some(1), "{}", output_text(&refused));
+    assert!(
+        output_text(&refused).contains("in: is no directory any more"),
+        "{}",
+        output_text(&refused)
+    );
     assert_eq!(snapshot(root.path()), left);
 }
 
@@ -378,10 +392,10 @@ fn next_run_finishes_a_rollback_interrupted_anywhere() {
         let script = rich.write_after(root.path());
         let is_killed = cut_off(&script, turn);
         let checked = run(&script, &["--check"]);
-        assert_eq!(checked.status.code(), Some(0), "turn {turn}: {}", said(&checked));
+        assert_eq!(checked.status.code(), Some(0), "turn {turn}: {}", output_text(&checked));
         let done = run(&script, &[]);
-        assert_eq!(done.status.code(), Some(0), "turn {turn}: {}", said(&done));
-        assert_eq!(snapshot(root.path()), expected, "turn {turn}: {}", said(&done));
+        assert_eq!(done.status.code(), Some(0), "turn {turn}: {}", output_text(&done));
+        assert_eq!(snapshot(root.path()), expected, "turn {turn}: {}", output_text(&done));
         if !is_killed {
             break;
         }
@@ -534,8 +548,8 @@ proptest! {
         cut_off(&script, turn);
         let shells = shells();
         let done = run_in(shells[shell % shells.len()], &script, &[]);
-        prop_assert_eq!(done.status.code(), Some(0), "{}", said(&done));
-        prop_assert_eq!(snapshot(root.path()), expected, "{}", said(&done));
+        prop_assert_eq!(done.status.code(), Some(0), "{}", output_text(&done));
+        prop_assert_eq!(snapshot(root.path()), expected, "{}", output_text(&done));
     }
 
     /// EX-16
@@ -543,8 +557,8 @@ proptest! {
     fn one_tampered_file_stops_the_whole_rollback(a_run in a_run(), which in any::<prop::sample::Index>()) {
         let rollback = a_run.rollback();
         let left = |checkpoint: &actum_task::report::Checkpoint| {
-            let told = checkpoint.path.as_bytes().to_vec();
-            a_run.after.contains_key(&told).then_some(told)
+            let path = checkpoint.path.as_bytes().to_vec();
+            a_run.after.contains_key(&path).then_some(path)
         };
         let files: Vec<Vec<u8>> = rollback.checkpoints().iter().filter_map(left).collect();
         prop_assume!(!files.is_empty());
@@ -553,7 +567,7 @@ proptest! {
         tamper(&at(root.path(), &files[which.index(files.len())]), Tampering::Content);
         let left = snapshot(root.path());
         let refused = run(&script, &[]);
-        prop_assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
+        prop_assert_eq!(refused.status.code(), Some(1), "{}", output_text(&refused));
         prop_assert_eq!(snapshot(root.path()), left);
     }
 }

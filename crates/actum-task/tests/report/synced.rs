@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
-use crate::rollback::{before, files, said};
+use crate::rollback::{before, files, output_text};
 use crate::tree::{Run, snapshot};
 
 const NOTE: &str = "a power cut in the next minute can damage what was restored";
@@ -42,7 +42,7 @@ fn run_with(sync: &str) -> (Output, Vec<String>) {
     let script = a_run.write_after(root.path());
     let path = format!("{}:/usr/bin:/bin", programs.path().display());
     let output = Command::new("/bin/sh").arg(&script).env("PATH", path).output().unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert_eq!(output.status.code(), Some(0), "{}", output_text(&output));
     assert_eq!(snapshot(root.path()), before(&a_run));
     let log = fs::read_to_string(&log).unwrap_or_default();
     // For a file of the script only the name matters.
@@ -72,9 +72,9 @@ fn restored_file_is_synced_before_the_replaced_one_is_removed() {
             "rm .displaced-"
         ],
         "{}",
-        said(&output)
+        output_text(&output)
     );
-    assert!(!said(&output).contains(NOTE), "{}", said(&output));
+    assert!(!output_text(&output).contains(NOTE), "{}", output_text(&output));
 }
 
 /// EX-16: without a working `sync` the files are still restored, and the script reports it.
@@ -87,6 +87,11 @@ fn script_without_sync_restores_and_reports_it() {
         ("exec /bin/sync \"$@\"", false),
     ] {
         let (output, _) = run_with(sync);
-        assert_eq!(said(&output).contains(NOTE), is_noted, "{sync}: {}", said(&output));
+        assert_eq!(
+            output_text(&output).contains(NOTE),
+            is_noted,
+            "{sync}: {}",
+            output_text(&output)
+        );
     }
 }

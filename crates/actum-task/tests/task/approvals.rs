@@ -59,16 +59,17 @@ fn approval_is_valid_for_its_subject_until_it_expires() {
     };
     let at = |micros| approval.check(&subject, Timestamp::from_micros(micros));
     assert_eq!((at(1_000_000), at(1_999_999)), (Ok(()), Ok(())));
-    let told = |error: actum_task::TaskApprovalProblem| (error.code(), error.to_string());
+    let code_and_message =
+        |error: actum_task::TaskApprovalProblem| (error.code(), error.to_string());
     assert_eq!(
-        told(at(999_999).unwrap_err()),
+        code_and_message(at(999_999).unwrap_err()),
         (
             ErrorCode::ApprovalInvalid,
             "the time of the approval, 1970-01-01T00:00:01.000000Z, is in the future".to_owned()
         )
     );
     assert_eq!(
-        told(at(2_000_000).unwrap_err()),
+        code_and_message(at(2_000_000).unwrap_err()),
         (
             ErrorCode::ApprovalExpired,
             "the approval expired at 1970-01-01T00:00:02.000000Z; request a new one".to_owned()
@@ -92,7 +93,7 @@ fn approval_is_valid_for_its_subject_until_it_expires() {
         ),
     ] {
         let error = approval.check(&subject, approval.time).unwrap_err();
-        assert_eq!(told(error), (ErrorCode::ApprovalInvalid, message.to_owned()));
+        assert_eq!(code_and_message(error), (ErrorCode::ApprovalInvalid, message.to_owned()));
     }
 }
 

@@ -69,7 +69,7 @@ fn recovery_matrix_matches_the_seed() {
 /// EX-18
 #[test]
 fn response_determines_recovery_action_and_escalation() {
-    for (response, recovery, is_forced, is_told) in [
+    for (response, recovery, is_forced, alerts) in [
         (Response::Reject, RecoveryAction::Rejected, true, false),
         (Response::RejectAndAlert, RecoveryAction::Rejected, true, true),
         (Response::SkipAction, RecoveryAction::Skipped, false, false),
@@ -84,7 +84,7 @@ fn response_determines_recovery_action_and_escalation() {
         assert!(!codes.is_empty(), "{response:?}");
         assert!(codes.iter().all(|code| code.recovery_action() == recovery));
         assert_eq!(response.overrides_constraints(), is_forced);
-        assert_eq!(response.tells_a_person(), is_told);
+        assert_eq!(response.alerts_operator(), alerts);
     }
 }
 
@@ -92,8 +92,8 @@ fn response_determines_recovery_action_and_escalation() {
 #[test]
 fn every_error_code_has_meaning_response_and_advice() {
     for code in ErrorCode::ALL {
-        for told in [code.about(), code.response().about(), code.to_do()] {
-            assert!(told.ends_with('.') && told.len() > 10, "{code}: {told}");
+        for text in [code.about(), code.response().about(), code.to_do()] {
+            assert!(text.ends_with('.') && text.len() > 10, "{code}: {text}");
         }
     }
 }

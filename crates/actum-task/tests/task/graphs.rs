@@ -22,7 +22,7 @@ fn refused(actions: &[(&str, &[&str])]) -> GraphError {
     plan(actions).graph().unwrap_err()
 }
 
-fn told(actions: &[(&str, &[&str])]) -> Vec<(ErrorCode, String, String)> {
+fn problems(actions: &[(&str, &[&str])]) -> Vec<(ErrorCode, String, String)> {
     let each = refused(actions).problems.into_iter();
     each.map(|it| (it.code(), it.path().to_string(), it.to_string())).collect()
 }
@@ -44,14 +44,14 @@ fn actions_are_ordered_by_dependencies_then_plan_order() {
 #[test]
 fn unorderable_plan_is_rejected_with_its_action_ids() {
     assert_eq!(
-        told(&[("a", &[]), ("b", &[]), ("a", &[])]),
+        problems(&[("a", &[]), ("b", &[]), ("a", &[])]),
         [(
             ErrorCode::DuplicateActionId,
             "action_plan[2].action_id".to_owned(),
             "two actions have the id `a`; give each action a unique id".to_owned()
         )]
     );
-    assert_eq!(told(&[("make_it", &[]), ("b", &["make_it", "makeit"]), ("c", &["zzz"])]), [
+    assert_eq!(problems(&[("make_it", &[]), ("b", &["make_it", "makeit"]), ("c", &["zzz"])]), [
         (
             ErrorCode::UnknownDependency,
             "action_plan[1].depends_on[1]".to_owned(),
@@ -65,14 +65,14 @@ fn unorderable_plan_is_rejected_with_its_action_ids() {
         ),
     ]);
     assert_eq!(
-        told(&[("a", &["a"])]),
+        problems(&[("a", &["a"])]),
         [(
             ErrorCode::SelfDependency,
             "action_plan[0].depends_on[0]".to_owned(),
             "the action `a` depends on itself, so it could never start".to_owned()
         )]
     );
-    assert_eq!(told(&[("x", &["c"]), ("a", &["b"]), ("b", &["c"]), ("c", &["a"])]), [(
+    assert_eq!(problems(&[("x", &["c"]), ("a", &["b"]), ("b", &["c"]), ("c", &["a"])]), [(
         ErrorCode::DependencyCycle,
         "action_plan[1].depends_on".to_owned(),
         "these actions wait for each other, so none of them could start: `a` -> `b` -> `c` -> `a`; \

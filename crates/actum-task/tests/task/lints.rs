@@ -46,7 +46,7 @@ fn found(order: &str, actions: &[Value], files: &[&str]) -> Vec<Finding> {
     lint(&plan, &plan.graph().unwrap(), &SystemConfig::default(), files)
 }
 
-fn told(order: &str, actions: &[Value], files: &[&str]) -> Vec<(ErrorCode, String, String)> {
+fn reported(order: &str, actions: &[Value], files: &[&str]) -> Vec<(ErrorCode, String, String)> {
     let each = found(order, actions, files).into_iter();
     each.map(|it| (it.code(), it.path().to_string(), it.to_string())).collect()
 }
@@ -88,7 +88,7 @@ fn missing_or_existing_target_fails_and_dependents_are_skipped() {
     ];
     let findings = found("sequential", &actions, &["a", "here", "there"]);
     assert!(!is_rejected(&findings));
-    assert_eq!(told("sequential", &actions, &["a", "here", "there"]), [
+    assert_eq!(reported("sequential", &actions, &["a", "here", "there"]), [
         (
             ErrorCode::FileNotFound,
             "action_plan[1].target".to_owned(),
@@ -158,8 +158,8 @@ fn parallel_actions_on_the_same_file_need_an_order() {
              make one depend on the other, or set `execution_order` to `sequential`"
         )
     };
-    let told: Vec<_> = found("parallel", &actions, &["a", "b", "c"]).into_iter().collect();
-    let unordered: Vec<String> = told
+    let reported: Vec<_> = found("parallel", &actions, &["a", "b", "c"]).into_iter().collect();
+    let unordered: Vec<String> = reported
         .iter()
         .filter(|it| it.code() == ErrorCode::UnorderedActions)
         .map(ToString::to_string)
@@ -173,7 +173,7 @@ fn parallel_actions_on_the_same_file_need_an_order() {
             touch("two", "make", "d"),
         ]
     );
-    assert!(is_rejected(&told));
+    assert!(is_rejected(&reported));
     assert!(
         found("sequential", &actions, &["a", "b", "c"])
             .iter()
@@ -185,7 +185,7 @@ fn parallel_actions_on_the_same_file_need_an_order() {
 #[test]
 fn action_declared_irreversible_is_accepted() {
     let one = [action("run", "FILE_DELETE", "p", json!({ "reversible": false }))];
-    assert_eq!(told("sequential", &one, &["p"]), []);
+    assert_eq!(reported("sequential", &one, &["p"]), []);
 }
 
 /// EX-3, EX-9: the outputs of a pipeline are known only after it ran, so a lint accepts both possibilities.
@@ -198,10 +198,10 @@ fn lint_accepts_pipeline_outputs_as_present_or_absent() {
             action("make", "FILE_CREATE", "out/there", after(&["run"])),
         ]
     };
-    assert_eq!(told("sequential", &actions("out/new"), &["out/there"]), []);
-    let told = told("sequential", &actions("other"), &["out/there"]);
-    assert_eq!(told.first().map(|(code, ..)| *code), Some(ErrorCode::FileNotFound));
-    assert_eq!(told.len(), 1);
+    assert_eq!(reported("sequential", &actions("out/new"), &["out/there"]), []);
+    let reported = reported("sequential", &actions("other"), &["out/there"]);
+    assert_eq!(reported.first().map(|(code, ..)| *code), Some(ErrorCode::FileNotFound));
+    assert_eq!(reported.len(), 1);
 }
 
 /// EX-9

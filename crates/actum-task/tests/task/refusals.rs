@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::examples::{WITH_DETAILS, everything};
 
-fn told(text: &str) -> Vec<(ErrorCode, String)> {
+fn problems(text: &str) -> Vec<(ErrorCode, String)> {
     let mistakes = TaskPlan::read(text.as_bytes()).unwrap_err().0;
     mistakes
         .list
@@ -21,9 +21,9 @@ fn with(action: &str) -> String {
 
 /// Returns the only problem of an action.
 fn wrong(action: &str) -> (ErrorCode, String) {
-    let mut told = told(&with(action));
-    assert_eq!(told.len(), 1, "{told:?}");
-    let (code, message) = told.remove(0);
+    let mut problems = problems(&with(action));
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    let (code, message) = problems.remove(0);
     (code, message.strip_prefix("line 2, ").unwrap().to_owned())
 }
 
@@ -42,7 +42,7 @@ fn all_problems_are_reported_together_in_text_order() {
 {"action_id":"b","action_type":"FILE_MODIFY","target":"x","dependson":[],
  "operation":{"type":"json_update_value","path":"a","value":{"a":1,"a":2}}}],
 "execution_instructions":{"execution_order":"both"}}"#;
-    assert_eq!(told(text), [
+    assert_eq!(problems(text), [
         (
             ErrorCode::SchemaViolation,
             "line 1, column 12: `plan_id`: expected a string of 1 to 128 characters (letters, \
@@ -108,14 +108,14 @@ fn all_problems_are_reported_together_in_text_order() {
 #[test]
 fn invalid_json_is_rejected_with_its_position() {
     assert_eq!(
-        told("{\n\"plan_id\": 'a'}"),
+        problems("{\n\"plan_id\": 'a'}"),
         [(
             ErrorCode::InvalidJson,
             "line 2, column 12: invalid JSON: expected a value, found `'`".to_owned()
         )]
     );
     assert_eq!(
-        told("[]"),
+        problems("[]"),
         [(
             ErrorCode::SchemaViolation,
             "line 1, column 1: expected a task plan, which is an object, but found an array"
@@ -317,12 +317,12 @@ fn any_unknown_field_is_rejected_with_its_path() {
     assert!(all.len() > 45, "{}", all.len());
     for (path, plan) in all {
         let error = TaskPlan::read(plan.to_string().as_bytes()).unwrap_err().0;
-        let told: Vec<_> = error
+        let problems: Vec<_> = error
             .list
             .iter()
             .map(|it| (it.path.to_string(), ErrorCode::from_diagnostic(it)))
             .collect();
-        assert_eq!(told, [(path, ErrorCode::UnknownField)]);
+        assert_eq!(problems, [(path, ErrorCode::UnknownField)]);
     }
 }
 
@@ -368,7 +368,7 @@ fn invalid_conditions_timeouts_and_risk_levels_are_rejected() {
         &format!(r#""validation_rules": {rules}, "stop_on_error": true"#),
     );
     assert_eq!(
-        told(&text),
+        problems(&text),
         [(
             code,
             "line 19, column 26: `execution_instructions.validation_rules[0].path`: missing field; \

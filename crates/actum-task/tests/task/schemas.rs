@@ -60,8 +60,8 @@ fn schema_validator_reports_the_intended_operation_variant() {
     let validator = jsonschema::draft202012::new(&schema).unwrap();
     let wrong = ADDS_A_PROPERTY.replace(r#""key": "new_field","#, r#""key": 7,"#);
     let wrong = serde_json::from_str(&wrong).unwrap();
-    let told: Vec<String> = validator.iter_errors(&wrong).map(|it| it.to_string()).collect();
-    assert_eq!(told, [r#"7 is not of type "string""#]);
+    let errors: Vec<String> = validator.iter_errors(&wrong).map(|it| it.to_string()).collect();
+    assert_eq!(errors, [r#"7 is not of type "string""#]);
 }
 
 /// Returns true if only the reader can detect the problems: duplicate names, reversed ranges, and invalid

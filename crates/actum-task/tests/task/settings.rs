@@ -64,7 +64,7 @@ pub(crate) fn everything_set() -> Value {
     })
 }
 
-fn told(text: &str) -> Vec<(ErrorCode, String)> {
+fn problems(text: &str) -> Vec<(ErrorCode, String)> {
     let mistakes = SystemConfig::read(text.as_bytes()).unwrap_err().0;
     mistakes
         .list
@@ -133,7 +133,7 @@ fn plan_values_override_config_values() {
 fn config_errors_report_the_line() {
     let known =
         "fields of limits: `max_files`, `max_file_bytes`, `max_backup_bytes`, `max_parallel`";
-    assert_eq!(told("limits:\n  max_files: 101\n  max_fils: 3\n  max_parallel: four\n"), [
+    assert_eq!(problems("limits:\n  max_files: 101\n  max_fils: 3\n  max_parallel: four\n"), [
         (
             ErrorCode::SchemaViolation,
             "line 2, column 14: `limits.max_files`: expected a whole number from 1 to 100, but found \
@@ -156,7 +156,7 @@ fn config_errors_report_the_line() {
     ]);
     let yaml = |text: &str, message: &str| {
         let expected = (ErrorCode::InvalidYaml, message.to_owned());
-        assert_eq!(told(text), [expected], "{text}");
+        assert_eq!(problems(text), [expected], "{text}");
     };
     yaml("git: {}\nb", "line 2, column 1: invalid YAML: simple key expected ':'");
     yaml(
@@ -173,12 +173,12 @@ fn config_errors_report_the_line() {
     );
     yaml("git: !a {}", "line 1, column 9: invalid YAML: unsupported tag `!a`");
     assert_eq!(
-        told("git: {}\ngit: {}\n"),
+        problems("git: {}\ngit: {}\n"),
         [(ErrorCode::DuplicateKey, "line 2, column 1: `git`: duplicate field".to_owned())]
     );
     let schema = |text: &str, message: &str| {
         let expected = (ErrorCode::SchemaViolation, message.to_owned());
-        assert_eq!(told(text), [expected], "{text}");
+        assert_eq!(problems(text), [expected], "{text}");
     };
     schema(
         "a",

@@ -39,13 +39,13 @@ pub(super) fn run(input: &[u8]) {
     }
     for edit in edits {
         match edit.splices(content) {
-            Ok(splices) => taken_back(content, &splices),
+            Ok(splices) => check_inverse(content, &splices),
             Err(error) => assert!(!error.to_string().chars().any(char::is_control)),
         }
     }
 }
 
-fn taken_back(content: &[u8], splices: &[Splice]) {
+fn check_inverse(content: &[u8], splices: &[Splice]) {
     let new = Splice::apply(splices, content).unwrap();
     assert_eq!(Splice::apply(&Splice::invert(splices), &new).unwrap(), content);
 }
@@ -76,6 +76,6 @@ fn patched(hunks: &[LineHunk], content: &[u8], piece: usize) -> Result<Vec<u8>, 
     }
     let splices = patcher.finish(|bytes| new.extend_from_slice(bytes))?;
     assert_eq!(Splice::apply(&splices, content).unwrap(), new);
-    taken_back(content, &splices);
+    check_inverse(content, &splices);
     Ok(new)
 }

@@ -60,7 +60,9 @@ impl<D: Disk> Images<'_, D> {
                     None => self.bytes(intent, index, Side::Post, None)?,
                 };
                 match recorded {
-                    Some(post) => self.taken_back(intent, index, (entry, file.size), &post)?,
+                    Some(post) => {
+                        self.rebuild_pre_image(intent, index, (entry, file.size), &post)?
+                    }
                     None => None,
                 }
             }
@@ -87,7 +89,7 @@ impl<D: Disk> Images<'_, D> {
 
     /// Rebuilds a pre-image of `size` bytes from the post-image. Returns `None` if the required data is missing or does
     /// not fit.
-    fn taken_back(
+    fn rebuild_pre_image(
         &self,
         intent: &Intent,
         index: usize,

@@ -27,7 +27,7 @@ const TRIES: usize = 16;
 pub struct View<D: Disk = LinuxDisk> {
     pub(crate) disk: D,
     pub(crate) home: Home<D::Handle>,
-    told: Vec<LoggedRun>,
+    logged: Vec<LoggedRun>,
     torn: bool,
     other_epoch: bool,
     blocked: BTreeMap<RelPath, RunId>,
@@ -114,15 +114,15 @@ impl<D: Disk> View<D> {
         let epoch =
             disk.epoch(&home.root).doing(|| "determine the current boot and mount".to_owned())?;
         let mut tries = 0;
-        let (told, torn, other_epoch) = loop {
+        let (logged, torn, other_epoch) = loop {
             tries += 1;
             let read = || {
                 let mut journal = home.journal_to_read(&disk)?;
                 let other_epoch = journal.epoch() != epoch;
                 let scan = Scan::new(journal.epoch(), epoch);
-                let (told, torn) =
+                let (logged, torn) =
                     RunReader::without_post_bytes().read_all(&mut journal, &disk, scan)?;
-                Ok((told, torn, other_epoch))
+                Ok((logged, torn, other_epoch))
             };
             match read() {
                 Ok(seen) => break seen,
@@ -132,7 +132,7 @@ impl<D: Disk> View<D> {
             }
         };
         let blocked = home.read_blocked(&disk)?;
-        Ok(Self { disk, home, told, torn, other_epoch, blocked, listed: OnceCell::new() })
+        Ok(Self { disk, home, logged, torn, other_epoch, blocked, listed: OnceCell::new() })
     }
 
     /// Returns all ended runs, oldest first.
@@ -208,13 +208,13 @@ impl<D: Disk> View<D> {
     /// # Errors
     /// `Io`.
     pub fn status(&self) -> Result<WorkspaceStatus> {
-        let unfinished = self.told.last().filter(|told| told.end.is_none());
+        let unfinished = self.logged.last().filter(|logged| logged.end.is_none());
         let recovery_due =
-            self.torn || unfinished.is_some() || (self.other_epoch && !self.told.is_empty());
+            self.torn || unfinished.is_some() || (self.other_epoch && !self.logged.is_empty());
         Ok(WorkspaceStatus {
-            unfinished: unfinished.map(|told| told.intent.run),
+            unfinished: unfinished.map(|logged| logged.intent.run),
             interrupted: match unfinished {
-                Some(told) => self.is_interrupted(told.sequence)?,
+                Some(logged) => self.is_interrupted(logged.sequence)?,
                 None => false,
             },
             recovery_due,
@@ -234,8 +234,9 @@ impl<D: Disk> View<D> {
         };
         let mut journal = self.home.journal_to_read(&self.disk)?;
         let scan = if self.other_epoch { Scan::Everything } else { Scan::Tail };
-        let (told, _) = RunReader::without_post_bytes().read_all(&mut journal, &self.disk, scan)?;
-        Ok(told.last().is_some_and(|run| run.sequence == intent && run.end.is_none()))
+        let (logged, _) =
+            RunReader::without_post_bytes().read_all(&mut journal, &self.disk, scan)?;
+        Ok(logged.last().is_some_and(|run| run.sequence == intent && run.end.is_none()))
     }
 
     pub(crate) fn all_runs(&self) -> Result<Runs<'_, D>> {
@@ -250,7 +251,9 @@ impl<D: Disk> View<D> {
     }
 
     fn tail(&self) -> impl Iterator<Item = (u64, &Intent, &End)> {
-        self.told.iter().filter_map(|told| Some((told.sequence, &told.intent, told.end.as_ref()?)))
+        self.logged
+            .iter()
+            .filter_map(|logged| Some((logged.sequence, &logged.intent, logged.end.as_ref()?)))
     }
 }
 

@@ -137,7 +137,7 @@ impl<D: Disk> Rebuilder<'_, D> {
         directories.sort_by(|one, other| other.0.cmp(one.0));
         directories.dedup_by_key(|(path, ..)| *path);
         for (path, record, task) in others.into_iter().chain(directories) {
-            let done = self.put_right(path, record, task);
+            let done = self.restore_path(path, record, task);
             match rebuilt.or_note_refusal(record, done)? {
                 Some(Installed::Done) => rebuilt.rewritten.push(path.clone()),
                 // Another object has replaced the parent directory of the path since.
@@ -216,7 +216,7 @@ impl<D: Disk> Rebuilder<'_, D> {
     }
 
     /// Installs or adjusts a path, unless another program has changed it since it was judged.
-    fn put_right(&self, path: &RelPath, record: &PathRecord, task: Task) -> Result<Installed> {
+    fn restore_path(&self, path: &RelPath, record: &PathRecord, task: Task) -> Result<Installed> {
         self.touch()?;
         match (task, self.judge(path, record)?) {
             (Task::Install, Task::Install) => self.install(path, record),

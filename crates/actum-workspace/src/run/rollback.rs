@@ -54,7 +54,7 @@ pub(crate) fn roll_back<D: Disk>(
 ) -> Result<LeftEntries> {
     let mut left = LeftEntries::default();
     let mut failure = None;
-    let mut taken_back = BTreeSet::new();
+    let mut rolled_back = BTreeSet::new();
     let moves = intent.moves();
     let gives_way = RefCell::default();
     let mut kept = BTreeSet::new();
@@ -62,13 +62,13 @@ pub(crate) fn roll_back<D: Disk>(
         let Some(entry) = intent.entries.get(index).filter(|_| !kept.contains(&index)) else {
             continue;
         };
-        let moved_to = moves.get(&index).copied().filter(|to| taken_back.contains(to));
-        taken_back.insert(index);
+        let moved_to = moves.get(&index).copied().filter(|to| rolled_back.contains(to));
+        rolled_back.insert(index);
         let (stage, gives_way) = (&home.stage, &gives_way);
         let back = RollBack { tree, home, stage, intent, entry, index, moved_to, gives_way };
         let verdict = match step {
-            Step::Remove => back.put_back(),
-            Step::RemoveDirectory => back.put_directory_back(),
+            Step::Remove => back.restore_removed(),
+            Step::RemoveDirectory => back.recreate_directory(),
             Step::MakeDirectory => back.take_directory_away(),
             Step::Replace => back.exchange_back(),
             Step::Place => back.take_away(),
@@ -403,7 +403,7 @@ impl<D: Disk> RollBack<'_, D> {
         }
     }
 
-    fn put_directory_back(&self) -> Result<Verdict> {
+    fn recreate_directory(&self) -> Result<Verdict> {
         let Image::Directory(attributes) = &self.entry.pre else { return Ok(Verdict::Before) };
         let Some(parent) = self.parent()? else {
             return Ok(Verdict::Foreign);
@@ -429,7 +429,7 @@ impl<D: Disk> RollBack<'_, D> {
         }
     }
 
-    fn put_back(&self) -> Result<Verdict> {
+    fn restore_removed(&self) -> Result<Verdict> {
         let gone = gone_name(self.intent.run, self.index);
         let is_gone = self.at_stage(&gone)?.is_some();
         let Some(parent) = self.parent()? else {

@@ -96,7 +96,7 @@ impl<D: Disk> Transaction<'_, D> {
     ) -> Result<()> {
         if let Some(refused) = refused {
             self.kind = RunKind::Undo(refused);
-            self.takes_back = true;
+            self.undoes_change = true;
         }
         let found = self.look_at_snapshot(id)?;
         let snapshot = found.snapshot;

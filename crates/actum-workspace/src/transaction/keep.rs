@@ -15,7 +15,7 @@ use crate::journal::record::{Body, Side, blocks_name, keep_name, stage_name};
 use crate::transaction::Transaction;
 use crate::transaction::adopt::Adoption;
 use crate::transaction::node::PreFile;
-use crate::transaction::stage::{Staging, way_back_max};
+use crate::transaction::stage::{Staging, inverse_bytes_max};
 use crate::tree::{digest_of, stamp_is_fresh};
 
 /// Maximum number of kept images that are synced one by one with `fdatasync`. For more images, a single `syncfs` is
@@ -276,7 +276,7 @@ impl<D: Disk> Transaction<'_, D> {
 /// Returns the maximum size of a delta that leads back to a content of `size` bytes, or `None` if no delta can be that
 /// small.
 fn delta_bytes_max(size: u64, new_size: u64) -> Option<u64> {
-    let bytes_max = way_back_max(size).min(size.saturating_sub(1));
+    let bytes_max = inverse_bytes_max(size).min(size.saturating_sub(1));
     (size.saturating_sub(new_size) <= bytes_max).then_some(bytes_max)
 }
 

@@ -15,7 +15,7 @@ impl<D: Disk> Transaction<'_, D> {
         let mut named = self.workspace.private.iter();
         let place = named.find(|place| is_within(path, place)).cloned().map(PrivatePlace::Named);
         let place = match place {
-            None if !self.takes_back => self.home_holding(path)?.map(PrivatePlace::Home),
+            None if !self.undoes_change => self.home_holding(path)?.map(PrivatePlace::Home),
             place => place,
         };
         match place {

@@ -316,7 +316,9 @@ fn splices_back<H>(node: &Node<H>) -> Option<Back> {
     let is_of_link = [node.pre.mode(), node.post.mode()].contains(&Some(FileMode::LINK));
     let (Pre::File(pre), Post::File(file)) = (&node.pre, &node.post) else { return None };
     match &file.content {
-        Content::New(new) if !is_of_link => way_back(pre, &new.bytes, new.splices.as_deref()),
+        Content::New(new) if !is_of_link => {
+            inverse_splices(pre, &new.bytes, new.splices.as_deref())
+        }
         Content::New(_) | Content::Untouched | Content::Moved(_) => None,
     }
 }
@@ -327,7 +329,11 @@ fn splices_back<H>(node: &Node<H>) -> Option<Back> {
 ///
 /// Returns `None` if no splices are known and one of the contents is not in memory. [`Staging::keep_blocks`] compares
 /// such contents.
-fn way_back<H>(pre: &PreFile<H>, new: &Bytes<H>, splices: Option<&Vec<Splice>>) -> Option<Back> {
+fn inverse_splices<H>(
+    pre: &PreFile<H>,
+    new: &Bytes<H>,
+    splices: Option<&Vec<Splice>>,
+) -> Option<Back> {
     let splices = match (splices, &pre.bytes, new) {
         (Some(splices), _, _) => Splice::invert(splices),
         (None, Bytes::Memory(old), Bytes::Memory(new))
@@ -338,7 +344,7 @@ fn way_back<H>(pre: &PreFile<H>, new: &Bytes<H>, splices: Option<&Vec<Splice>>) 
         (None, Bytes::Memory(old), Bytes::Memory(new)) => Splice::between(new, old),
         (None, _, _) => return None,
     };
-    let worth_it = |it: &Splices| Splice::weight(&it.splices) <= way_back_max(pre.stat.size);
+    let worth_it = |it: &Splices| Splice::weight(&it.splices) <= inverse_bytes_max(pre.stat.size);
     let with_lines = match new {
         Bytes::Memory(new) => Some(Splices::with_lines(&splices, new)),
         Bytes::File(..) | Bytes::ByPath(_) => None,
@@ -349,7 +355,7 @@ fn way_back<H>(pre: &PreFile<H>, new: &Bytes<H>, splices: Option<&Vec<Splice>>) 
 
 /// Returns the maximum size in bytes of the data that leads back to an old content of `size` bytes. Beyond it, the old
 /// content itself is recorded. The limit is a fraction of the image size, because a run writes this data in addition.
-pub(super) fn way_back_max(size: u64) -> u64 {
+pub(super) fn inverse_bytes_max(size: u64) -> u64 {
     (INLINE_BYTES_MAX as u64).max(size / 4)
 }
 

@@ -34,7 +34,7 @@ pub struct UndeclaredChanges {
 }
 
 /// Selection of undeclared changes.
-pub enum Meant<'m> {
+pub enum UndeclaredSelection<'m> {
     /// Changes made during a turn, at the selected paths. Once the turn has ended, only changes that were reported for
     /// it are included.
     OfTurns(&'m dyn Fn(&RelPath) -> bool),
@@ -53,14 +53,14 @@ impl<D: Disk> Transaction<'_, D> {
     pub fn snapshot_undeclared(
         &mut self,
         id: SnapshotId,
-        meant: &Meant<'_>,
+        selection: &UndeclaredSelection<'_>,
         known: &mut dyn KnownFiles,
     ) -> Result<UndeclaredChanges> {
         let baseline = self.workspace.read_baseline()?.unwrap_or_default();
         let mut changes = UndeclaredChanges::default();
-        let (is_meant, is_named) = match meant {
-            Meant::OfTurns(is_meant) => (is_meant, false),
-            Meant::At(is_meant) => (is_meant, true),
+        let (is_selected, is_named) = match selection {
+            UndeclaredSelection::OfTurns(is_selected) => (is_selected, false),
+            UndeclaredSelection::At(is_selected) => (is_selected, true),
         };
         let mut found = self.undeclared(&baseline, is_named, known)?;
         if !is_named && baseline.is_whole && !baseline.is_open() {
@@ -75,17 +75,17 @@ impl<D: Disk> Transaction<'_, D> {
             }
             (found, changes.later) = (reported, later);
         }
-        let mut meant: BTreeSet<RelPath> = BTreeSet::new();
-        for change in found.iter().filter(|change| is_meant(&change.path)) {
+        let mut selected: BTreeSet<RelPath> = BTreeSet::new();
+        for change in found.iter().filter(|change| is_selected(&change.path)) {
             let above = std::iter::successors(change.path.parent(), RelPath::parent);
-            meant.extend(above.chain([change.path.clone()]));
+            selected.extend(above.chain([change.path.clone()]));
         }
         let lost: Vec<RelPath> = found
             .iter()
             .filter(|change| self.is_in_the_way(change))
             .map(|change| change.path.clone())
             .collect();
-        for change in found.into_iter().filter(|change| meant.contains(&change.path)) {
+        for change in found.into_iter().filter(|change| selected.contains(&change.path)) {
             let is_lost =
                 lost.iter().any(|path| change.path.starts_with(path) || change.path == *path);
             let obstacle = change.obstacle().or(is_lost.then_some(NotAdoptable::InTheWay));

@@ -10,8 +10,8 @@ use actum_edit::Operation;
 use actum_testkit::{Errno, SimDisk};
 use actum_workspace::disk::{Kind, Stat};
 use actum_workspace::{
-    BlobId, Error, ErrorKind, KnownFiles, Meant, NoKnownFiles, RunOptions, SnapshotId, TurnEnd,
-    TurnStart, Undeclared, UndeclaredChange, UndeclaredChanges,
+    BlobId, Error, ErrorKind, KnownFiles, NoKnownFiles, RunOptions, SnapshotId, TurnEnd, TurnStart,
+    Undeclared, UndeclaredChange, UndeclaredChanges, UndeclaredSelection,
 };
 
 use crate::changes::{apply, base, create, open, path};
@@ -66,13 +66,17 @@ fn change(disk: &SimDisk) {
     disk.advance(1_000);
 }
 
-fn snapshot(disk: &SimDisk, meant: &[&str]) -> Result<UndeclaredChanges, Error> {
+fn snapshot(disk: &SimDisk, selected: &[&str]) -> Result<UndeclaredChanges, Error> {
     let mut workspace = open(disk)?;
     let mut transaction = workspace.begin(RunOptions::default())?;
-    let is_named = |path: &RelPath| meant.iter().any(|it| path.as_bytes() == it.as_bytes());
+    let is_named = |path: &RelPath| selected.iter().any(|it| path.as_bytes() == it.as_bytes());
     let all = |_: &RelPath| true;
-    let meant = if meant.is_empty() { Meant::OfTurns(&all) } else { Meant::At(&is_named) };
-    transaction.snapshot_undeclared(id(), &meant, &mut NoKnownFiles)
+    let selection = if selected.is_empty() {
+        UndeclaredSelection::OfTurns(&all)
+    } else {
+        UndeclaredSelection::At(&is_named)
+    };
+    transaction.snapshot_undeclared(id(), &selection, &mut NoKnownFiles)
 }
 
 fn adopt(disk: &SimDisk) -> Result<RunId, Error> {
@@ -352,7 +356,7 @@ fn git_blobs_are_pre_images_and_skipped_directories_are_never_new() {
     let mut workspace = open(&disk).unwrap();
     let mut transaction = workspace.begin(RunOptions::default()).unwrap();
     transaction
-        .snapshot_undeclared(id(), &Meant::OfTurns(&|_| true), &mut LeavesOut(false))
+        .snapshot_undeclared(id(), &UndeclaredSelection::OfTurns(&|_| true), &mut LeavesOut(false))
         .unwrap();
     drop(transaction);
     drop(workspace);

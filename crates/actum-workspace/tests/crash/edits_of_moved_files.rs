@@ -257,11 +257,11 @@ pub(crate) fn is_kept(disk: &SimDisk, content: &[u8]) -> bool {
     snapshot.iter().any(|(path, node)| holds(node) && !path.starts_with(".actum/stage/"))
 }
 
-/// Recovers after a kill before each call and after a user's changes; `is_meant` selects the states.
+/// Recovers after a kill before each call and after a user's changes; `is_selected` selects the states.
 pub(crate) fn after_each_kill(
     names: &[&str],
     change: &[Operation],
-    is_meant: fn(&SimDisk) -> bool,
+    is_selected: fn(&SimDisk) -> bool,
     user: fn(&SimDisk),
     check: fn(&SimDisk, usize),
 ) {
@@ -275,7 +275,7 @@ pub(crate) fn after_each_kill(
         let is_done = apply(&disk, change).is_ok();
         disk.revive();
         disk.clear_faults();
-        if is_done || !is_meant(&disk) {
+        if is_done || !is_selected(&disk) {
             continue;
         }
         user(&disk);

@@ -231,7 +231,7 @@ fn gc_that_fails_midway_reports_how_many_runs_it_removed() {
     let is_removal = |call: &&String| call.starts_with("unlink") && call.contains("history");
     assert_eq!(trace.iter().filter(is_removal).count(), 3, "{trace:#?}");
     drop(workspace);
-    for (removed, said) in [
+    for (removed, expected) in [
         (0, "nothing was changed"),
         (1, "1 run had already been removed from the history, but no file was changed"),
         (2, "2 runs had already been removed from the history, but no file was changed"),
@@ -242,7 +242,7 @@ fn gc_that_fails_midway_reports_how_many_runs_it_removed() {
         // The error of the removal of a directory of that name, which is tried then, is not shown.
         disk.fail_at(at, Errno::IO);
         let error = open(&disk).unwrap().gc(&collect).unwrap_err();
-        assert!(error.to_string().ends_with(&format!("; {said}")), "{error}");
+        assert!(error.to_string().ends_with(&format!("; {expected}")), "{error}");
         disk.clear_faults();
         let view = View::open_on(disk.clone(), Path::new("/")).unwrap();
         assert_eq!(view.runs().unwrap().len(), 4 - removed);

@@ -114,12 +114,12 @@ fn mode_set_between_a_kill_and_recovery_is_kept() {
 /// FO-2
 #[test]
 fn recovery_completes_with_any_object_type_at_a_path() {
-    let stands: [Edit; 3] = [
+    let edits: [Edit; 3] = [
         ("a link", |disk| disk.symlink("a", "b")),
         ("a FIFO", |disk| disk.fifo("a")),
         ("a directory", |disk| disk.mkdir_p("a/x")),
     ];
-    for (name, make) in stands {
+    for (name, make) in edits {
         after_each_kill(|disk, call| {
             disk.remove("a");
             make(disk);
@@ -434,14 +434,14 @@ fn a_restart_changes_nothing_after_any_runs_and_edits() {
     for seed in 0..effort("ACTUM_CRASH_EFFORT", 1) * 2000 {
         let mut random = Random::new(seed as u64);
         let disk = base();
-        let mut told = Vec::new();
+        let mut steps = Vec::new();
         for step in 0..8 {
             let path = PATHS[random.below(PATHS.len())];
             let other = PATHS[random.below(PATHS.len())];
             let content = format!("{seed}.{step}\n").repeat(1 + random.below(2));
             disk.advance(5_000);
             let kind = random.below(10);
-            told.push((kind, path, other));
+            steps.push((kind, path, other));
             let is_file = |path: &str| disk.get(path).is_some();
             match kind {
                 // An operation that does not fit is rejected, and changes nothing.
@@ -470,7 +470,7 @@ fn a_restart_changes_nothing_after_any_runs_and_edits() {
         let wanted = tree(&disk);
         for state in disk.crash_states(2) {
             drop(open(&state).unwrap());
-            assert_eq!(tree(&state), wanted, "seed {seed}: {told:?}");
+            assert_eq!(tree(&state), wanted, "seed {seed}: {steps:?}");
         }
     }
 }

@@ -187,16 +187,16 @@ fn files(disk: &SimDisk) -> Model {
 type Differences = BTreeMap<String, (Option<Vec<u8>>, Option<Vec<u8>>)>;
 
 /// Returns the differences of files in a diff.
-fn told(changes: Vec<PathChange>) -> Differences {
+fn differences(changes: Vec<PathChange>) -> Differences {
     let bytes = |state: State| match state {
         State::File { content: Content::Known(bytes), .. } => Some(bytes.to_vec()),
         State::File { content, .. } => panic!("{content:?}"),
         State::Absent | State::Directory { .. } => None,
     };
-    let told = changes.into_iter().map(|PathChange { path, before, after, .. }| {
+    let differences = changes.into_iter().map(|PathChange { path, before, after, .. }| {
         (path.to_string(), (bytes(before), bytes(after)))
     });
-    told.filter(|(_, (before, after))| before.is_some() || after.is_some()).collect()
+    differences.filter(|(_, (before, after))| before.is_some() || after.is_some()).collect()
 }
 
 /// Returns the differences of files between two models.
@@ -251,12 +251,12 @@ fn accounts_for_every_line(changes: &[Change], before: &Model, after: &Model) {
             (Extent::Lines(Lines { added, removed }), Some(old), Some(new)) => {
                 assert_eq!(old + added, new + removed, "{path}");
             }
-            (told, old, new) => {
+            (differences, old, new) => {
                 let size = |file: Option<&(u32, Vec<u8>)>| file.map_or(0, |it| it.1.len() as u64);
-                assert!(old.is_none() || new.is_none(), "{path}: {told:?}");
+                assert!(old.is_none() || new.is_none(), "{path}: {differences:?}");
                 let (before, after) = (size(before.get(&path)), size(after.get(&path)));
                 if !matches!(kind, ChangeKind::Renamed { .. } | ChangeKind::Created) {
-                    assert_eq!(*told, Extent::Bytes { before, after }, "{path}");
+                    assert_eq!(*differences, Extent::Bytes { before, after }, "{path}");
                 }
             }
         }
@@ -310,10 +310,10 @@ proptest! {
         // The content before and after each run, and between any two, is found again.
         let view = View::open_on(disk.clone(), Path::new("/")).unwrap();
         for (index, (run, before, after)) in states.iter().enumerate() {
-            prop_assert_eq!(told(view.diff(*run).unwrap()), difference(before, after));
+            prop_assert_eq!(differences(view.diff(*run).unwrap()), difference(before, after));
             for (later, _, last) in &states[index..] {
                 prop_assert_eq!(
-                    told(view.diff_between(*run, *later).unwrap()),
+                    differences(view.diff_between(*run, *later).unwrap()),
                     difference(after, last)
                 );
             }

@@ -308,11 +308,11 @@ fn check_moved_file_has_a_name(
         drop(open(&disk));
         disk.clear_faults();
         let Ok(workspace) = open(&disk) else { continue };
-        let is_told = !workspace.blocked().is_empty();
+        let is_reported = !workspace.blocked().is_empty();
         drop(workspace);
         assert!(has_name(&disk, inode), "{errno:?} at {at}: {change:?}");
         let is_back = disk.stat_of(moved).is_some_and(|stat| stat.inode == inode);
-        assert!(is_back || is_told, "{errno:?} at {at}: {change:?}");
+        assert!(is_back || is_reported, "{errno:?} at {at}: {change:?}");
         let there = FILES.iter().filter_map(|path| disk.stat_of(path));
         let inodes: BTreeSet<u64> = there.clone().map(|stat| stat.inode).collect();
         assert_eq!(
@@ -446,8 +446,8 @@ fn half_rolled_back_swap_keeps_changes_of_another_process() {
             }
             let paths = ["m1", "m2", "mine"].iter().filter_map(|path| disk.stat_of(path));
             let inodes: BTreeSet<u64> = paths.clone().map(|stat| stat.inode).collect();
-            let is_told = !open(&disk).unwrap().blocked().is_empty();
-            assert!(inodes.len() == paths.count() || is_told, "{what}: two names of one file");
+            let is_reported = !open(&disk).unwrap().blocked().is_empty();
+            assert!(inodes.len() == paths.count() || is_reported, "{what}: two names of one file");
             if was_there.get() {
                 for content in there {
                     assert!(is_kept(&disk, content), "{what}: {content:?} is lost");

@@ -77,11 +77,11 @@ fn run_outcome_is_reported_or_unknown() {
     let at = place(&mut workspace);
     assert_eq!(ending(&mut workspace, never, at), Ending::NeverBegan, "nothing is there yet");
     let run = workspace.apply_operations(&create("a"), RunOptions::default()).unwrap();
-    let is_told = |ending| matches!(ending, Ending::Ended(Outcome::Committed, _));
-    assert!(is_told(ending(&mut workspace, run, at)));
+    let is_committed = |ending| matches!(ending, Ending::Ended(Outcome::Committed, _));
+    assert!(is_committed(ending(&mut workspace, run, at)));
     assert_eq!(ending(&mut workspace, never, at), Ending::NeverBegan, "another run is there");
     workspace.gc(&GcOptions::default()).unwrap();
-    assert!(is_told(ending(&mut workspace, run, at)), "the history tells it");
+    assert!(is_committed(ending(&mut workspace, run, at)), "the history tells it");
     let record = fs::read_dir(root.join(".actum/history")).unwrap().next().unwrap().unwrap().path();
     let sound = fs::read(&record).unwrap();
     fs::write(&record, "").unwrap();

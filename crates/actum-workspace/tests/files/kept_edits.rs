@@ -73,11 +73,11 @@ fn undo_keeps_distant_edits_and_rejects_nearby_ones() {
         let edited = dir.tree();
         let error = workspace.begin_undo(run, RunOptions::default()).err().unwrap();
         let ErrorKind::ChangedSince { conflicts, .. } = &error.kind else { panic!("{error}") };
-        let told = match of_run.abs_diff(by_hand) <= CONTEXT {
+        let expected = match of_run.abs_diff(by_hand) <= CONTEXT {
             true => Difference::Content,
             false => Difference::Elsewhere,
         };
-        assert_eq!(conflicts[0].difference, told, "without leave");
+        assert_eq!(conflicts[0].difference, expected, "without leave");
 
         let undone = undo(&mut workspace, run, |transaction| {
             assert_eq!(transaction.kept_edits(), [RelPath::new("a").unwrap()]);
@@ -192,8 +192,8 @@ fn undo_never_mistakes_another_location_for_that_of_the_run() {
         let run = workspace.apply_operations(&[write], RunOptions::default()).unwrap();
         dir.put("a", &now);
         let is_in_lines = now.len() < long.len();
-        let told = if is_in_lines { Difference::Around } else { Difference::Content };
-        refused_for(told, &undo(&mut workspace, run, |_| {}).unwrap_err());
+        let expected = if is_in_lines { Difference::Around } else { Difference::Content };
+        refused_for(expected, &undo(&mut workspace, run, |_| {}).unwrap_err());
         assert_eq!(dir.get("a").unwrap(), now.as_bytes());
     }
 }

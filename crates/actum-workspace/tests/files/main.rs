@@ -19,7 +19,7 @@ mod links;
 mod operations;
 mod races;
 mod refusals;
+mod reported_changes;
 mod staged_directories;
 mod staged_files;
 mod there_and_back;
-mod told;

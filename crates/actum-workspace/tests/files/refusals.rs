@@ -560,11 +560,11 @@ fn all_errors_are_reported_together_without_consequential_ones() {
     ];
     let mut workspace = Workspace::open(dir.path()).unwrap();
     let error = workspace.apply_operations(&operations, RunOptions::default()).unwrap_err();
-    let told: Vec<_> =
+    let reported: Vec<_> =
         std::iter::once(&error.kind).chain(&error.also).map(ToString::to_string).collect();
     let missing = |effect: &str, file: &str| format!("cannot {effect} `{file}`: it does not exist");
     let expected = [("delete", "gone"), ("change", "missing"), ("change", "fine")];
-    assert_eq!(told, expected.map(|(effect, file)| missing(effect, file)));
+    assert_eq!(reported, expected.map(|(effect, file)| missing(effect, file)));
     assert_eq!((error.state, dir.tree()), (State::Unchanged, before));
 
     let many: Vec<_> = (0..200).map(|number| delete(&format!("gone-{number}"))).collect();

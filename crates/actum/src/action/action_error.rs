@@ -115,7 +115,7 @@ fn status(error: &Error) -> Option<Status> {
         | Error::Key(_)
         | Error::Sign(_)
         | Error::Output(_)
-        | Error::Untold { .. }
+        | Error::OutcomeNotRecorded { .. }
         | Error::Ledger { .. }
         | Error::Record { .. } => return None,
         // Without a trustworthy catalog, no action is allowed.

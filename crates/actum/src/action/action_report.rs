@@ -9,7 +9,7 @@ use actum_action::{
 };
 use actum_core::{Digest, RiskTier, RunId, Status, Timestamp};
 use actum_gate::credential::spans;
-use actum_ledger::{Activity, NewEntry, UnderWay};
+use actum_ledger::{Activity, ActivityMark, NewEntry};
 use actum_record::ledger::{
     ActionCheck, ActionEnded, ActionStarted, Actor, Agreed, Attempt, TenantId, WorkspaceId,
 };
@@ -65,14 +65,14 @@ pub(super) struct ActionReport {
     /// Guard created by the function that was passed to [`Engine::holding`](crate::Engine::holding).
     pub(super) held: Option<Box<dyn Any>>,
     /// On-disk mark that the action is in progress.
-    pub(super) acting: Option<UnderWay>,
+    pub(super) acting: Option<ActivityMark>,
     /// Companion log, whose entries are appended together with those of the action.
     pub(super) companion: Option<Box<dyn ActionCompanion>>,
 }
 
 /// Result envelope of an action, with its error, its in-progress mark and its companion log.
 pub(super) type Ended =
-    (ResultEnvelope, Option<Box<Error>>, Option<UnderWay>, Option<Box<dyn ActionCompanion>>);
+    (ResultEnvelope, Option<Box<Error>>, Option<ActivityMark>, Option<Box<dyn ActionCompanion>>);
 
 /// Status with which an action ended, and its explanation.
 pub(super) struct Ending {
@@ -261,8 +261,8 @@ impl ActionReport {
     /// Adds the results of the checks that ran, including a failed one.
     pub(super) fn checked(&mut self, checked: Result<&[Check], &Error>) {
         match checked {
-            Ok(told) => self.checks.extend_from_slice(told),
-            Err(Error::Unverified { told, .. }) => self.checks.extend_from_slice(told),
+            Ok(results) => self.checks.extend_from_slice(results),
+            Err(Error::Unverified { results, .. }) => self.checks.extend_from_slice(results),
             // A check that could not be started has no result.
             Err(_) => {}
         }
@@ -270,16 +270,16 @@ impl ActionReport {
 
     /// Lists the changed paths in the output, up to [`PATHS_MAX`] of them.
     pub(super) fn changed(&mut self, paths: &[PathEffect]) {
-        let told = paths.iter().take(PATHS_MAX).map(|effect| {
-            let mut told = Map::new();
-            told.insert("path".to_owned(), json!(effect.path.0.to_string()));
-            told.insert("effect".to_owned(), json!(effect.effect.as_str()));
+        let changes = paths.iter().take(PATHS_MAX).map(|effect| {
+            let mut change = Map::new();
+            change.insert("path".to_owned(), json!(effect.path.0.to_string()));
+            change.insert("effect".to_owned(), json!(effect.effect.as_str()));
             if let (EffectKind::Renamed, Some(from)) = (effect.effect, &effect.from) {
-                told.insert("from".to_owned(), json!(from.0.to_string()));
+                change.insert("from".to_owned(), json!(from.0.to_string()));
             }
-            Value::Object(told)
+            Value::Object(change)
         });
-        self.output.insert("changes".to_owned(), Value::Array(told.collect()));
+        self.output.insert("changes".to_owned(), Value::Array(changes.collect()));
         self.output.insert("changed".to_owned(), json!(paths.len()));
     }
 
@@ -420,38 +420,38 @@ impl ActionReport {
         let is_done = ending.status == Status::Succeeded;
         let ok = is_done && self.checks.iter().all(|check| check.ok);
         let mut feedback = Map::new();
-        let mut tell = |name: &str, value: Value| {
+        let mut insert = |name: &str, value: Value| {
             feedback.insert(name.to_owned(), value);
         };
-        tell("id", json!(self.id));
+        insert("id", json!(self.id));
         // The index of the ledger entry is not known yet. The placeholder reserves enough space for any index.
-        tell("entry", json!(u64::MAX >> 11));
-        tell("durationMs", json!(duration_ms(self.began, now)));
+        insert("entry", json!(u64::MAX >> 11));
+        insert("durationMs", json!(duration_ms(self.began, now)));
         if let Some(reason) = ending.reason {
-            tell("reason", json!(reason));
+            insert("reason", json!(reason));
         }
         if let Some(message) = &ending.message {
-            tell("message", json!(message));
+            insert("message", json!(message));
         }
         if let Some((run, receipt)) = self.run {
-            tell("run", json!(run));
-            tell("receipt", json!(receipt));
+            insert("run", json!(run));
+            insert("receipt", json!(receipt));
         }
         if self.is_done_before {
-            tell("doneBefore", json!(true));
+            insert("doneBefore", json!(true));
         }
         if let Some(plan) = self.agreed {
-            tell("approvedAs", json!(plan));
+            insert("approvedAs", json!(plan));
         }
         if let Some(reason) = ending.reason {
-            tell("help", json!(format!("actum explain {reason}")));
+            insert("help", json!(format!("actum explain {reason}")));
         }
         if let Some((plan, reason)) = &self.denied {
-            tell("denied", json!({ "plan": plan, "reason": reason }));
+            insert("denied", json!({ "plan": plan, "reason": reason }));
         }
         if let Some((plan, expires)) = ending.queued {
-            tell("plan", json!(plan));
-            tell("expires", json!(expires));
+            insert("plan", json!(plan));
+            insert("expires", json!(expires));
         }
         let output = match self.returned {
             Some(returned) => {
@@ -478,7 +478,7 @@ impl ActionReport {
 fn without_output(error: &Error) -> String {
     let Error::Unverified { check, record, .. } = error else { return error.with_state() };
     let (check, record) = (check.clone(), record.clone());
-    Error::Unverified { check, record, output: String::new(), told: Vec::new() }.with_state()
+    Error::Unverified { check, record, output: String::new(), results: Vec::new() }.with_state()
 }
 
 /// Returns the earlier version of a queued plan that the operator denied, with the stated reason.

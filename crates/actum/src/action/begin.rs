@@ -34,30 +34,30 @@ impl<D: Disk> Engine<D> {
     pub(super) fn perform(
         &mut self,
         proposed: Proposed,
-        story: &mut ActionReport,
+        report: &mut ActionReport,
     ) -> Result<(), ActionError> {
         let Proposed { request, task } = proposed;
         let is_to_run = request.begins_action();
         match task {
-            Task::Work(asked) => self.keep(request, OwnChecks::Asked(&asked), story),
+            Task::Work(asked) => self.keep(request, OwnChecks::Asked(&asked), report),
             Task::Command { line, accepted } if is_to_run => {
-                self.run_command(request, (&line, &accepted), story)
+                self.run_command(request, (&line, &accepted), report)
             }
-            Task::Diagnosis(lines) if is_to_run => self.diagnose(request, &lines, story),
+            Task::Diagnosis(lines) if is_to_run => self.diagnose(request, &lines, report),
             // The command has run before, and its captured change was approved since.
             Task::Command { .. } | Task::Diagnosis(_) => {
-                self.keep(request, OwnChecks::Captured, story)
+                self.keep(request, OwnChecks::Captured, report)
             }
             Task::Package(package) => {
                 let steps = self.steps(&package, &self.confined_runner(&request)?)?;
                 match is_to_run {
-                    true => self.run_package(request, &steps, story),
+                    true => self.run_package(request, &steps, report),
                     false => {
                         // The package has run before, and its captured change was approved since. Return its recorded
                         // output.
                         let action = request.action.as_deref();
-                        story.returned = action.and_then(|action| action.output.clone());
-                        self.keep(request, OwnChecks::Package(&steps), story)
+                        report.returned = action.and_then(|action| action.output.clone());
+                        self.keep(request, OwnChecks::Package(&steps), report)
                     }
                 }
             }
@@ -69,15 +69,15 @@ impl<D: Disk> Engine<D> {
         &mut self,
         request: Request,
         (line, accepted): (&CommandLine, &Accepted),
-        story: &mut ActionReport,
+        report: &mut ActionReport,
     ) -> Result<(), ActionError> {
         let runner = self.confined_runner(&request)?;
-        if self.permit(&request, story)? == Permitted::Answered {
+        if self.permit(&request, report)? == Permitted::Answered {
             return Ok(());
         }
-        let tried = self.try_out(&runner, line, &Places::new(&story.plan.scope)?)?;
-        story.output.extend(told(&tried));
-        story.command_ms = tried.record.wall_ms;
+        let tried = self.try_out(&runner, line, &Places::new(&report.plan.scope)?)?;
+        report.output.extend(describe_command(&tried));
+        report.command_ms = tried.record.wall_ms;
         if !tried.succeeded(accepted) {
             let message = format!("the command `{}` failed: {}", line.quoted(), tried.record.ended);
             return Err(ActionError::reverted(Reason::CommandFailed, message));
@@ -86,8 +86,8 @@ impl<D: Disk> Engine<D> {
         let mut commands = made.commands;
         commands.repair.clone_from(&request.commands.repair);
         let action = |action| RequestedAction { commands: Vec::new(), ..action };
-        let request = has_run(Request { work: made.work, commands, ..request }, story, action);
-        self.keep(request, OwnChecks::Captured, story)
+        let request = has_run(Request { work: made.work, commands, ..request }, report, action);
+        self.keep(request, OwnChecks::Captured, report)
     }
 
     /// Runs the code of a package on a view of the workspace, and keeps its changes if it succeeds.
@@ -95,17 +95,17 @@ impl<D: Disk> Engine<D> {
         &mut self,
         request: Request,
         steps: &Steps<'_>,
-        story: &mut ActionReport,
+        report: &mut ActionReport,
     ) -> Result<(), ActionError> {
-        if self.permit(&request, story)? == Permitted::Answered {
+        if self.permit(&request, report)? == Permitted::Answered {
             return Ok(());
         }
-        let call = Call { input: &story.plan.input, scope: &story.plan.scope };
+        let call = Call { input: &report.plan.input, scope: &report.plan.scope };
         let done = steps.execute(call).map_err(|error| ActionError::of_plugin(&error))?;
-        check_reportable(&story.plan, &done.output)?;
-        story.returned = Some(done.output.clone());
+        check_reportable(&report.plan, &done.output)?;
+        report.returned = Some(done.output.clone());
         let Executed { output, captured, record, sandbox, .. } = done;
-        story.command_ms = record.wall_ms;
+        report.command_ms = record.wall_ms;
         let mut commands = request.commands.clone();
         let line = request.action.as_ref().and_then(|action| action.commands.first());
         let argv = line.map_or(record.argv, |line| line.argv().to_vec());
@@ -113,8 +113,8 @@ impl<D: Disk> Engine<D> {
         commands.sandbox = Some(sandbox);
         let work = Work::Apply(captured.operations);
         let action = |action| RequestedAction { output: Some(output), ..action };
-        let request = has_run(Request { work, commands, ..request }, story, action);
-        self.keep(request, OwnChecks::Package(steps), story)
+        let request = has_run(Request { work, commands, ..request }, report, action);
+        self.keep(request, OwnChecks::Package(steps), report)
     }
 
     /// Runs commands that only inspect the workspace, reports their findings, and drops all their changes.
@@ -122,20 +122,20 @@ impl<D: Disk> Engine<D> {
         &mut self,
         request: Request,
         lines: &[CommandLine],
-        story: &mut ActionReport,
+        report: &mut ActionReport,
     ) -> Result<(), ActionError> {
         let runner = self.confined_runner(&request)?;
-        if self.permit(&request, story)? == Permitted::Answered {
+        if self.permit(&request, report)? == Permitted::Answered {
             return Ok(());
         }
         let findings = lines.iter().map(|line| self.look(&runner, line));
         let findings = findings.collect::<Result<Vec<_>, _>>()?;
         let problems = findings.iter().filter(|finding| !finding.ok).count();
-        story.command_ms = findings.iter().filter_map(|finding| finding.duration_ms).sum();
-        story.output.insert("findings".to_owned(), json!(findings));
-        story.output.insert("problems".to_owned(), json!(problems));
+        report.command_ms = findings.iter().filter_map(|finding| finding.duration_ms).sum();
+        report.output.insert("findings".to_owned(), json!(findings));
+        report.output.insert("problems".to_owned(), json!(problems));
         if lines.is_empty() && request.commands.checks.is_empty() {
-            story.output.insert("note".to_owned(), json!(NOTHING_CHECKED));
+            report.output.insert("note".to_owned(), json!(NOTHING_CHECKED));
         }
         if runner.is_stopped() {
             return Err(ActionError::interrupted());
@@ -143,7 +143,7 @@ impl<D: Disk> Engine<D> {
         for line in &request.commands.checks {
             let check = self.look(&runner, line)?;
             let failed = (!check.ok).then(|| format!("the check `{}` failed", check.name));
-            story.checks.push(check);
+            report.checks.push(check);
             if let Some(message) = failed {
                 return Err(ActionError::reverted(Reason::VerificationFailed, message));
             }
@@ -165,20 +165,20 @@ impl<D: Disk> Engine<D> {
     fn permit(
         &mut self,
         request: &Request,
-        story: &mut ActionReport,
+        report: &mut ActionReport,
     ) -> Result<Permitted, ActionError> {
         let hold = self.hold.clone();
         let admitted = self.admit(request.clone())?;
         match self.stage(admitted)? {
             Stage::Staged(mut staged) => {
                 let agreed = staged.let_pass()?.agreed()?;
-                story.held = hold.as_ref().map(|hold| hold());
-                story.begin(&staged, agreed)?;
-                story.is_begun = true;
+                report.held = hold.as_ref().map(|hold| hold());
+                report.begin(&staged, agreed)?;
+                report.is_begun = true;
                 Ok(Permitted::Now)
             }
             Stage::Answered(done) => {
-                story.made(&done);
+                report.made(&done);
                 Ok(Permitted::Answered)
             }
         }
@@ -211,10 +211,10 @@ impl<D: Disk> Engine<D> {
 /// Returns a request to apply the captured changes of an action that has run. `adds` updates its action.
 fn has_run(
     request: Request,
-    story: &ActionReport,
+    report: &ActionReport,
     adds: impl FnOnce(RequestedAction) -> RequestedAction,
 ) -> Request {
-    let agreed = story.agreed;
+    let agreed = report.agreed;
     let action = request
         .action
         .map(|action| Box::new(RequestedAction { phase: Phase::HasRun, agreed, ..adds(*action) }));
@@ -251,15 +251,15 @@ enum Permitted {
 }
 
 /// Describes a finished command in the form in which an action's output reports it.
-pub(super) fn told(tried: &Tried) -> Map<String, Value> {
-    let mut told = Map::new();
+pub(super) fn describe_command(tried: &Tried) -> Map<String, Value> {
+    let mut result = Map::new();
     match &tried.record.ended {
-        CommandEnd::Code(code) => told.insert("exitCode".to_owned(), json!(code)),
-        CommandEnd::Signal(signal) => told.insert("signal".to_owned(), json!(signal)),
-        CommandEnd::Stopped(why) => told.insert("stopped".to_owned(), json!(why)),
+        CommandEnd::Code(code) => result.insert("exitCode".to_owned(), json!(code)),
+        CommandEnd::Signal(signal) => result.insert("signal".to_owned(), json!(signal)),
+        CommandEnd::Stopped(why) => result.insert("stopped".to_owned(), json!(why)),
     };
-    told.insert("durationMs".to_owned(), json!(tried.record.wall_ms));
-    told.insert("stdout".to_owned(), json!(Check::excerpt(&tried.outcome.stdout)));
-    told.insert("stderr".to_owned(), json!(Check::excerpt(&tried.outcome.stderr)));
-    told
+    result.insert("durationMs".to_owned(), json!(tried.record.wall_ms));
+    result.insert("stdout".to_owned(), json!(Check::excerpt(&tried.outcome.stdout)));
+    result.insert("stderr".to_owned(), json!(Check::excerpt(&tried.outcome.stderr)));
+    result
 }

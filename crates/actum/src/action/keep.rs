@@ -39,7 +39,7 @@ struct ActionObserver<'k, 's> {
     runs_something: bool,
     hold: Option<Hold>,
     rules: Rules,
-    story: &'k mut ActionReport,
+    report: &'k mut ActionReport,
 }
 
 /// Reason why the observer stopped the run of an action.
@@ -59,29 +59,29 @@ impl<D: Disk> Observer<D> for ActionObserver<'_, '_> {
     type Stop = ActionStop;
 
     fn staged(&mut self, staged: &mut Staged<'_, D>) -> Result<(), ActionStop> {
-        let Self { places, own, runs_something, hold, rules: _, story } = self;
-        story.is_begun = true;
+        let Self { places, own, runs_something, hold, rules: _, report } = self;
+        report.is_begun = true;
         let change = staged.begun.transaction.effects();
         places.check(&change)?;
-        story.held = story.held.take().or_else(|| hold.as_ref().map(|hold| hold()));
+        report.held = report.held.take().or_else(|| hold.as_ref().map(|hold| hold()));
         if let OwnChecks::Package(steps) = own {
-            if story.acting.is_none() && !change.is_empty() {
+            if report.acting.is_none() && !change.is_empty() {
                 staged.let_pass()?;
-                story.begin(staged, None)?;
+                report.begin(staged, None)?;
             }
-            package::verify(steps, &staged.view()?, &change, story)?;
+            package::verify(steps, &staged.view()?, &change, report)?;
         }
         if !change.is_empty() {
             return Ok(());
         }
         let agreed = staged.let_pass()?.agreed()?;
-        if agreed.is_some() || *runs_something && story.acting.is_none() {
-            story.begin(staged, agreed)?;
+        if agreed.is_some() || *runs_something && report.acting.is_none() {
+            report.begin(staged, agreed)?;
         }
-        story.changed(&change);
+        report.changed(&change);
         // Even an action without changes succeeds only if its checks pass.
         let checked = staged.check(&change)?;
-        story.checked(Ok(&checked.told));
+        report.checked(Ok(&checked.results));
         Err(ActionStop::NothingToPublish)
     }
 
@@ -99,22 +99,22 @@ impl<D: Disk> Observer<D> for ActionObserver<'_, '_> {
             | OwnChecks::Asked(Work::Adopt(_) | Work::Restore { .. }) => None,
         };
         let refusal = check.as_ref().filter(|check| !check.ok).map(built_in::refusal);
-        self.story.checks.extend(check);
+        self.report.checks.extend(check);
         if let Some(refusal) = refusal {
             return Err(refusal.into());
         }
-        if self.runs_something && self.story.acting.is_none() {
-            self.story.begin(&cleared.staged, None)?;
+        if self.runs_something && self.report.acting.is_none() {
+            self.report.begin(&cleared.staged, None)?;
         }
         Ok(())
     }
 
     fn verified(&mut self, verified: &mut Verified<'_, D>) -> Result<(), ActionStop> {
-        self.story.checked(Ok(&verified.told));
+        self.report.checked(Ok(&verified.results));
         if verified.cleared.staged.begun.runner.as_deref().is_some_and(Runner::is_stopped) {
             return Err(ActionError::interrupted().into());
         }
-        self.story.join(&mut verified.cleared.staged, &self.rules)?;
+        self.report.join(&mut verified.cleared.staged, &self.rules)?;
         Ok(())
     }
 }
@@ -133,23 +133,23 @@ impl<D: Disk> Engine<D> {
         &mut self,
         request: Request,
         own: OwnChecks<'_, '_>,
-        story: &mut ActionReport,
+        report: &mut ActionReport,
     ) -> Result<(), ActionError> {
-        story.agreed = story.agreed.or(request.plan);
+        report.agreed = report.agreed.or(request.plan);
         let repair = request.commands.repair.clone();
-        let (refused, repair) = match (self.make(request.clone(), own, story), repair) {
+        let (refused, repair) = match (self.make(request.clone(), own, report), repair) {
             (
                 Err(refused @ (ActionError::Unverified(_) | ActionError::PackageUnverified { .. })),
                 Some(repair),
             ) => (refused, repair),
             (end, _) => return end,
         };
-        self.let_go(story)?;
-        story.repair.attempted = true;
-        let Some(repaired) = self.repaired(request, &repair, story)? else { return Err(refused) };
-        story.checks.clear();
-        self.make(repaired, own, story)?;
-        story.repair.ok = true;
+        self.let_go(report)?;
+        report.repair.attempted = true;
+        let Some(repaired) = self.repaired(request, &repair, report)? else { return Err(refused) };
+        report.checks.clear();
+        self.make(repaired, own, report)?;
+        report.repair.ok = true;
         Ok(())
     }
 
@@ -158,26 +158,26 @@ impl<D: Disk> Engine<D> {
         &mut self,
         request: Request,
         own: OwnChecks<'_, '_>,
-        story: &mut ActionReport,
+        report: &mut ActionReport,
     ) -> Result<(), ActionError> {
-        let places = Places::new(&story.plan.scope)?;
+        let places = Places::new(&report.plan.scope)?;
         let runs_something =
             matches!(own, OwnChecks::Package(_)) || !request.commands.checks.is_empty();
-        self.let_go(story)?;
+        self.let_go(report)?;
         let mut keeping = ActionObserver {
             places,
             own,
             runs_something,
             hold: self.hold.clone(),
             rules: self.rules.clone(),
-            story: &mut *story,
+            report: &mut *report,
         };
         match self.run_with(request, &mut keeping) {
-            Ok(done) => story.made(&done),
+            Ok(done) => report.made(&done),
             Err(ActionStop::NothingToPublish) => {}
             Err(ActionStop::ActionError(halt)) => {
                 if let ActionError::Unverified(error) = &halt {
-                    story.checked(Err(error));
+                    report.checked(Err(error));
                 }
                 return Err(halt);
             }
@@ -187,11 +187,11 @@ impl<D: Disk> Engine<D> {
 
     /// Releases the guard against interruption, so that a signal can interrupt a wait for the workspace lock. Keeps the
     /// guard if part of the action has already run, because the result must then report the interruption.
-    pub(super) fn let_go(&self, story: &mut ActionReport) -> Result<(), ActionError> {
+    pub(super) fn let_go(&self, report: &mut ActionReport) -> Result<(), ActionError> {
         match &self.runner {
             Some(runner) if runner.is_stopped() => Err(ActionError::interrupted()),
             Some(_) | None => {
-                story.held = story.held.take().filter(|_| story.acting.is_some());
+                report.held = report.held.take().filter(|_| report.acting.is_some());
                 Ok(())
             }
         }
@@ -203,7 +203,7 @@ impl<D: Disk> Engine<D> {
         &mut self,
         request: Request,
         repair: &CommandLine,
-        story: &mut ActionReport,
+        report: &mut ActionReport,
     ) -> Result<Option<Request>, ActionError> {
         let Work::Apply(operations) = &request.work else { return Ok(None) };
         let runner = self.confined_runner(&request)?;
@@ -213,8 +213,8 @@ impl<D: Disk> Engine<D> {
         let view = staged.view()?;
         let trial = Trial::start_over(&runner, &policy, repair.argv(), Stdin::Empty, &view)?;
         let tried: Tried = trial.wait(|_, _| ControlFlow::Continue(()))?;
-        story.command_ms = story.command_ms.saturating_add(tried.record.wall_ms);
-        story.output.insert("repair".to_owned(), super::begin::told(&tried).into());
+        report.command_ms = report.command_ms.saturating_add(tried.record.wall_ms);
+        report.output.insert("repair".to_owned(), super::begin::describe_command(&tried).into());
         if !tried.succeeded(&Accepted::new()) {
             return Ok(None);
         }

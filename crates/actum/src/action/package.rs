@@ -80,10 +80,10 @@ pub(super) fn verify(
     steps: &Steps<'_>,
     staged: &StagedView,
     change: &[PathEffect],
-    story: &mut ActionReport,
+    report: &mut ActionReport,
 ) -> Result<(), ActionError> {
-    let call = Call { input: &story.plan.input, scope: &story.plan.scope };
-    let output = story.returned.as_ref().unwrap_or(&Value::Null);
+    let call = Call { input: &report.plan.input, scope: &report.plan.scope };
+    let output = report.returned.as_ref().unwrap_or(&Value::Null);
     // Both steps run concurrently. Each has its own view and does not see the changes of the other.
     let (verified, restored) = std::thread::scope(|scope| {
         let rollback = scope.spawn(|| steps.rollback(call, Some(output), staged, change));
@@ -92,7 +92,7 @@ pub(super) fn verify(
     });
     let checks = verified.map_err(|error| ActionError::of_plugin(&error))?;
     let failed = checks.iter().find(|check| !check.ok).map(|check| check.name.clone());
-    story.checks.extend(checks);
+    report.checks.extend(checks);
     if let Some(check) = failed {
         return Err(ActionError::PackageUnverified { check });
     }
@@ -109,7 +109,7 @@ pub(super) fn verify(
         paths => format!("{paths} paths"),
     };
     let message = Some(format!("{paths} restored to digest {}", evidence.digest_before));
-    story.checks.push(Check { message, ..Check::new(RESTORES, true) });
+    report.checks.push(Check { message, ..Check::new(RESTORES, true) });
     Ok(())
 }
 

@@ -35,7 +35,7 @@ impl<D: Disk> Engine<D> {
     pub(super) fn propose(
         &mut self,
         proposal: &Proposal,
-        story: &mut ActionReport,
+        report: &mut ActionReport,
     ) -> Result<Proposed, ActionError> {
         let plan = &proposal.plan;
         // Fail first if the policy cannot be read, because then nothing is allowed.
@@ -44,16 +44,16 @@ impl<D: Disk> Engine<D> {
         let registered = catalog.find(&plan.action_type).ok_or_else(|| {
             let known: Vec<_> = catalog.actions().map(|action| action.name.as_str()).collect();
             let asked = &plan.action_type;
-            let meant = match suggestion::suggest(asked.as_str(), &known) {
-                Some(meant) => format!("; a similar name is `{meant}`"),
+            let hint = match suggestion::suggest(asked.as_str(), &known) {
+                Some(hint) => format!("; a similar name is `{hint}`"),
                 None => String::new(),
             };
-            let message = format!("the catalog has no action `{asked}`{meant}");
+            let message = format!("the catalog has no action `{asked}`{hint}");
             ActionError::rejected(Reason::UnknownAction, message)
         })?;
         check_active(registered)?;
         registered.input_schema.check(&plan.input).map_err(ActionError::input)?;
-        story.tier = plan.tier().max(registered.tier);
+        report.tier = plan.tier().max(registered.tier);
         let digest = registered.origin.digest();
         let Intake { task, repair } = match (intake(plan, &self.root_prefix())?, digest) {
             (_, Some(digest)) => {
@@ -71,7 +71,7 @@ impl<D: Disk> Engine<D> {
                 return Err(ActionError::rejected(Reason::UnknownAction, message));
             }
         };
-        check_provided(plan, registered, &task, story.tier)?;
+        check_provided(plan, registered, &task, report.tier)?;
         let places = Places::new(&plan.scope)?;
         // The changes of a command or package are unknown until it has run, and are checked then.
         if let Task::Work(Work::Apply(operations)) = &task {
@@ -120,9 +120,9 @@ impl<D: Disk> Engine<D> {
             },
             label: Some(label(plan)),
             actor: proposal.actor.clone(),
-            door: EntryPoint::Action,
+            entry_point: EntryPoint::Action,
             key: proposal.key.clone(),
-            declared: Some(story.tier),
+            declared: Some(report.tier),
             plan: None,
             part_of: None,
             task: None,
@@ -142,12 +142,12 @@ impl<D: Disk> Engine<D> {
 
 fn check_active(registered: &Registered) -> Result<(), ActionError> {
     let name = &registered.name;
-    let told = match registered.state {
+    let message = match registered.state {
         ActionState::Active => return Ok(()),
         ActionState::Draft => format!("the action `{name}` is a draft and was never activated"),
         ActionState::Retired => format!("the action `{name}` was retired"),
     };
-    Err(ActionError::rejected(Reason::ActionNotActive, told))
+    Err(ActionError::rejected(Reason::ActionNotActive, message))
 }
 
 /// Checks that the manifest of the package permits every verification command of the plan (AA-7).

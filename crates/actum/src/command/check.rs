@@ -17,11 +17,11 @@ pub(crate) struct Checked {
     pub(crate) records: Vec<CommandRecord>,
     pub(crate) sandbox: Option<SandboxRecord>,
     /// Check results in the form in which an action's result reports them.
-    pub(crate) told: Vec<Check>,
+    pub(crate) results: Vec<Check>,
 }
 
 /// Maximum length in bytes of a check's output in an error message. Only the end of a longer output is reported.
-const TOLD_MAX: usize = 2000;
+const OUTPUT_BYTES_MAX: usize = 2000;
 
 impl Checked {
     /// Runs the checks in order and stops at the first that fails. All their changes are dropped, even those in caches,
@@ -37,26 +37,26 @@ impl Checked {
         if let Some(unseen) = runner.unseen().filter(|_| !checks.is_empty()) {
             return Err(CommandError::Unseen(unseen.to_owned()).into());
         }
-        let (mut records, mut sandbox, mut told) = (Vec::new(), None, Vec::new());
+        let (mut records, mut sandbox, mut results) = (Vec::new(), None, Vec::new());
         for check in checks {
             let seen = Seen { staged: Some(staged), ..Seen::default() };
             let child = runner.start(check, seen, Stdin::Empty)?;
             let outcome = child.wait_with(|_, _| ControlFlow::Continue(()));
             let outcome = outcome.map_err(CommandError::from)?;
             let record = record(check, &outcome);
-            told.push(as_check(check, &record, &outcome));
+            results.push(as_check(check, &record, &outcome));
             if record.ended != CommandEnd::Code(0) {
                 let output = match outcome.stderr.is_empty() {
                     true => &outcome.stdout,
                     false => &outcome.stderr,
                 };
                 let (check, output) = (check.clone(), last(output));
-                return Err(Error::Unverified { check, record: Box::new(record), output, told });
+                return Err(Error::Unverified { check, record: Box::new(record), output, results });
             }
             sandbox = Some(runner.record(&outcome.in_force, &[]));
             records.push(record);
         }
-        Ok(Self { records, sandbox, told })
+        Ok(Self { records, sandbox, results })
     }
 }
 
@@ -86,9 +86,9 @@ fn name(line: &CommandLine) -> String {
     }
 }
 
-/// Returns the last [`TOLD_MAX`] bytes of the output as text.
+/// Returns the last [`OUTPUT_BYTES_MAX`] bytes of the output as text.
 fn last(output: &[u8]) -> String {
-    let from = output.len().saturating_sub(TOLD_MAX);
+    let from = output.len().saturating_sub(OUTPUT_BYTES_MAX);
     let end = String::from_utf8_lossy(output.get(from..).unwrap_or_default());
     end.trim_end().to_owned()
 }

@@ -109,7 +109,7 @@ impl Exec {
         }
         let request = Request {
             actor: self.actor.clone(),
-            door: EntryPoint::Exec,
+            entry_point: EntryPoint::Exec,
             lease: lease.cloned(),
             ..Request::apply(Vec::new())
         };
@@ -160,7 +160,7 @@ impl Exec {
             limits: self.limits.clone(),
             label: Some(self.label.clone().unwrap_or_else(|| label(tried))),
             actor: self.actor.clone(),
-            door: EntryPoint::Exec,
+            entry_point: EntryPoint::Exec,
             // Declare a tier that always needs an approval.
             declared: (self.ending == Ending::Review).then_some(RiskTier::R3),
             wait: self.wait,

@@ -27,12 +27,12 @@ impl StagedView {
     ///
     /// # Errors
     /// `Command` if the layer cannot be written; `Workspace` if the staged changes cannot be read.
-    pub fn of<D: Disk>(runner: &Runner, transaction: &mut Transaction<'_, D>) -> Result<Self> {
+    pub fn new<D: Disk>(runner: &Runner, transaction: &mut Transaction<'_, D>) -> Result<Self> {
         let change = transaction.effects();
         Self::of_change(runner, transaction, &change)
     }
 
-    /// Creates a view like [`of`](Self::of), from effects of the transaction that the caller has already computed.
+    /// Creates a view like [`new`](Self::new), from effects of the transaction that the caller has already computed.
     pub(crate) fn of_change<D: Disk>(
         runner: &Runner,
         transaction: &mut Transaction<'_, D>,

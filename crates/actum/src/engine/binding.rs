@@ -63,7 +63,7 @@ impl Adoption {
     ///
     /// # Errors
     /// `Workspace` if the request cannot be read.
-    pub fn of<D: Disk>(workspace: &View<D>) -> Result<Option<Self>> {
+    pub fn from_view<D: Disk>(workspace: &View<D>) -> Result<Option<Self>> {
         Self::read(workspace.adoption()?)
     }
 

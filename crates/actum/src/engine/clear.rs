@@ -89,7 +89,7 @@ impl<'e, D: Disk> Staged<'e, D> {
             place: self.begun.place.clone(),
             approved,
         };
-        let judged = Judgement::of(
+        let judged = Judgement::new(
             &mut self.begun.transaction,
             asked,
             &self.begun.policy,
@@ -170,7 +170,7 @@ impl<D: Disk> Preview<'_, D> {
         let asked = Asked { request, limits, plan, undoes, undone, time, tenant, place, approved };
         let guarded = request.profile().map(|profile| in_force.policy.clone().guarding(profile));
         let policy = guarded.as_ref().unwrap_or(&in_force.policy);
-        Judgement::of(&mut self.transaction, asked, policy, &in_force.cedar)
+        Judgement::new(&mut self.transaction, asked, policy, &in_force.cedar)
     }
 }
 
@@ -201,7 +201,7 @@ pub struct Judgement {
 }
 
 impl Judgement {
-    fn of<D: Disk>(
+    fn new<D: Disk>(
         transaction: &mut Transaction<'_, D>,
         asked: Asked<'_>,
         policy: &Policy,
@@ -228,13 +228,13 @@ impl Judgement {
 
     /// Creates the error that lists the denying gates.
     pub(crate) fn denial(&self) -> Error {
-        Error::Denied { gates: self.said(Verdict::Deny) }
+        Error::Denied { gates: self.gates_with(Verdict::Deny) }
     }
 
     /// Returns the decisions of the gates that have the given verdict.
-    pub(crate) fn said(&self, verdict: Verdict) -> Vec<GateDecision> {
-        let said = |gate: &&GateDecision| gate.verdict == verdict;
-        self.decision.gates.iter().filter(said).cloned().collect()
+    pub(crate) fn gates_with(&self, verdict: Verdict) -> Vec<GateDecision> {
+        let has_verdict = |gate: &&GateDecision| gate.verdict == verdict;
+        self.decision.gates.iter().filter(has_verdict).cloned().collect()
     }
 }
 
@@ -247,7 +247,7 @@ fn case<D: Disk>(transaction: &mut Transaction<'_, D>, asked: Asked<'_>) -> Resu
     // Skip the scan if an actor restores content of its own.
     let Scanned { found, triggers, links, unscanned } = match restores && is_free {
         true => Scanned::default(),
-        false => Scanned::of(transaction, &place.root)?,
+        false => Scanned::new(transaction, &place.root)?,
     };
     let mut linked: Vec<_> = transaction.broken_links().iter().cloned().map(PathName).collect();
     linked.sort();
@@ -261,7 +261,7 @@ fn case<D: Disk>(transaction: &mut Transaction<'_, D>, asked: Asked<'_>) -> Resu
         limits: limits_digest(limits),
         time,
         actor: request.actor.clone(),
-        door: request.door.as_str().to_owned(),
+        door: request.entry_point.as_str().to_owned(),
         tenant: tenant.clone(),
         root: place.root,
         enclosing: place.enclosing,

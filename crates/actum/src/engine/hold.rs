@@ -111,7 +111,7 @@ impl<D: Disk> Staged<'_, D> {
         // Skip the checks if their commands need an approval, or if the action has not begun and has no change to
         // check.
         let asks_about_commands =
-            judged.said(Verdict::Allow).iter().all(|it| it.gate != GateName::Commands);
+            judged.gates_with(Verdict::Allow).iter().all(|it| it.gate != GateName::Commands);
         if !asks_about_commands && !self.request.begins_action() {
             self.check(judged.bundle.change())?;
         }
@@ -191,7 +191,7 @@ impl<D: Disk> Staged<'_, D> {
             undoes: self.undoes,
             request: self.request.key.clone(),
             actor: self.request.actor.clone(),
-            door: self.request.door.as_str().to_owned(),
+            door: self.request.entry_point.as_str().to_owned(),
             label: self.begun.transaction.label().to_owned(),
             bound: judged.bundle.bound()?,
             decision: judged.decision.record(bundle)?,
@@ -228,7 +228,7 @@ fn held(
 ) -> Error {
     let tier = judged.decision.tier;
     // Leave out the approval gate, because the message of the error already states its ground.
-    let mut gates = judged.said(Verdict::NeedsApproval);
+    let mut gates = judged.gates_with(Verdict::NeedsApproval);
     gates.retain(|gate| gate.gate != GateName::Approval);
     Error::Queued { plan, tier, gates, expires, waited, denied }
 }

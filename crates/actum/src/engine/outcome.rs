@@ -39,13 +39,13 @@ impl Outcome {
         }
     }
 
-    /// Creates the outcome of a run whose process no longer exists, from its ending in the journal. `is_taken_back` is
+    /// Creates the outcome of a run whose process no longer exists, from its ending in the journal. `is_rolled_back` is
     /// true if the run was interrupted and this process has just rolled it back.
-    pub(crate) fn from_journal(ending: Ending, started: Timestamp, is_taken_back: bool) -> Self {
+    pub(crate) fn from_journal(ending: Ending, started: Timestamp, is_rolled_back: bool) -> Self {
         use actum_workspace::Outcome::{Committed, Failed, RolledBack};
         let (status, reason) = match ending {
             Ending::Ended(Committed, _) => (Status::Succeeded, None),
-            Ending::Ended(RolledBack, _) if is_taken_back => {
+            Ending::Ended(RolledBack, _) if is_rolled_back => {
                 (Status::Reverted, Some(Reason::Interrupted))
             }
             // The reason for the rollback was known only to the process of the run.

@@ -63,7 +63,7 @@ impl<'e, D: Disk> Verified<'e, D> {
         self,
         checkpoint: impl FnOnce() -> actum_workspace::Result<()>,
     ) -> Result<Published<'e, D>> {
-        let Self { mut cleared, commands, rollback_files, told: _ } = self;
+        let Self { mut cleared, commands, rollback_files, results: _ } = self;
         if let Err(denial) = check_lease(&cleared.staged) {
             // Ask the gates again, so that the denial is recorded.
             cleared.staged.let_pass()?;
@@ -103,7 +103,7 @@ impl<'e, D: Disk> Verified<'e, D> {
             request: request.key,
             attempt,
             actor: request.actor,
-            door: request.door.as_str().to_owned(),
+            door: request.entry_point.as_str().to_owned(),
             label: transaction.label().to_owned(),
             plan,
             change: change_digest(&paths)?,

@@ -69,10 +69,10 @@ pub(crate) fn settle_open_runs<D: Disk>(
     for Open { index, leaf, started, paths } in open {
         let run = started.run;
         // The run was interrupted if the recovery of this workspace handle has just rolled it back.
-        let is_taken_back =
+        let is_rolled_back =
             transaction.recovery().is_some_and(|found| found.unfinished == Some(run));
         let ending = transaction.ending_of(run, started.place)?;
-        let outcome = Outcome::from_journal(ending, started.time, is_taken_back);
+        let outcome = Outcome::from_journal(ending, started.time, is_rolled_back);
         let entry = EntryRef { origin: origin.to_owned(), index, leaf };
         let intent = Intent { started, entry, paths };
         let receipt = records.record_end(signer, &intent, (outcome, None))?;

@@ -33,7 +33,7 @@ const FOUND_MAX: usize = 1000;
 impl Scanned {
     /// Scans the new content of a change in the workspace at `root`. Reads the earlier content only of files with
     /// findings.
-    pub(crate) fn of<D: Disk>(transaction: &Transaction<'_, D>, root: &str) -> Result<Self> {
+    pub(crate) fn new<D: Disk>(transaction: &Transaction<'_, D>, root: &str) -> Result<Self> {
         let (triggers, links) = (triggers(transaction, root)?, links(transaction)?);
         let mut scanned = Self { triggers, links, ..Self::default() };
         // A moved file has no new content, but its new name can make it a credential file.

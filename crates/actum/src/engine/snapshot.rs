@@ -55,7 +55,7 @@ impl<D: Disk> Engine<D> {
             triggers: TriggerFound::by_name(&change),
             time: begun.records.clock.now(),
             actor: request.actor.clone(),
-            door: request.door.as_str().to_owned(),
+            door: request.entry_point.as_str().to_owned(),
             tenant: begun.records.tenant.clone(),
             root: begun.place.root.clone(),
             enclosing: begun.place.enclosing.clone(),

@@ -25,7 +25,7 @@ use crate::place::Place;
 use crate::queue::QueuedPlan;
 use crate::recorded::{Receipt, RecordedRun};
 use crate::records::Records;
-use crate::request::{Request, RequestLease, WayBack, Which, Work};
+use crate::request::{Inversion, Request, RequestLease, Which, Work};
 
 /// Maximum number of runs that are searched for the newest one of the actor.
 const OWN_SEARCHED_MAX: usize = 1000;
@@ -108,7 +108,7 @@ impl<D: Disk> Engine<D> {
         &mut self,
         options: RunOptions,
         signer: SigningKey,
-        way: Option<WayBack>,
+        way: Option<Inversion>,
     ) -> Result<Begun<'_, D>> {
         let Self {
             workspace, records, rules, runner, lease, root, place, resumed, cut_off, ..
@@ -120,7 +120,7 @@ impl<D: Disk> Engine<D> {
         cut_off.extend(records.settle_left_actions(id)?);
         let recovered = transaction.recovery().and_then(|recovery| recovery.unfinished);
         if let (Some(way), Some(run)) = (way, recovered)
-            && self.told_recovered.replace(run) != Some(run)
+            && self.reported_recovery.replace(run) != Some(run)
         {
             return Err(Error::RecoveredFirst { way, run });
         }
@@ -147,8 +147,8 @@ impl<D: Disk> Engine<D> {
     pub(crate) fn stage(&mut self, admitted: Admitted) -> Result<Stage<'_, D>> {
         let Admitted { request, plan, signer } = admitted;
         let way = match request.work {
-            Work::Undo(Which::Newest) => Some(WayBack::Undo),
-            Work::Redo(Which::Newest) => Some(WayBack::Redo),
+            Work::Undo(Which::Newest) => Some(Inversion::Undo),
+            Work::Redo(Which::Newest) => Some(Inversion::Redo),
             Work::Apply(_)
             | Work::Undo(Which::Run(_))
             | Work::Redo(Which::Run(_))
@@ -287,14 +287,14 @@ fn compute<'w, D: Disk>(
     let umask = request.umask.unwrap_or(transaction.umask());
     let mut transaction = transaction.with_umask(umask).with_images(request.images.clone());
     transaction.carry_out_plan(request.plan);
-    let (transaction, taken_back) = match &request.work {
+    let (transaction, inverted) = match &request.work {
         Work::Apply(operations) => {
             transaction.operate_all(operations)?;
             (transaction, None)
         }
         Work::Undo(Which::Run(run)) => (transaction.undo(*run)?, Some((*run, facts(*run)?))),
         Work::Undo(Which::Newest) => {
-            let (run, undone) = newest_of(&transaction, WayBack::Undo, &request.actor, facts)?;
+            let (run, undone) = newest_of(&transaction, Inversion::Undo, &request.actor, facts)?;
             (transaction.undo(run)?, Some((run, undone)))
         }
         Work::Redo(Which::Run(run)) => {
@@ -302,7 +302,7 @@ fn compute<'w, D: Disk>(
             (transaction, Some((undo, facts(undo)?)))
         }
         Work::Redo(Which::Newest) => {
-            let (run, undone) = newest_of(&transaction, WayBack::Redo, &request.actor, facts)?;
+            let (run, undone) = newest_of(&transaction, Inversion::Redo, &request.actor, facts)?;
             let (undo, transaction) = transaction.redo(run)?;
             (transaction, Some((undo, undone)))
         }
@@ -317,28 +317,28 @@ fn compute<'w, D: Disk>(
             (transaction, refused.map(|refused| (refused, Some(own))))
         }
     };
-    let (undoes, undone) = taken_back.unzip();
+    let (undoes, undone) = inverted.unzip();
     Ok(Computed { transaction, undoes, undone: undone.flatten() })
 }
 
 /// Finds the newest change or undo in effect that the actor made. Runs without a record are treated as the actor's own.
 fn newest_of<D: Disk>(
     transaction: &Transaction<'_, D>,
-    way: WayBack,
+    way: Inversion,
     actor: &Actor,
     facts: &mut dyn FnMut(RunId) -> Result<Option<Undone>>,
 ) -> Result<(RunId, Option<Undone>)> {
     let newest = match way {
-        WayBack::Undo => transaction.newest_in_effect()?,
-        WayBack::Redo => transaction.newest_undo_in_effect()?,
+        Inversion::Undo => transaction.newest_in_effect()?,
+        Inversion::Redo => transaction.newest_undo_in_effect()?,
     };
     let by = match facts(newest)? {
         Some(undone) if !is_own(&undone, actor) => undone.actor,
         undone => return Ok((newest, undone)),
     };
     let in_effect = match way {
-        WayBack::Undo => transaction.runs_in_effect(OWN_SEARCHED_MAX)?,
-        WayBack::Redo => transaction.undos_in_effect(OWN_SEARCHED_MAX)?,
+        Inversion::Undo => transaction.runs_in_effect(OWN_SEARCHED_MAX)?,
+        Inversion::Redo => transaction.undos_in_effect(OWN_SEARCHED_MAX)?,
     };
     for run in in_effect.into_iter().skip(1) {
         let undone = facts(run)?;

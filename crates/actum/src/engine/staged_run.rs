@@ -61,7 +61,7 @@ impl<D: Disk> Verified<'_, D> {
 
 /// Creates the error for a change that needs an approval at an entry point that cannot queue it (D-3).
 pub(crate) fn approval_required(judged: &crate::engine::clear::Judgement) -> Error {
-    let mut gates = judged.said(actum_gate::Verdict::NeedsApproval);
+    let mut gates = judged.gates_with(actum_gate::Verdict::NeedsApproval);
     gates.retain(|gate| gate.gate != actum_gate::GateName::Approval);
     Error::ApprovalRequired { tier: judged.decision.tier, gates }
 }

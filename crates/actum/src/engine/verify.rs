@@ -17,7 +17,7 @@ pub struct Verified<'e, D: Disk> {
     /// Commands that ran for the change, including its checks.
     pub(crate) commands: CommandsRun,
     /// Check results in the form in which an action's result reports them.
-    pub(crate) told: Vec<Check>,
+    pub(crate) results: Vec<Check>,
     /// Digests of the rollback files of a task. `None` for all other requests.
     pub(crate) rollback_files: Option<RollbackFiles>,
 }
@@ -34,11 +34,11 @@ impl<'e, D: Disk> Cleared<'e, D> {
     pub(crate) fn verify(mut self) -> Result<Verified<'e, D>> {
         let commands = &self.staged.request.commands;
         let (made, sandbox) = (commands.made.clone(), commands.sandbox.clone());
-        let Checked { records: verified, sandbox: of_checks, told } =
+        let Checked { records: verified, sandbox: of_checks, results } =
             self.staged.check(&self.paths)?;
         let sandbox = sandbox.or(of_checks);
         let commands = CommandsRun { made, verified, sandbox };
-        Ok(Verified { cleared: self, commands, told, rollback_files: None })
+        Ok(Verified { cleared: self, commands, results, rollback_files: None })
     }
 }
 
@@ -65,6 +65,6 @@ impl<D: Disk> Staged<'_, D> {
     /// `Command` if there is no runner or the view cannot be created; `Workspace` if the staged change cannot be read.
     pub fn view(&mut self) -> Result<StagedView> {
         let runner = self.begun.runner.as_deref().ok_or(CommandError::NoRunner)?;
-        StagedView::of(runner, &mut self.begun.transaction)
+        StagedView::new(runner, &mut self.begun.transaction)
     }
 }

@@ -54,7 +54,7 @@ pub enum CatalogError {
         action: ActionName,
     },
     /// The action cannot move from its current state to the requested one.
-    #[error("cannot change the state of the action `{action}` to {}: it {}", to.as_str(), stands(*from))]
+    #[error("cannot change the state of the action `{action}` to {}: it {}", to.as_str(), describe_state(*from))]
     State {
         /// Name of the action that the error is about.
         action: ActionName,
@@ -114,7 +114,7 @@ pub enum CatalogError {
     },
 }
 
-fn stands(state: Option<ActionState>) -> String {
+fn describe_state(state: Option<ActionState>) -> String {
     state.map_or("is not registered".to_owned(), |state| format!("is {}", state.as_str()))
 }
 

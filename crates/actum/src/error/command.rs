@@ -68,7 +68,7 @@ pub enum CommandError {
 
 impl CommandError {
     /// Returns true if the message already states the outcome, so that the caller need not add the state of the workspace.
-    pub fn says_state(&self) -> bool {
+    pub fn includes_state(&self) -> bool {
         match self {
             Self::Line(_)
             | Self::NoText(_)

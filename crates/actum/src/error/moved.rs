@@ -9,7 +9,7 @@ use actum_record::ledger::Bound;
 use actum_record::receipt::PathEffect;
 
 /// Maximum number of differences listed in an error message.
-const TOLD_MAX: usize = 5;
+const DIFFERENCES_MAX: usize = 5;
 
 /// Difference in one of the facts that an approval is bound to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,12 +108,13 @@ impl fmt::Display for Moved {
     }
 }
 
-/// Joins the differences into one clause for an error message, shortened to [`TOLD_MAX`] of them.
+/// Joins the differences into one clause for an error message, shortened to [`DIFFERENCES_MAX`] of them.
 pub(crate) fn listed(moved: &[Moved]) -> String {
-    let mut told: Vec<String> = moved.iter().take(TOLD_MAX).map(ToString::to_string).collect();
-    let more = moved.len().saturating_sub(TOLD_MAX);
+    let mut differences: Vec<String> =
+        moved.iter().take(DIFFERENCES_MAX).map(ToString::to_string).collect();
+    let more = moved.len().saturating_sub(DIFFERENCES_MAX);
     if more > 0 {
-        told.push(format!("{more} more changes"));
+        differences.push(format!("{more} more changes"));
     }
-    told.join(", and ")
+    differences.join(", and ")
 }

@@ -20,12 +20,12 @@ pub(crate) const ACCESS_NAME_BYTES_MAX: usize = 100;
 #[derive(Debug, thiserror::Error)]
 #[error(
     "cannot use {} `{}`: {problem}",
-    whose.policy(),
+    origin.policy(),
     Quoted(path.as_os_str().as_bytes())
 )]
 pub struct PolicyError {
     /// Source of the policy, which decides who may write to it and what it may set.
-    pub whose: Source,
+    pub origin: Source,
     /// Path of the policy file or directory.
     pub path: PathBuf,
     /// Reason why the policy cannot be used.

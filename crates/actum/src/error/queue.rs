@@ -28,7 +28,7 @@ pub enum QueueError {
         index: u64,
     },
     /// The state of the plan does not allow this answer.
-    #[error("plan {plan} cannot be {}: {}", wanted.as_str(), state.told())]
+    #[error("plan {plan} cannot be {}: {}", wanted.as_str(), state.describe())]
     State {
         /// Id of the plan.
         plan: RunId,
@@ -38,7 +38,7 @@ pub enum QueueError {
         state: PlanState,
     },
     /// A part of the plan was selected, but the plan is no longer pending.
-    #[error("cannot keep a part of plan {plan}: {}", state.told())]
+    #[error("cannot keep a part of plan {plan}: {}", state.describe())]
     NoParts {
         /// Id of the plan.
         plan: RunId,
@@ -46,7 +46,7 @@ pub enum QueueError {
         state: PlanState,
     },
     /// The state of the plan does not allow it to be carried out.
-    #[error("plan {plan} cannot be carried out: {}", state.told())]
+    #[error("plan {plan} cannot be carried out: {}", state.describe())]
     NotApproved {
         /// Id of the plan.
         plan: RunId,
@@ -121,7 +121,7 @@ impl PlanState {
         }
     }
 
-    fn told(self) -> &'static str {
+    fn describe(self) -> &'static str {
         match self {
             Self::Waiting => "it has not been answered yet",
             Self::Approved => "it is already approved",

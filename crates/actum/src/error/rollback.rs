@@ -55,11 +55,11 @@ pub enum RollbackRefused {
     /// The rollback failed after actum had restored files that a killed rollback script had moved aside.
     #[error(
         "{source}; before that, actum restored {}, which a killed rollback script had moved aside",
-        listed(put_back)
+        listed(restored)
     )]
     PutBack {
         /// Restored files, relative to the root of the workspace.
-        put_back: Vec<String>,
+        restored: Vec<String>,
         /// Error that made the rollback fail.
         source: Box<Error>,
     },
@@ -85,7 +85,7 @@ pub enum RollbackRefused {
 }
 
 /// Joins file names into a list for a message, each in backticks.
-pub(crate) fn listed(put_back: &[String]) -> String {
-    let names: Vec<_> = put_back.iter().map(|path| format!("`{path}`")).collect();
+pub(crate) fn listed(restored: &[String]) -> String {
+    let names: Vec<_> = restored.iter().map(|path| format!("`{path}`")).collect();
     names.join(", ")
 }

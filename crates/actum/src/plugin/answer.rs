@@ -10,7 +10,7 @@ use super::error::PluginError;
 use super::steps::{HEAP_MEBIBYTES_MAX, Step};
 
 /// Maximum number of bytes reported from the end of a step's standard error.
-const SAID_BYTES_MAX: usize = 2000;
+const STDERR_BYTES_MAX: usize = 2000;
 /// Maximum length of an error message or a check message, in characters.
 const MESSAGE_CHARS_MAX: usize = 2000;
 /// Maximum number of checks that one `verify.js` may report. The rest of the checks allowed in a result are reserved
@@ -60,12 +60,18 @@ pub(super) fn read(
     outcome: &Outcome,
     why_not: impl FnOnce() -> Option<PluginError>,
 ) -> Result<Value, PluginError> {
-    let said = || said(&outcome.stderr);
+    let excerpt = || stderr_excerpt(&outcome.stderr);
     if let Some(why) = outcome.violated.first() {
-        return Err(PluginError::Stopped { step, why: why.clone(), said: said() });
+        return Err(PluginError::Stopped { step, why: why.clone(), output_excerpt: excerpt() });
     }
     let failed = |kind: &str, message, at| {
-        Err(PluginError::Failed { step, kind: kind.to_owned(), message, at, said: said() })
+        Err(PluginError::Failed {
+            step,
+            kind: kind.to_owned(),
+            message,
+            at,
+            output_excerpt: excerpt(),
+        })
     };
     match answered(outcome) {
         Ok(Given::Output(output)) => Ok(output),
@@ -84,7 +90,7 @@ pub(super) fn read(
                 failed("threw", why, None)
             }
             (None, Unanswered::Otherwise(why)) => {
-                Err(PluginError::NoAnswer { step, why, said: said() })
+                Err(PluginError::NoAnswer { step, why, output_excerpt: excerpt() })
             }
         },
     }
@@ -146,10 +152,10 @@ fn answered(outcome: &Outcome) -> Result<Given, Unanswered> {
         Answer { actum: VERSION, ok: true, output: Some(output), error: None } => {
             Ok(Given::Output(output))
         }
-        Answer { actum: VERSION, ok: false, output: None, error: Some(told) }
-            if KINDS.contains(&told.kind.as_str()) =>
+        Answer { actum: VERSION, ok: false, output: None, error: Some(error) }
+            if KINDS.contains(&error.kind.as_str()) =>
         {
-            Ok(Given::Error(told))
+            Ok(Given::Error(error))
         }
         Answer { .. } => Err(none("the line that its process wrote has contradictory fields")),
     }
@@ -159,9 +165,9 @@ fn cut(text: &str) -> String {
     text.chars().take(MESSAGE_CHARS_MAX).collect()
 }
 
-/// Returns the last part of a step's standard error as text, at most [`SAID_BYTES_MAX`] bytes of it.
-pub(super) fn said(stderr: &[u8]) -> String {
-    let from = stderr.len().saturating_sub(SAID_BYTES_MAX);
+/// Returns the last part of a step's standard error as text, at most [`STDERR_BYTES_MAX`] bytes of it.
+pub(super) fn stderr_excerpt(stderr: &[u8]) -> String {
+    let from = stderr.len().saturating_sub(STDERR_BYTES_MAX);
     let end = String::from_utf8_lossy(stderr.get(from..).unwrap_or_default());
     end.trim_end().to_owned()
 }
@@ -173,7 +179,7 @@ pub(super) fn checks(output: &Value) -> Result<Vec<Check>, PluginError> {
         kind: "bad_checks".to_owned(),
         message: format!("verify.js returned {problem}"),
         at: None,
-        said: String::new(),
+        output_excerpt: String::new(),
     };
     let checks = output.as_object().filter(|fields| fields.len() == 1);
     let checks = checks.and_then(|fields| fields.get("checks")?.as_array());
@@ -263,11 +269,14 @@ mod tests {
             ),
             (json!({ "checks": vec![one(); 65] }), "more than 64 checks"),
         ] {
-            let told = match checks(&output) {
+            let problem_reported = match checks(&output) {
                 Err(PluginError::Failed { kind, message, .. }) => (kind, message),
                 other => panic!("{output}: {other:?}"),
             };
-            assert_eq!(told, ("bad_checks".into(), format!("verify.js returned {problem}")));
+            assert_eq!(
+                problem_reported,
+                ("bad_checks".into(), format!("verify.js returned {problem}"))
+            );
         }
     }
 }

@@ -20,7 +20,7 @@ const PASSED: &str = "PATH";
 /// A step has no network access and inherits no environment variable except `PATH`. It can read the same paths as
 /// commands, plus its own files in `own`. Without permission for the workspace, every path that overlaps with the
 /// workspace is removed.
-pub(super) fn of(
+pub(super) fn derive_policy(
     commands: &SandboxPolicy,
     (sees, workspace): (Filesystem, &Path),
     (start, own): (&Path, Vec<PathBuf>),

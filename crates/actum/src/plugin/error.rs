@@ -59,13 +59,13 @@ pub enum PluginError {
         "cannot run plugin actions: `{}` reports the version `{}`, but Node.js {NODE_MAJOR_LEAST} or newer \
          is required",
         Quoted(program.as_os_str().as_bytes()),
-        Harmless(said.as_bytes())
+        Harmless(output_excerpt.as_bytes())
     )]
     OldNode {
         /// Path of the program.
         program: PathBuf,
         /// Output of the program when it was asked for its version.
-        said: String,
+        output_excerpt: String,
     },
     /// A file of the package is not valid JavaScript.
     #[error("`{file}` does not compile as CommonJS or as an ES module")]
@@ -73,7 +73,7 @@ pub enum PluginError {
         /// Name of the file in the package.
         file: &'static str,
         /// Error message from Node.js.
-        said: String,
+        output_excerpt: String,
     },
     /// The private copy of the package could not be created.
     #[error("cannot create a private copy of the package: {0}")]
@@ -97,7 +97,7 @@ pub enum PluginError {
         /// Source position in the package, such as `execute.js:3:7`.
         at: Option<String>,
         /// Last part of the step's standard error.
-        said: String,
+        output_excerpt: String,
     },
     /// A step was terminated, because it exceeded a limit or violated the sandbox policy.
     #[error("`{step}` was terminated: {}", stopped(why))]
@@ -107,7 +107,7 @@ pub enum PluginError {
         /// Violation for which the step was terminated.
         why: Violation,
         /// Last part of the step's standard error.
-        said: String,
+        output_excerpt: String,
     },
     /// A step exited without returning exactly one valid answer.
     #[error("`{step}` did not return a valid answer: {why}")]
@@ -117,7 +117,7 @@ pub enum PluginError {
         /// Description of the observed behavior.
         why: String,
         /// Last part of the step's standard error.
-        said: String,
+        output_excerpt: String,
     },
     /// The output of `execute` does not conform to the `outputSchema` of the package.
     #[error("the output of `execute` does not match `outputSchema`, {0}")]
@@ -205,12 +205,12 @@ impl PluginError {
     }
 
     /// Returns the last part of the failed step's standard error, or an empty string for an error that has none.
-    pub fn said(&self) -> &str {
+    pub fn output_excerpt(&self) -> &str {
         match self {
-            Self::Failed { said, .. }
-            | Self::Stopped { said, .. }
-            | Self::NoAnswer { said, .. }
-            | Self::Syntax { said, .. } => said,
+            Self::Failed { output_excerpt, .. }
+            | Self::Stopped { output_excerpt, .. }
+            | Self::NoAnswer { output_excerpt, .. }
+            | Self::Syntax { output_excerpt, .. } => output_excerpt,
             Self::Package { .. }
             | Self::Input { .. }
             | Self::RequestTooLarge { .. }

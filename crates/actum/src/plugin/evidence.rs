@@ -48,7 +48,7 @@ const MODE_BITS: u32 = 0o7777;
 /// Compares the files that a rollback left in a view of the staged change with the files before the change.
 ///
 /// Returns `NotRestored` if a changed path was not restored, or if the rollback changed any other path.
-pub(super) fn of(
+pub(super) fn compare(
     layer: Option<&Layer>,
     change: &[PathEffect],
     root: &Path,
@@ -182,13 +182,13 @@ fn digest(states: &BTreeMap<PathBuf, State>) -> Digest {
     let mut hasher = Hasher::tagged("actum/rollback-evidence/v1");
     for (path, state) in states {
         hasher.part(path.as_os_str().as_bytes());
-        let told = match state {
+        let text = match state {
             State::Absent => "absent".to_owned(),
             State::File { mode, digest } => format!("file {mode:04o} {digest}"),
             State::Directory { mode } => format!("directory {mode:04o}"),
             State::Other => "other".to_owned(),
         };
-        hasher.part(told.as_bytes());
+        hasher.part(text.as_bytes());
     }
     hasher.finish()
 }

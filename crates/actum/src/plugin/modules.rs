@@ -24,8 +24,8 @@ pub(super) fn kinds(files: &Files) -> Result<Vec<Vec<u8>>, serde_json::Error> {
     let open = text.trim_ascii_end();
     let open = open.strip_suffix(b"}").unwrap_or(open);
     let comma = if fields.is_empty() { "" } else { "," };
-    let said = |kind| [open, format!("{comma}\"type\":\"{kind}\"}}").as_bytes()].concat();
-    Ok(KINDS.map(said).to_vec())
+    let variant = |kind| [open, format!("{comma}\"type\":\"{kind}\"}}").as_bytes()].concat();
+    Ok(KINDS.map(variant).to_vec())
 }
 
 #[cfg(test)]
@@ -45,8 +45,8 @@ mod tests {
         };
         let both =
             |open: &str| Some(KINDS.map(|kind| format!("{open}\"type\":\"{kind}\"}}")).to_vec());
-        for said in [r#"{"type":"module"}"#, "{ \"type\": \"commonjs\" }\n"] {
-            assert_eq!(kinds(said), Some(vec![said.to_owned()]));
+        for text in [r#"{"type":"module"}"#, "{ \"type\": \"commonjs\" }\n"] {
+            assert_eq!(kinds(text), Some(vec![text.to_owned()]));
         }
         assert_eq!(kinds("{}"), both("{"));
         assert_eq!(kinds(" {\"b\":1, \"a\":{} }\n\n"), both(" {\"b\":1, \"a\":{} ,"));

@@ -34,7 +34,7 @@ impl Node {
         let no_text = || CommandError::NoText(self.program.as_os_str().to_owned());
         let node = self.program.to_str().ok_or_else(no_text)?.to_owned();
         for step in [Step::Execute, Step::Verify, Step::Rollback] {
-            let mut said = Vec::new();
+            let mut stderr = Vec::new();
             let mut compiles = false;
             for kind in ["commonjs", "module"] {
                 let kind = format!("--input-type={kind}");
@@ -45,11 +45,11 @@ impl Node {
                 let outcome = child.wait_with(|_, _| ControlFlow::Continue(()));
                 let outcome = outcome.map_err(CommandError::from)?;
                 compiles = compiles || outcome.ended == Some(Ended::Code(0));
-                said = outcome.stderr;
+                stderr = outcome.stderr;
             }
             if !compiles {
-                let (file, said) = (step.file(), answer::said(&said));
-                return Err(PluginError::Syntax { file, said });
+                let (file, output_excerpt) = (step.file(), answer::stderr_excerpt(&stderr));
+                return Err(PluginError::Syntax { file, output_excerpt });
             }
         }
         Ok(())
@@ -76,14 +76,14 @@ impl Node {
         let child = runner.start(&asked, Seen::default(), Stdin::Empty)?;
         let outcome = child.wait_with(|_, _| ControlFlow::Continue(()));
         let outcome = outcome.map_err(CommandError::from)?;
-        let said = String::from_utf8_lossy(&outcome.stdout);
-        let version = said.trim().strip_prefix('v').unwrap_or_default().to_owned();
+        let stdout = String::from_utf8_lossy(&outcome.stdout);
+        let version = stdout.trim().strip_prefix('v').unwrap_or_default().to_owned();
         let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());
         match major.filter(|_| outcome.ended == Some(Ended::Code(0))) {
             Some(major) if major >= NODE_MAJOR_LEAST => Ok(Self { program, version }),
             Some(_) | None => {
-                let said = said.trim().chars().take(SAID_CHARS_MAX).collect();
-                Err(PluginError::OldNode { program, said })
+                let output_excerpt = stdout.trim().chars().take(VERSION_CHARS_MAX).collect();
+                Err(PluginError::OldNode { program, output_excerpt })
             }
         }
     }
@@ -95,4 +95,4 @@ fn asking() -> Result<CommandLine, PluginError> {
 }
 
 /// Maximum number of characters of an unexpected version text that an error message repeats.
-const SAID_CHARS_MAX: usize = 100;
+const VERSION_CHARS_MAX: usize = 100;

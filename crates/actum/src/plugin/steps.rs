@@ -89,7 +89,7 @@ pub struct Executed {
     /// Record of the sandbox that confined the process.
     pub sandbox: SandboxRecord,
     /// Last part of the process's standard error.
-    pub said: String,
+    pub stderr: String,
 }
 
 /// Package that is ready to run from a private copy.
@@ -139,7 +139,8 @@ impl<'p> Steps<'p> {
             Filesystem::Read | Filesystem::Workspace => runner.root().to_owned(),
         };
         let own = copy.packages().chain([copy.driver()]).collect();
-        let policy = confinement::of(runner.policy(), (sees, runner.root()), (&root, own));
+        let policy =
+            confinement::derive_policy(runner.policy(), (sees, runner.root()), (&root, own));
         let runner = runner.clone().confined_by(policy).in_root(root);
         Ok(Self { package, runner, node, copy })
     }
@@ -171,7 +172,7 @@ impl<'p> Steps<'p> {
             captured,
             record: record(&line, &outcome),
             sandbox: self.runner.record(&outcome.in_force, &[]),
-            said: answer::said(&outcome.stderr),
+            stderr: answer::stderr_excerpt(&outcome.stderr),
         })
     }
 
@@ -206,7 +207,7 @@ impl<'p> Steps<'p> {
         change: &[PathEffect],
     ) -> Result<RollbackEvidence> {
         let ran = self.run(Step::Rollback, call, output, Some(staged))?;
-        evidence::of(ran.outcome.captured.as_ref(), change, self.runner.root())
+        evidence::compare(ran.outcome.captured.as_ref(), change, self.runner.root())
     }
 
     /// Returns true if a stop was requested, so that no further step may start.

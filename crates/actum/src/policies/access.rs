@@ -38,7 +38,7 @@ pub(super) fn read(
 ) -> Result<(Vec<AccessText>, Vec<ReadAccess>), PolicyError> {
     let directory = operator.with_file_name(DIRECTORY);
     let failed = |path: &Path, problem| PolicyError {
-        whose: Source::Operator,
+        origin: Source::Operator,
         path: path.to_owned(),
         problem,
     };

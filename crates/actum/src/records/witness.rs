@@ -43,7 +43,7 @@ impl Witness {
     ///
     /// # Errors
     /// Returns `Workspace` if the witness cannot be read.
-    pub fn of<D: Disk>(workspace: &View<D>, log: &str) -> Result<Option<Self>> {
+    pub fn from_view<D: Disk>(workspace: &View<D>, log: &str) -> Result<Option<Self>> {
         Self::read(workspace.witness(log)?)
     }
 

@@ -129,7 +129,7 @@ impl TryFrom<Written> for RequestLease {
 impl Request {
     /// Returns the capability that a lease must grant to allow this request.
     fn capability(&self) -> Capability {
-        match (self.door, &self.action, &self.file_task) {
+        match (self.entry_point, &self.action, &self.file_task) {
             (EntryPoint::FileTask, _, Some(task)) => task.capability.clone(),
             (EntryPoint::Action, Some(action), _) => {
                 Capability::Action(action.plan.action_type.clone())

@@ -69,7 +69,7 @@ impl Alerts {
         (run, directory): (RunId, &ReportName),
         (code, why): (ErrorCode, &dyn fmt::Display),
     ) -> Result<Option<u64>> {
-        if !code.response().tells_a_person() {
+        if !code.response().alerts_operator() {
             return Ok(None);
         }
         let label = rollback_label(directory.task());

@@ -11,7 +11,7 @@ use actum_task::report::{Checkpoint, DirectoryChange, FileChange, Rollback, Roll
 ///
 /// # Errors
 /// Returns [`RollbackError`] for contradictory effects, which a change to a workspace never has.
-pub(super) fn of(
+pub(super) fn rollback_from_effects(
     effects: &[PathEffect],
     mut id: impl FnMut() -> PlainId,
 ) -> Result<Rollback, RollbackError> {
@@ -31,11 +31,11 @@ pub(super) fn of(
         })
     };
     let files = effects.iter().filter(|effect| effect.effect.is_of_file());
-    let as_told = files.filter_map(|effect| {
-        let (path, change) = told(effect)?;
+    let checkpoints = files.filter_map(|effect| {
+        let (path, change) = listed_change(effect)?;
         Some(Checkpoint { id: id(), path, change })
     });
-    match Rollback::new(as_told.collect(), directories().collect()) {
+    match Rollback::new(checkpoints.collect(), directories().collect()) {
         // Files that swapped their paths cannot be listed as renames, so each path is restored separately.
         Err(RollbackError::Twice { .. }) => {
             let apart = apart(effects).into_iter().map(|(path, change)| {
@@ -49,7 +49,7 @@ pub(super) fn of(
 }
 
 /// Returns the path and the change of a file in the form that the rollback manifest lists.
-fn told(effect: &PathEffect) -> Option<(RelPath, FileChange)> {
+fn listed_change(effect: &PathEffect) -> Option<(RelPath, FileChange)> {
     let path = effect.path.0.clone();
     Some(match (&effect.from, effect.before, effect.after) {
         (Some(from), Some(kept), Some(left)) => {

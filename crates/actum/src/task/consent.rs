@@ -55,12 +55,12 @@ impl Consent {
             return Ok(());
         }
         let moved = Moved::in_files(&approval.change, staged);
-        let told = match moved.is_empty() {
+        let difference = match moved.is_empty() {
             true => "the same paths would be changed differently".to_owned(),
             false => queue::list_moved(&moved),
         };
         let message = format!(
-            "the workspace changed since the plan was approved: {told}; nothing was changed; review the change with \
+            "the workspace changed since the plan was approved: {difference}; nothing was changed; review the change with \
              `actum plan preview` and approve it with `actum plan approve`"
         );
         let reason = Some(Reason::PlanStale.name());

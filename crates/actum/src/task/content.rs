@@ -89,7 +89,7 @@ impl Checked {
 /// Returns the number of bytes to read from the file of an action. It is one more than the limit, so that a file that
 /// exceeds the limit is detected.
 fn looked_at(action: &Action) -> u64 {
-    let languages = action.written().filter_map(language::of).map(Language::bytes_max);
+    let languages = action.written().filter_map(language::from_path).map(Language::bytes_max);
     let schema = match &action.work {
         Work::UpdateSchema(_) => Some(schema::SCHEMA_BYTES_MAX),
         Work::Create { .. }
@@ -117,7 +117,7 @@ fn judge(
 
 /// Checks that a file parses as the language of its name, if it is new or parsed before the action.
 fn parses(before: Option<File<'_>>, after: File<'_>) -> Result<Checked, ActionProblem> {
-    let Some(language) = language::of(after.path) else { return Ok(Checked::Whole) };
+    let Some(language) = language::from_path(after.path) else { return Ok(Checked::Whole) };
     let unsound = match language.judge(after.content) {
         Ok(()) => return Ok(Checked::Whole),
         Err(Unsound::TooLarge { .. }) => return Ok(Checked::TooLarge { language }),
@@ -137,7 +137,7 @@ fn parses(before: Option<File<'_>>, after: File<'_>) -> Result<Checked, ActionPr
 /// `None` if the file did not parse before the action.
 fn required(language: Language, before: Option<File<'_>>) -> Option<Language> {
     let Some(before) = before else { return Some(language) };
-    let Some(named) = language::of(before.path) else { return Some(language) };
+    let Some(named) = language::from_path(before.path) else { return Some(language) };
     let found = |named: Language| {
         language::at_most(named).iter().find(|it| it.judge(before.content).is_ok()).copied()
     };
@@ -151,14 +151,14 @@ fn required(language: Language, before: Option<File<'_>>) -> Option<Language> {
 
 fn not_parseable(file: File<'_>, language: Language, unsound: &Unsound) -> ActionProblem {
     let (path, language) = (file.path, language.as_str());
-    let said = match unsound {
+    let description = match unsound {
         Unsound::TooLarge { .. } => unsound.to_string(),
         Unsound::At { line, column, problem } => {
             let problem = unless_secret(file.content, problem.to_string());
             format!("line {line}, column {column}: {problem}")
         }
     };
-    let message = format!("`{path}` would not be valid {language}: {said}");
+    let message = format!("`{path}` would not be valid {language}: {description}");
     ActionProblem::new(ErrorCode::ResultNotParseable, message)
 }
 

@@ -44,7 +44,7 @@ pub(super) struct CommittedRun {
 }
 
 impl CommittedRun {
-    fn of(Committed { id, index }: Committed) -> Self {
+    fn new(Committed { id, index }: Committed) -> Self {
         let note = match index {
             IndexOutcome::Updated => None,
             IndexOutcome::NotUpdated(problem) => {
@@ -149,7 +149,7 @@ impl Committing {
         })?;
         Ok(match done {
             Outcome::Unchanged => None,
-            Outcome::Committed(committed) => Some(CommittedRun::of(committed)),
+            Outcome::Committed(committed) => Some(CommittedRun::new(committed)),
         })
     }
 }
@@ -212,7 +212,7 @@ fn resumed(repository: Result<Repository, GitProblem>, left: Left<'_>) -> Found 
             return (None, vec![format!("cannot determine whether git has the commit: {problem}")]);
         }
     };
-    let commit = commit.map(CommittedRun::of);
+    let commit = commit.map(CommittedRun::new);
     let (id, note) = commit.map_or((None, None), |run| (Some(run.id), run.note));
     let locked = |lock: String| {
         format!(
@@ -269,7 +269,7 @@ impl Reverting {
         let message = self.revert.message(run);
         match self.repository.commit(checked, &changes, &message, &author) {
             Ok(Outcome::Unchanged) => Ok(None),
-            Ok(Outcome::Committed(committed)) => Ok(Some(CommittedRun::of(committed))),
+            Ok(Outcome::Committed(committed)) => Ok(Some(CommittedRun::new(committed))),
             Err(problem) => Err(not_committed(&problem)),
         }
     }
@@ -358,8 +358,8 @@ fn subject(task: &Task) -> String {
 /// configured identity, returns the requester of the task with a placeholder as the email address.
 fn author(repository: &Repository, actor: &Actor, now: Timestamp) -> Result<Author, String> {
     let identity = repository.identity().map_err(|problem| not_committed(&problem))?;
-    let nobody = || (actor.user.clone(), "actum@localhost".to_owned());
-    let (name, email) = identity.unwrap_or_else(nobody);
+    let default_identity = || (actor.user.clone(), "actum@localhost".to_owned());
+    let (name, email) = identity.unwrap_or_else(default_identity);
     Author::new(&name, &email, now).map_err(|error| format!("the run was not committed: {error}"))
 }
 

@@ -94,13 +94,13 @@ impl Task {
     /// Parses the documents of a task. If an envelope is present, the digests of the plan and config are verified first.
     pub(super) fn read(input: TaskInput) -> std::result::Result<Self, Unread> {
         let mut problems = Vec::new();
-        let told = input.envelope.as_ref().map(|envelope| plain(envelope.task.as_str()));
+        let envelope_task = input.envelope.as_ref().map(|envelope| plain(envelope.task.as_str()));
         if let Some(envelope) = &input.envelope
             && let Err(changed) = envelope.check_inputs(&input.plan, &input.config)
         {
             // Documents that differ from the approved ones are not parsed, and none of their content is reported.
             let problems = vec![TaskProblem::new(changed.code(), changed.to_string())];
-            return Err(Unread { problems, ..Unread::new(told) });
+            return Err(Unread { problems, ..Unread::new(envelope_task) });
         }
         let plan = match TaskPlan::read_with_places(&input.plan) {
             Ok(plan) => Some(plan),
@@ -120,7 +120,7 @@ impl Task {
             },
         };
         let plan_id = plan.as_ref().map(|(plan, _)| plain(plan.id.as_str()));
-        let id = told.or_else(|| plan_id.clone());
+        let id = envelope_task.or_else(|| plan_id.clone());
         let protected = config.as_ref().map(|config| config.protected.clone());
         let unread = |problems| Unread {
             plan_id: plan_id.clone(),
@@ -185,12 +185,12 @@ impl Task {
         };
         let verified = verify_task_approval(approval, here.keyring)
             .map_err(|problem| TaskProblem::new(ErrorCode::ApprovalInvalid, problem.to_string()))?;
-        let unsaid: Option<TaskId>;
+        let parsed: Option<TaskId>;
         let task = match &self.input.envelope {
             Some(envelope) => &envelope.task,
             None => {
-                unsaid = self.id.as_str().parse().ok();
-                unsaid.as_ref().unwrap_or(&verified.approval.task)
+                parsed = self.id.as_str().parse().ok();
+                parsed.as_ref().unwrap_or(&verified.approval.task)
             }
         };
         let subject = ApprovalSubject {

@@ -4,7 +4,7 @@
 use actum_core::plain_id::PlainId;
 use actum_core::{RunId, Timestamp};
 use actum_git::CommitId;
-use actum_ledger::UnderWay;
+use actum_ledger::ActivityMark;
 use actum_task::report::{ChangeLog, CleanText, ErrorReport, ExecutionReport, ReportName};
 use serde::{Deserialize, Serialize};
 
@@ -108,12 +108,12 @@ impl Notes {
     }
 
     /// Stores the notes without making them durable, so they may be lost if the machine stops.
-    pub(super) fn keep(&self, mark: &UnderWay) -> Result<()> {
+    pub(super) fn keep(&self, mark: &ActivityMark) -> Result<()> {
         Ok(mark.note(&self.to_vec()?)?)
     }
 
     /// Stores the notes durably, which is required if they replace durable notes.
-    pub(super) fn keep_durably(&self, mark: &UnderWay) -> Result<()> {
+    pub(super) fn keep_durably(&self, mark: &ActivityMark) -> Result<()> {
         Ok(mark.note_durably(&self.to_vec()?)?)
     }
 
@@ -134,7 +134,7 @@ impl RollbackNotes {
     }
 
     /// Stores the notes without making them durable, so they may be lost if the machine stops.
-    pub(super) fn keep(&self, mark: &UnderWay) -> Result<()> {
+    pub(super) fn keep(&self, mark: &ActivityMark) -> Result<()> {
         Ok(mark.note(&to_vec(self, &self.report)?)?)
     }
 }
@@ -169,11 +169,11 @@ impl Noted {
             Some(ROLLBACK_FORMAT) => serde_json::from_value(document).map(Self::Rollback),
             _other => Err(serde::de::Error::custom("they were written by a different version")),
         };
-        let told = |error: serde_json::Error| OutputError {
+        let unreadable = |error: serde_json::Error| OutputError {
             doing: "read the notes on a task in",
             path: "the home of the ledger".to_owned(),
             source: std::io::Error::other(error.to_string()),
         };
-        Ok(Some(read.map_err(told)?))
+        Ok(Some(read.map_err(unreadable)?))
     }
 }

@@ -11,7 +11,7 @@ use actum_task::{Action, Change, ErrorCode, SchemaChange, StructureEdit, Work};
 use super::problem::ActionProblem;
 
 /// Returns the workspace operation for an action. Returns an error for actions that are not file operations.
-pub(super) fn of(action: &Action) -> Result<Operation, ActionProblem> {
+pub(super) fn from_action(action: &Action) -> Result<Operation, ActionProblem> {
     let (path, expected) = (action.target.clone(), action.expected);
     Ok(match &action.work {
         Work::Create { content, executable } => {

@@ -12,7 +12,7 @@ use std::path::Path;
 
 use actum_core::plain_id::PlainId;
 use actum_core::{Digest, FileMode, RelPath, Timestamp};
-use actum_ledger::UnderWay;
+use actum_ledger::ActivityMark;
 use actum_task::report::{REPORTS_DIRECTORY, ReportName, archive_directory};
 use actum_workspace::disk::{Barrier, Disk, Kind, Rename, Stat, nothing_there};
 use actum_workspace::{LinuxDisk, digest_of_file};
@@ -232,7 +232,7 @@ impl Outputs {
     }
 
     /// Makes all files that tasks wrote to the workspace durable, and also the notes on the task in the ledger's home.
-    pub(super) fn sync_with(&self, mark: &UnderWay) -> Result<(), OutputError> {
+    pub(super) fn sync_with(&self, mark: &ActivityMark) -> Result<(), OutputError> {
         self.sync()?;
         let device = self.disk.stat(&self.root).map(|stat| stat.device);
         // The sync above covers an entire file system, so the notes need their own sync only if they are on another one.

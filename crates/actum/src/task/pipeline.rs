@@ -144,7 +144,7 @@ impl PipelineRunner {
         pipeline: &Pipeline,
     ) -> Result<PipelineCall> {
         let (declared, steps) = self.resolve(pipeline)?;
-        let view = StagedView::of(&self.runner, transaction).map_err(of_error)?;
+        let view = StagedView::new(&self.runner, transaction).map_err(of_error)?;
         let runner = self.runner_of(declared);
         // A pipeline without outputs is only a check, so it has no result to store for an approver.
         let is_kept = self.kept_use != KeptUse::None && !declared.outputs.is_empty();
@@ -298,7 +298,7 @@ impl PipelineRunner {
             );
             return Err(ActionProblem::new(ErrorCode::PipelineOutput, message));
         }
-        let before = paths.iter().map(|path| FileBefore::of(transaction, path));
+        let before = paths.iter().map(|path| FileBefore::read(transaction, path));
         let before = before.collect::<Result<Vec<_>>>()?;
         for operation in &operations {
             transaction.operate(operation)?;

@@ -35,7 +35,7 @@ impl ActionProblem {
 
     /// Returns the error code under which a workspace error is reported.
     pub(super) fn code_of(kind: &ErrorKind) -> ErrorCode {
-        of(kind)
+        code_from_kind(kind)
     }
 
     /// Creates a problem without a path or causes.
@@ -46,7 +46,7 @@ impl ActionProblem {
     /// Converts a workspace error to a problem, keeping its path and causes.
     pub(super) fn from_kind(kind: &ErrorKind) -> Self {
         let (path, causes) = (path_of(kind).cloned(), causes(kind));
-        Self { path, causes, ..Self::new(of(kind), kind.to_string()) }
+        Self { path, causes, ..Self::new(code_from_kind(kind), kind.to_string()) }
     }
 
     /// Returns the error chain as text, one error per line. Returns `None` unless this is an internal error (5xxx).
@@ -124,7 +124,7 @@ impl From<actum_workspace::Error> for ActionProblem {
     }
 }
 
-fn of(kind: &ErrorKind) -> ErrorCode {
+fn code_from_kind(kind: &ErrorKind) -> ErrorCode {
     match kind {
         ErrorKind::Missing { .. } => ErrorCode::FileNotFound,
         ErrorKind::Exists { .. } => ErrorCode::FileExists,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use actum_core::plain_id::PlainId;
 use actum_core::{RunId, Status, Timestamp};
-use actum_ledger::{Activity, Marks, TaskTurn, UnderWay};
+use actum_ledger::{Activity, ActivityMark, Marks, TaskTurn};
 use actum_record::ledger::WorkspaceId;
 use actum_record::lifecycle::{self, Event, State};
 use actum_task::ErrorCode;
@@ -24,7 +24,7 @@ use super::manifests::{self, Backups};
 use super::notes::{Noted, Notes, Prepared, RollbackNotes};
 use super::outputs::{EndReports, Outputs, ReportDirectory};
 use super::problem::TaskProblem;
-use super::rollback::{told_late, unreported};
+use super::rollback::{report_late_rollback, unreported};
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::records::Records;
@@ -73,7 +73,7 @@ pub fn cut_off_tasks(marks: &Marks, root: &Path, workspace: WorkspaceId) -> Resu
         let Some(name) = ReportName::read(noted.report().as_bytes()) else { continue };
         let outputs = Outputs::new(root)?;
         let directory = outputs.reports_named(name.clone())?;
-        let is_told = match (&noted, &directory) {
+        let is_reported = match (&noted, &directory) {
             (Noted::Task(notes), None) => !notes.is_untold,
             (Noted::Task(notes), Some(_)) if notes.ended.is_some() => false,
             (Noted::Task(notes), Some(directory)) => {
@@ -85,7 +85,7 @@ pub fn cut_off_tasks(marks: &Marks, root: &Path, workspace: WorkspaceId) -> Resu
                 unreported(&outputs, directory, has_commit)?.is_none()
             }
         };
-        cut_off.extend((!is_told).then(|| name.task().to_owned()));
+        cut_off.extend((!is_reported).then(|| name.task().to_owned()));
     }
     Ok(cut_off)
 }
@@ -104,12 +104,12 @@ pub(super) struct Turn {
 /// reports can be written again if they are lost.
 #[derive(Debug, Default)]
 #[must_use = "the reports exist but may not be durable yet"]
-pub(super) struct Reported(Vec<UnderWay>);
+pub(super) struct Reported(Vec<ActivityMark>);
 
 impl Reported {
     /// Removes the notes about the tasks. The caller must have made the reports durable.
     pub(super) fn end(self) -> std::result::Result<(), OutputError> {
-        self.0.into_iter().try_for_each(UnderWay::end).map_err(OutputError::of_home)
+        self.0.into_iter().try_for_each(ActivityMark::end).map_err(OutputError::of_home)
     }
 
     /// Makes the reports durable, and then removes the notes about the tasks.
@@ -279,7 +279,9 @@ fn finish_rollback(root: &Path, notes: &RollbackNotes) -> Result<Left> {
     let Some(directory) = outputs.reports_named(name.clone())? else { return Ok(Left::Nothing) };
     directory.remove_unfinished()?;
     let reverted = reverted.unwrap_or_default();
-    let Some(report) = told_late(&outputs, &directory, reverted)? else { return Ok(Left::Nothing) };
+    let Some(report) = report_late_rollback(&outputs, &directory, reverted)? else {
+        return Ok(Left::Nothing);
+    };
     let Some(task) = report.facts().more.task_id.clone() else { return Ok(Left::Nothing) };
     let status = Some(report.status());
     Ok(Left::Finished(Box::new(FinishedTask { task, report: name, status })))
@@ -391,9 +393,9 @@ fn report_committed(
         Some(_) | None => error,
     };
     let receipt = clean(&format!("entry {entry} of the ledger"));
-    let told = if commit.is_some() { COMMITTED } else { MAYBE_COMMITTED };
+    let commit_note = if commit.is_some() { COMMITTED } else { MAYBE_COMMITTED };
     let report = report.ended(now).recorded(receipt, commit.map(|id| clean(&id)));
-    let report = report.noted(CleanText::fixed(told), None);
+    let report = report.noted(CleanText::fixed(commit_note), None);
     let noted = |report: ExecutionReport, note: String| report.noted(clean(&note), None);
     let report = Some(more.into_iter().fold(report, noted));
     Ok(EndReports { is_as_before: false, report, log: Some(log), error })

@@ -83,7 +83,7 @@ pub fn rollback(
     if let Some(files) = files {
         check_as_written(&outputs, (&directory, &manifest), (run, &effects, files))?;
     }
-    let settled = settle::put_back_displaced(engine, &outputs, (&directory, &manifest))?;
+    let settled = settle::restore_displaced(engine, &outputs, (&directory, &manifest))?;
     let what = (run, effects, workspace);
     let carried_out = carry_out(engine, (root, &outputs), (&directory, &manifest), what, actor);
     let (done, report, unwritten) = carried_out.map_err(|error| settled.explain(error))?;
@@ -108,15 +108,15 @@ fn carry_out(
 ) -> Result<(Done, Option<ExecutionReport>, Option<OutputError>)> {
     let alerts = Alerts::new(&engine.records, (workspace, root), Some(actor.clone()));
     let left = |code, why: &dyn std::fmt::Display| {
-        told_of(&alerts.raise_left((run, &directory.name), (code, why)))
+        alert_clause(&alerts.raise_left((run, &directory.name), (code, why)))
     };
     let commit = committed(directory)?;
     let outside = engine.records.describe_external(run)?;
-    let meant = Meant { run, effects, directory, manifest, commit };
+    let target = RollbackTarget { run, effects, directory, manifest, commit };
     let id = RunId::from_random(random()?);
     let mark = engine.records.marks().begin(Activity::Task, id, workspace)?;
     RollbackNotes::new(&directory.name, commit).keep(&mark)?;
-    let done = match taken_back(engine, (root, outputs), &meant, &actor) {
+    let done = match undo_task_run(engine, (root, outputs), &target, &actor) {
         Ok(done) => Done { notes: [done.notes, outside].concat(), ..done },
         Err(error) if settled_status(error.workspace()).is_none() => {
             let alert = left(ErrorCode::RollbackFailed, &error.with_state());
@@ -133,7 +133,7 @@ fn carry_out(
             return Err(RollbackRefused::Git { report, alert, source }.into());
         }
     };
-    let (report, unwritten) = match told(outputs, directory, &done) {
+    let (report, unwritten) = match update_reports(outputs, directory, &done) {
         Ok(report) => (report, mark.end().err().map(OutputError::of_home)),
         // The mark stays in place, so the next process writes the reports.
         Err(error) => (None, Some(error)),
@@ -153,7 +153,7 @@ pub(super) fn rollback_label(task: &str) -> String {
 
 /// Returns the clause that an error message ends with: the index of the alert, or the reason why it could not be
 /// raised.
-fn told_of(raised: &Result<Option<u64>>) -> String {
+fn alert_clause(raised: &Result<Option<u64>>) -> String {
     match raised {
         Ok(None) => String::new(),
         Ok(Some(alert)) => format!("; see alert {alert} in `actum queue`"),
@@ -162,7 +162,7 @@ fn told_of(raised: &Result<Option<u64>>) -> String {
 }
 
 /// Task selected for rollback, with the effects of its run.
-struct Meant<'m> {
+struct RollbackTarget<'m> {
     run: RunId,
     effects: Vec<PathEffect>,
     directory: &'m ReportDirectory,
@@ -181,10 +181,10 @@ struct Done {
 
 /// Undoes the run of a task. Reverts the task's git commit if it has one, and otherwise restores the files from the
 /// checkpoint.
-fn taken_back(
+fn undo_task_run(
     engine: &mut Engine,
     (root, outputs): (&Path, &Outputs),
-    &Meant { run, ref effects, directory, manifest, commit }: &Meant<'_>,
+    &RollbackTarget { run, ref effects, directory, manifest, commit }: &RollbackTarget<'_>,
     actor: &Actor,
 ) -> Result<Done> {
     let mut notes = Vec::new();
@@ -226,17 +226,17 @@ fn reverted(
 ) -> Result<Done> {
     let request = Request {
         actor: actor.clone(),
-        door: EntryPoint::TaskPlan,
+        entry_point: EntryPoint::TaskPlan,
         ..Request::apply(reverting.operations.clone())
     }
     .labelled(rollback_label(report.task()));
     let mut notes = Vec::new();
     if reverting.operations.is_empty() {
-        let (commit, told) = reverting.done();
+        let (commit, git_notes) = reverting.done();
         if commit.is_none() {
             notes.push("later commits had already undone the task's changes".to_owned());
         }
-        notes.extend(told);
+        notes.extend(git_notes);
         return Ok(Done { method: RollbackMethod::GitRevert, receipt: None, commit, notes });
     }
     let receipt = engine.run(request)?.receipt;
@@ -266,7 +266,8 @@ fn undone(
     let report = &directory.name;
     let request = |images| {
         let request = Request { actor: actor.clone(), images, ..Request::undo(Which::Run(run)) };
-        Request { door: EntryPoint::TaskPlan, ..request }.labelled(rollback_label(report.task()))
+        Request { entry_point: EntryPoint::TaskPlan, ..request }
+            .labelled(rollback_label(report.task()))
     };
     let done = match engine.run(request(BTreeMap::new())) {
         // An interrupted rollback script can leave a renamed file at neither path, so retry with the copies from the
@@ -439,9 +440,9 @@ fn found(
     now: Timestamp,
 ) -> Result<(ReportDirectory, RollbackManifest)> {
     let names = outputs.reports()?;
-    let is_meant = |name: &&ReportName| name.as_str() == task || name.task() == task;
+    let is_selected = |name: &&ReportName| name.as_str() == task || name.task() == task;
     let mut refused = None;
-    for name in names.iter().filter(is_meant).rev() {
+    for name in names.iter().filter(is_selected).rev() {
         let Some(directory) = outputs.reports_named(name.clone())? else { continue };
         match manifest((root, outputs), &directory, now)? {
             Ok(manifest) => return Ok((directory, manifest)),
@@ -498,10 +499,10 @@ fn is_back(
 
 /// Adds a rollback to the reports of a task if the process that performed it ended before it could. Returns `None` if
 /// the task was not rolled back or if its reports are already up to date.
-pub(super) fn told_late(
+pub(super) fn report_late_rollback(
     outputs: &Outputs,
     directory: &ReportDirectory,
-    (commit, told_by_git): Found,
+    (commit, git_notes): Found,
 ) -> Result<Option<ExecutionReport>> {
     let Some(report) = unreported(outputs, directory, commit.is_some())? else { return Ok(None) };
     if report.rollback_performed() {
@@ -516,10 +517,10 @@ pub(super) fn told_late(
         let reverted = reverted.as_str();
         notes.push(format!("it is unknown whether commit {reverted} was reverted"));
     }
-    notes.extend(told_by_git);
+    notes.extend(git_notes);
     let is_reverted = commit.is_some();
     let method = if is_reverted { RollbackMethod::GitRevert } else { RollbackMethod::Checkpoint };
-    Ok(told(outputs, directory, &Done { method, receipt: None, commit, notes })?)
+    Ok(update_reports(outputs, directory, &Done { method, receipt: None, commit, notes })?)
 }
 
 /// Returns the execution report of a rolled-back task whose reports do not fully state the rollback yet. If
@@ -536,8 +537,8 @@ pub(super) fn unreported(
         return Ok(None);
     }
     let Some(report) = read_report(directory)? else { return Ok(None) };
-    let is_told = report.rollback_performed() && manifest.status() != ManifestStatus::Active;
-    Ok((!is_told).then_some(report))
+    let is_reported = report.rollback_performed() && manifest.status() != ManifestStatus::Active;
+    Ok((!is_reported).then_some(report))
 }
 
 /// Returns the git commit named in the execution report of a task, if any.
@@ -556,7 +557,7 @@ pub(super) fn read_report(
 }
 
 /// Adds the rollback to the execution report and marks the rollback manifest as executed.
-fn told(
+fn update_reports(
     outputs: &Outputs,
     directory: &ReportDirectory,
     done: &Done,

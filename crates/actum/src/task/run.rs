@@ -13,7 +13,7 @@ use actum_core::plain_id::PlainId;
 use actum_core::{PathRule, RelPath, RunId, Scope, Timestamp};
 use actum_edit::Operation;
 use actum_gate::GateName;
-use actum_ledger::{Activity, UnderWay};
+use actum_ledger::{Activity, ActivityMark};
 use actum_record::ledger::{Actor, WorkspaceId};
 use actum_record::receipt::{ExternalPipeline, PathEffect};
 use actum_task::report::{
@@ -145,7 +145,7 @@ pub fn request(
     let (key, task_of) = (request_key(task), Some(documents));
     Request {
         actor,
-        door: EntryPoint::TaskPlan,
+        entry_point: EntryPoint::TaskPlan,
         declared,
         key,
         task: task_of,
@@ -226,7 +226,7 @@ struct TaskContext<'o> {
     /// Earlier tasks whose reports exist but may not be durable yet.
     reported: Reported,
     /// Mark that stores the notes on this task, so that another process can finish its reports if this one is killed.
-    mark: UnderWay,
+    mark: ActivityMark,
     /// Report directory that was created but could not be filled.
     unfilled: Option<ReportDirectory>,
     /// Whether the notes contain everything that the reports contain. If so, the notes are kept until the reports are
@@ -501,7 +501,10 @@ impl TaskProblem {
     pub(super) fn of_error(error: &Error) -> Self {
         if let Error::Workspace(error) = error {
             let problem = ActionProblem::from_kind(&error.kind);
-            return Self { reason: Some(reason::of(&error.kind).name()), ..Self::of_late(problem) };
+            return Self {
+                reason: Some(reason::from_error_kind(&error.kind).name()),
+                ..Self::of_late(problem)
+            };
         }
         if let Error::Queued { plan, tier, gates, .. } = error {
             let why: Vec<_> = gates.iter().map(|gate| gate.ground.to_string()).collect();

@@ -349,8 +349,9 @@ impl SqlRunner {
         let path = self.root.join(OsStr::from_bytes(target.as_bytes()));
         // If the file is not on disk yet, no other process can have it open.
         let Ok(Some(process)) = lock_holder(&path) else { return Ok(()) };
-        let who = if process > 0 { format!("process {process}") } else { "a process".to_owned() };
-        let message = format!("{who} has the database `{target}` open");
+        let holder =
+            if process > 0 { format!("process {process}") } else { "a process".to_owned() };
+        let message = format!("{holder} has the database `{target}` open");
         Err(ActionProblem::new(ErrorCode::DatabaseInUse, message))
     }
 }

@@ -54,7 +54,7 @@ pub(super) fn stage<D: Disk>(
     allowance: &Allowance<'_>,
 ) -> std::result::Result<Staged, ActionProblem> {
     let before = File::at(transaction, &action.target, file_bytes_max, allowance)?;
-    let operation = operation::of(action)?;
+    let operation = operation::from_action(action)?;
     check_preconditions(transaction, action, allowance)?;
     check_match_count(transaction, action)?;
     for path in action.written() {
@@ -207,7 +207,7 @@ pub(super) struct FileBefore {
 
 impl FileBefore {
     /// Reads the state of the file at `path`, and its content unless it is too large.
-    pub(super) fn of<D: Disk>(
+    pub(super) fn read<D: Disk>(
         transaction: &mut Transaction<'_, D>,
         path: &RelPath,
     ) -> std::result::Result<Self, ActionProblem> {
@@ -223,7 +223,7 @@ impl FileBefore {
         transaction: &mut Transaction<'_, D>,
         path: &RelPath,
     ) -> std::result::Result<ActionChange, ActionProblem> {
-        let after = Self::of(transaction, path)?;
+        let after = Self::read(transaction, path)?;
         let states = self.state.iter().chain(&after.state);
         let is_whole =
             [&self, &after].iter().all(|file| file.state.is_some() == file.content.is_some());

@@ -84,8 +84,11 @@ fn change_that_needs_approval_by_access_policy_is_queued() {
     let done = run(&disk, grounds.records(), &policy, request).unwrap();
     assert_eq!(disk.get("a").unwrap(), b"ONE\ntwo\n");
     let gates = &done.receipt.statement.predicate.decision.gates;
-    let said: Vec<_> = gates.iter().map(|it| (&*it.gate, &*it.verdict)).collect();
-    assert_eq!(said[said.len() - 2..], [("access", "needs_approval"), ("approval", "allow")]);
+    let verdicts: Vec<_> = gates.iter().map(|it| (&*it.gate, &*it.verdict)).collect();
+    assert_eq!(
+        verdicts[verdicts.len() - 2..],
+        [("access", "needs_approval"), ("approval", "allow")]
+    );
 }
 
 /// AEC-6: no operator's policy overrides the built-in rules.
@@ -200,9 +203,9 @@ fn access_policies_are_loaded_from_beside_the_operators_policy() {
     let in_force = place.read().unwrap();
     let names: Vec<_> = in_force.policy.access().unwrap().iter().map(|it| &*it.name).collect();
     assert_eq!(names, ["a.cedar", "b.cedar"]);
-    let told: Vec<_> = in_force.access.iter().map(|it| (it.path.clone(), it.policies)).collect();
+    let actual: Vec<_> = in_force.access.iter().map(|it| (it.path.clone(), it.policies)).collect();
     let path = |name: &str| place.access().join(name);
-    assert_eq!(told, [(path("a.cedar"), 1), (path("b.cedar"), 1)]);
+    assert_eq!(actual, [(path("a.cedar"), 1), (path("b.cedar"), 1)]);
     // A workspace has no access policies of its own.
     fs::create_dir(place.root().join("access")).unwrap();
     fs::write(place.root().join("access/all.cedar"), "no Cedar").unwrap();
@@ -220,12 +223,12 @@ fn access_policies_are_loaded_from_beside_the_operators_policy() {
 fn invalid_access_policy_is_rejected_with_its_file_and_nothing_runs() {
     let wrong = ASK.replace("context.approvals", "context.aprovals");
     let place = Place::with(&[("a.cedar", ALL), ("b.cedar", &wrong)]);
-    let told = place.refusal();
+    let actual = place.refusal();
     let expected = "cannot use the operator's policy `/config/access/b.cedar`: the access policies are \
                     not valid: `a-person-looks`, line 3: attribute `aprovals` in context for \
                     Action::\"change_files\" not found; `context` has ";
-    assert!(told.starts_with(expected), "{told}");
-    assert!(told.ends_with("; nothing was changed"), "{told}");
+    assert!(actual.starts_with(expected), "{actual}");
+    assert!(actual.ends_with("; nothing was changed"), "{actual}");
     place.write("b.cedar", "permit (principal, action, resource) when { context.tier == \"R3\" };");
     assert!(
         place.refusal().contains("b.cedar`: the access policies are not valid: policy 1, line 1")
@@ -299,12 +302,12 @@ fn only_regular_policy_files_are_read_without_blocking() {
     let (send, receive) = mpsc::channel();
     std::thread::scope(|scope| {
         scope.spawn(|| send.send(place.refusal()).unwrap());
-        let told = receive.recv_timeout(Duration::from_secs(20));
-        if told.is_err() {
+        let actual = receive.recv_timeout(Duration::from_secs(20));
+        if actual.is_err() {
             // A reader that waits for a writer continues.
             drop(fs::OpenOptions::new().write(true).open(&link).unwrap());
         }
-        assert_eq!(told.unwrap(), no_file);
+        assert_eq!(actual.unwrap(), no_file);
     });
     fs::remove_dir_all(place.access()).unwrap();
     fs::write(place.access(), "").unwrap();

@@ -159,8 +159,8 @@ fn undo_under_a_lease_is_limited_by_the_lease() {
     let undo = || under(&grounds, &lease.token, Request::undo(Which::Newest));
     run(&grounds, &disk, undo()).unwrap();
     let redo = under(&grounds, &lease.token, Request::redo(Which::Newest));
-    let said = denied_by(run(&grounds, &disk, redo));
-    assert!(said.ends_with("allows 2 runs, which have all been started"), "{said}");
+    let denial = denied_by(run(&grounds, &disk, redo));
+    assert!(denial.ends_with("allows 2 runs, which have all been started"), "{denial}");
     // Without a lease the user can still undo the run.
     let own = Request::redo(Which::Newest).asked_by(agent("planner/copier"));
     run(&grounds, &disk, own).unwrap();
@@ -260,8 +260,8 @@ fn unrecorded_lease_allows_nothing() {
     let signer = grounds.keys().signer(KeyRole::Lease, grounds.now()).unwrap();
     let token = signer.with_secret(|secret| actum_lease::grant(secret, &terms())).unwrap().unwrap();
     let request = under(&grounds, &token, Request::apply(vec![create("n")]));
-    let said = denied_by(run(&grounds, &disk, request));
-    assert!(said.ends_with("has no record of its grant in this ledger"), "{said}");
+    let denial = denied_by(run(&grounds, &disk, request));
+    assert!(denial.ends_with("has no record of its grant in this ledger"), "{denial}");
 }
 
 /// FE-17: only a lease key grants leases.

@@ -12,11 +12,11 @@
 mod access;
 mod both_logs;
 mod catalog;
-mod door;
 mod examples;
 mod feedback;
 mod grounds;
 mod leases;
+mod plan_model;
 // Store of the ledger's own tests, which uses public items only.
 #[path = "../../../actum-ledger/tests/ledger/memory.rs"]
 mod memory;

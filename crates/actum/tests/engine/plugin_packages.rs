@@ -19,10 +19,10 @@ fn node_tests(directory: &str) {
     let ended =
         node.arg("--test").args(tests_in(&root.join(directory))).current_dir(&root).output();
     let ended = ended.expect("`node` is in the PATH");
-    let said = String::from_utf8_lossy(&ended.stdout);
-    assert!(ended.status.success(), "{said}{}", String::from_utf8_lossy(&ended.stderr));
+    let stdout = String::from_utf8_lossy(&ended.stdout);
+    assert!(ended.status.success(), "{stdout}{}", String::from_utf8_lossy(&ended.stderr));
     // A test runner that finds no tests succeeds.
-    assert!(!said.contains("# tests 0\n"), "{said}");
+    assert!(!stdout.contains("# tests 0\n"), "{stdout}");
 }
 
 /// AA-8, AA-10

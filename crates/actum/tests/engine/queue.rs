@@ -172,7 +172,7 @@ fn approval_is_invalid_after_a_bound_fact_changes_and_error_names_it() {
             operations.push(create("more"));
         }),
     ];
-    for (told, under_policy, change) in cases {
+    for (expected, under_policy, change) in cases {
         let grounds = Grounds::new();
         let disk = disk(&grounds);
         let plan = queued(run(&disk, grounds.records(), asks()));
@@ -186,7 +186,7 @@ fn approval_is_invalid_after_a_bound_fact_changes_and_error_names_it() {
         }
         let error = is_open(engine.run(request));
         let QueueError::Stale { moved, .. } = &error else { panic!("{error}") };
-        assert!(moved.iter().any(|it| it.to_string() == told), "{told}: {moved:?}");
+        assert!(moved.iter().any(|it| it.to_string() == expected), "{expected}: {moved:?}");
         assert_eq!(disk.snapshot_without(".actum"), before);
         drop(engine);
         assert_eq!(state(&grounds, plan), PlanState::Approved, "it was not used up");
@@ -206,8 +206,8 @@ fn added_or_removed_file_is_reported_as_a_change() {
     let was = effects(&disk, &grounds, asks());
     disk.put("a", b"one\nthree\n");
     let is = effects(&disk, &grounds, asks());
-    let told: Vec<String> = Moved::in_files(&was, &is).iter().map(ToString::to_string).collect();
-    assert_eq!(told, ["the file `a` was edited"]);
+    let listed: Vec<String> = Moved::in_files(&was, &is).iter().map(ToString::to_string).collect();
+    assert_eq!(listed, ["the file `a` was edited"]);
     let fewer = &is[..is.len() - 1];
     assert_eq!(Moved::in_files(&is, fewer).len(), 1);
     assert_eq!(Moved::in_files(fewer, &is).len(), 1);

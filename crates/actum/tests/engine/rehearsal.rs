@@ -135,9 +135,9 @@ fn reading_a_large_file_stops_at_the_time_limit() {
         (&rule, task_time, 30, "completed", off),
     ] {
         let mut looker = Looker { look: 1, cancelled_at, ..Looker::default() };
-        let told = rehearsed_plan(plan, config, &mut looker);
+        let actual = rehearsed_plan(plan, config, &mut looker);
         let done = usize::from(end == "completed");
-        assert_eq!(told, (vec![end.to_owned()], broken_off, done, done), "{plan}");
+        assert_eq!(actual, (vec![end.to_owned()], broken_off, done, done), "{plan}");
         assert!(looker.now.get() < 50, "it looked {} times: {plan}", looker.now.get());
     }
 }

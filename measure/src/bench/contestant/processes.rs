@@ -63,11 +63,11 @@ impl Surroundings {
         if status.success() {
             return Ok(());
         }
-        let said = std::fs::read_to_string(self.messages()).unwrap_or_default();
+        let messages = std::fs::read_to_string(self.messages()).unwrap_or_default();
         // The next failure shall not show these words.
         drop(File::create(self.messages()));
         let is_cause = |line: &&str| line.starts_with("error") || line.starts_with("fatal");
-        let words = said.lines().find(is_cause).or_else(|| said.lines().last());
+        let words = messages.lines().find(is_cause).or_else(|| messages.lines().last());
         let words = words.unwrap_or("it said nothing");
         Err(format!("{} failed ({status}): {words}", shown(command)).into())
     }

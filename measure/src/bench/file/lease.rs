@@ -65,7 +65,7 @@ fn authorise(records: &Records, executor: &Executor, text: &[u8]) -> Result<(), 
     let lease = RequestLease::present_in(&Token::read(text)?, records)?;
     let request = Request {
         actor: Actor { user: "user".to_owned(), uid: 1000, agent: Some(AGENT.to_owned()) },
-        door: EntryPoint::FileTask,
+        entry_point: EntryPoint::FileTask,
         file_task: Some(FileTask {
             task: "task".parse()?,
             manifest: Digest::of(b""),

@@ -165,7 +165,7 @@ fn per_second(rate: f64) -> String {
 
 fn syncs(results: &Results) -> Option<String> {
     let syncs = results.syncs.as_ref()?;
-    let told = |counts: &BTreeMap<&str, f64>| {
+    let shown = |counts: &BTreeMap<&str, f64>| {
         let some = counts.iter().filter(|(_, count)| **count > 0.0);
         some.map(|(name, count)| format!("{count:.2} `{name}`")).collect::<Vec<_>>().join(", ")
     };
@@ -174,9 +174,9 @@ fn syncs(results: &Results) -> Option<String> {
          - Of one append among a thousand: {}; system calls in all: {:.0}. More than one sync is for \
          taking over the log of the database, which nobody waits for.\n\
          - Of a process that opens a ledger, appends twice and ends: {}.\n",
-        told(&syncs.each),
+        shown(&syncs.each),
         syncs.calls,
-        told(&syncs.short)
+        shown(&syncs.short)
     ))
 }
 

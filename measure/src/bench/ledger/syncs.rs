@@ -49,9 +49,9 @@ fn trace(directory: &Path, appends: u64, first: u64) -> Result<Counts, Failure> 
     let output = strace.stdin(Stdio::null()).output();
     let output = output.map_err(|error| format!("starting `strace`: {error}"))?;
     if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr);
-        let said = said.lines().last().unwrap_or("it said nothing").to_owned();
-        return Err(format!("under `strace` ({}): {said}", output.status).into());
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        let stderr = stderr.lines().last().unwrap_or("it said nothing").to_owned();
+        return Err(format!("under `strace` ({}): {stderr}", output.status).into());
     }
     Ok(counts(&read_to_string(report)?))
 }

@@ -96,8 +96,8 @@ impl Site {
             if output.status.success() {
                 return Ok(());
             }
-            let said = String::from_utf8_lossy(&output.stderr).into_owned();
-            Err(format!("cargo ended with {}: {said}", output.status).into())
+            let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+            Err(format!("cargo ended with {}: {stderr}", output.status).into())
         });
         remove_dir_all(temporary)?;
         self.clear()?;

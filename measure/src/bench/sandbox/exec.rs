@@ -69,8 +69,8 @@ pub(super) fn finished(command: &mut Command) -> Result<(), Failure> {
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(format!("it ended with {}: {}", output.status, said.lines().next().unwrap_or("")).into())
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    Err(format!("it ended with {}: {}", output.status, stderr.lines().next().unwrap_or("")).into())
 }
 
 /// Measures in a workspace of many files: the cost of `exec` besides the sandbox, and what it

@@ -25,7 +25,7 @@ pub(super) fn peaks(place: &Path, program: &Path) -> Result<Vec<Peak>, Failure> 
         poll_until_end(&mut desk.command()?.spawn()?, |task| {
             peak_kib = peak_kib.max(read_peak_kib(task));
         })?;
-        desk.take_back()?;
+        desk.roll_back()?;
         Ok(Peak { files, peak_kib })
     };
     [1, 10, 100].into_iter().zip(1..).map(|(files, round)| peak((round, files))).collect()

@@ -61,7 +61,7 @@ impl Fixture {
         self.call(&["run", "../task.json"])
     }
 
-    pub(super) fn take_back(&self) -> Result<(), Failure> {
+    pub(super) fn roll_back(&self) -> Result<(), Failure> {
         self.call(&["rollback", "task"])
     }
 

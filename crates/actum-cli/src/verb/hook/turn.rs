@@ -32,7 +32,7 @@ pub(super) fn answer(client: Client, session: &Session, event: &Event) -> Result
         let prompt = event.prompt.as_ref().map(|prompt| Digest::of(prompt.as_bytes()));
         return Ok(match workspace.begin_turn(name, prompt, &mut known)? {
             TurnStart::Taken | TurnStart::Joined => Answer::Nothing,
-            TurnStart::TooManyFiles => Answer::Tell(format!(
+            TurnStart::TooManyFiles => Answer::Notify(format!(
                 "actum: this workspace has more than {} files, so changes outside of runs are not reported",
                 actum_workspace::BASELINE_FILES_MAX
             )),
@@ -61,7 +61,7 @@ pub(super) fn answer(client: Client, session: &Session, event: &Event) -> Result
     }
     Ok(match lines.is_empty() {
         true => Answer::Nothing,
-        false => Answer::Tell(format!("actum: {}", lines.join(". "))),
+        false => Answer::Notify(format!("actum: {}", lines.join(". "))),
     })
 }
 

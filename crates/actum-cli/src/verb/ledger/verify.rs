@@ -121,13 +121,14 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
                     compare(&log, kept).unwrap_or_else(|error| Err(error.to_string()))
             {
                 let message = format!("mismatch with the saved checkpoint: {message}");
-                verification.tell(Subject::Log, message);
+                verification.add_finding(Subject::Log, message);
             }
             verification
         }
     };
     if let Some(Kept { name, checkpoint: Err(problem) }) = &kept {
-        verification.tell(Subject::Log, format!("the checkpoint {name} is invalid: {problem}"));
+        verification
+            .add_finding(Subject::Log, format!("the checkpoint {name} is invalid: {problem}"));
     }
     progress.end();
     let compared = kept.and_then(|kept| Some((kept.name, kept.checkpoint.ok()?.size)));

@@ -47,7 +47,7 @@ impl FailureKind for PluginFailure {
 
     fn hints(&self) -> Vec<String> {
         match self {
-            Self::Plugin(error) => match error.said() {
+            Self::Plugin(error) => match error.output_excerpt() {
                 "" => Vec::new(),
                 output => vec![format!("the plugin printed: {}", Harmless(output.as_bytes()))],
             },
@@ -64,7 +64,7 @@ impl FailureKind for PluginFailure {
 
     fn state(&self) -> Option<String> {
         let includes_state =
-            matches!(self, Self::Plugin(PluginError::Command(error)) if error.says_state());
+            matches!(self, Self::Plugin(PluginError::Command(error)) if error.includes_state());
         (!includes_state).then(|| State::Unchanged.to_string())
     }
 }

@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let options = RunOptions { label: "plugin test".to_owned(), ..RunOptions::default() };
     let mut transaction = workspace.begin(options)?;
     transaction.operate_all(&executed.captured.operations)?;
-    let staged = &StagedView::of(&runner, &mut transaction)?;
+    let staged = &StagedView::new(&runner, &mut transaction)?;
     let effects = &transaction.effects();
     let (checks, evidence) = std::thread::scope(|threads| {
         let verified = threads.spawn(|| steps.verify(call, &executed.output, staged));

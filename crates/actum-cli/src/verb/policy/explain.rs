@@ -197,7 +197,8 @@ fn explain(
     let triggers = TriggerFound::by_name(&change);
     let actor = actor::under(agent, lease.as_ref());
     let asked = policy::asked(&in_force, actor.agent.clone(), &session.tenant)?;
-    let request = Request { actor, door: EntryPoint::CommandLine, ..Request::apply(Vec::new()) };
+    let request =
+        Request { actor, entry_point: EntryPoint::CommandLine, ..Request::apply(Vec::new()) };
     let lease = lease.map(|lease| lease.case(&request, Quotas::default()));
     let case = Case { change, triggers, lease, ..asked };
     let root = case.root.clone();

@@ -93,7 +93,7 @@ fn read(file: &std::path::Path, session: &Session) -> Result<PolicyTest, Failure
 }
 
 fn tested(case: &ExpectedCase, decision: &Decision) -> serde_json::Result<PolicyCase> {
-    let ground = case.telling(decision).map(|gate| &gate.ground);
+    let ground = case.explaining_gate(decision).map(|gate| &gate.ground);
     let message = ground.map(Grounds::without_tier).unwrap_or_default();
     Ok(PolicyCase {
         line: case.line,

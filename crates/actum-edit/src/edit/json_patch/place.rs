@@ -174,9 +174,9 @@ impl<'t> Container<'t> {
     ) -> Result<(usize, &Item<'t>), PointerProblem> {
         let shown = Excerpt::new(step.as_bytes());
         if self.brackets == Brackets::Object {
-            let is_meant = |item: &Item<'_>| item.name.as_ref().is_some_and(|n| n.decoded == step);
-            let mut meant = self.items.iter().enumerate().filter(|(_, item)| is_meant(item));
-            return match (meant.next(), meant.next()) {
+            let has_name = |item: &Item<'_>| item.name.as_ref().is_some_and(|n| n.decoded == step);
+            let mut matching = self.items.iter().enumerate().filter(|(_, item)| has_name(item));
+            return match (matching.next(), matching.next()) {
                 (Some(found), None) => Ok(found),
                 (Some(_), Some(_)) => {
                     Err(PointerProblem::Doubled { name: shown, inside: inside() })

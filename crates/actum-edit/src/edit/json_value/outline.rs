@@ -88,8 +88,8 @@ impl Level {
     }
 
     pub(super) fn index(&self, strict: &str, name: &str) -> Option<usize> {
-        let is_meant = |child: &Child| decoded(strict, &child.name).is_some_and(|n| n == name);
-        self.children.iter().position(is_meant)
+        let is_target = |child: &Child| decoded(strict, &child.name).is_some_and(|n| n == name);
+        self.children.iter().position(is_target)
     }
 }
 
@@ -134,11 +134,11 @@ impl Walk<'_> {
         let mut at = blanks(bytes, start + 1);
         while !matches!(bytes.get(at), Some(b'}' | b']')) {
             let mut name = at..at;
-            let mut is_meant = way.is_some_and(|(step, _)| *step == Step::Index(children.len()));
+            let mut is_target = way.is_some_and(|(step, _)| *step == Step::Index(children.len()));
             if is_object {
                 name.end = end(self.text, at)?;
                 let decoded = decoded(self.text, &name).ok_or(Missed::Name { offset: at })?;
-                is_meant = way.is_some_and(|(step, _)| match step {
+                is_target = way.is_some_and(|(step, _)| match step {
                     Step::Name(name) => *name == *decoded,
                     Step::Index(_) => false,
                 });
@@ -153,7 +153,7 @@ impl Walk<'_> {
                 name = at..at;
             }
             let (value, rest) = (at, way.map_or(&[][..], |(_, rest)| rest));
-            if is_meant {
+            if is_target {
                 chosen = Some(children.len());
                 at = self.value(at, rest)?;
             } else {

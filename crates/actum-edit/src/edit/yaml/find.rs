@@ -121,8 +121,8 @@ pub(super) fn follow<'n, 't>(
         aliased(node, text, place)?;
         let next = match (step, &node.shape) {
             (Step::Name(name), NodeKind::Mapping(_, entries)) => {
-                let mut meant = entries.iter().filter(|(key, _)| key.as_string() == Some(name));
-                match (meant.next(), meant.next()) {
+                let mut matching = entries.iter().filter(|(key, _)| key.as_string() == Some(name));
+                match (matching.next(), matching.next()) {
                     (Some((_, value)), None) => Ok(value),
                     (Some(_), Some((key, _))) => {
                         let name = Excerpt::new(name.as_bytes());

@@ -74,8 +74,8 @@ pub(super) fn removed(
     let NodeKind::Mapping(notation, entries) = &parent.shape else {
         return Err(YamlUnproven::Beyond.into());
     };
-    let meant = entries.iter().position(|(key, _)| key.as_string() == Some(name));
-    let index = meant.ok_or(YamlUnproven::Beyond)?;
+    let position = entries.iter().position(|(key, _)| key.as_string() == Some(name));
+    let index = position.ok_or(YamlUnproven::Beyond)?;
     let (before, rest) = entries.split_at(index);
     let [entry, behind @ ..] = rest else { return Err(YamlUnproven::Beyond.into()) };
     let unclear = || YamlError::Unclear { place: place(entry.0.extent.start) };

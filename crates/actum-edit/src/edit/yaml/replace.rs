@@ -124,7 +124,7 @@ impl Spot<'_, '_> {
         let extent = self.node.extent;
         let alone = self.text.get(extent.end..line_end(self.text, extent.end));
         let before = self.text.get(extent.free..extent.start).unwrap_or_default();
-        let stands = match self.role {
+        let fits_role = match self.role {
             Role::Document => column(self.text, extent.start) == 0,
             Role::Item => self.node.anchor.is_none(),
             Role::Member => true,
@@ -133,7 +133,7 @@ impl Spot<'_, '_> {
             && !extent.has_no_colon
             && alone.is_some_and(|rest| rest.trim_matches([' ', '\t']).is_empty())
             && (self.role == Role::Document || !before.contains(['\n', '\r']))
-            && stands
+            && fits_role
     }
 
     fn style(&self) -> Style {

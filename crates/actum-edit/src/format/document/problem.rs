@@ -27,13 +27,13 @@ pub enum DocumentProblem {
         "the JSON is not in a known format: it has {}, but {}{}",
         Found(found),
         Format::signs_in_json(),
-        Meant(meant)
+        Suggestions(suggestions)
     )]
     NoFormat {
         /// Fields of the input, or of the elements of its array.
         found: Vec<Excerpt>,
         /// Known fields that are similar to one of them, as suggestions.
-        meant: Vec<&'static str>,
+        suggestions: Vec<&'static str>,
     },
     /// The input has fields of several formats.
     #[error(
@@ -152,9 +152,9 @@ impl fmt::Display for Found<'_> {
 }
 
 /// Writes suggestions of known fields at the end of a message.
-struct Meant<'a>(&'a [&'static str]);
+struct Suggestions<'a>(&'a [&'static str]);
 
-impl fmt::Display for Meant<'_> {
+impl fmt::Display for Suggestions<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, name) in self.0.iter().enumerate() {
             write!(f, "{}`{name}`", if index == 0 { "; did you mean " } else { ", " })?;

@@ -21,7 +21,7 @@ pub(super) fn format(value: &Value<'_>) -> Result<(Format, &'static JsonSyntax),
         [(format, syntax, _)] => Ok((*format, *syntax)),
         [] => {
             let found = names.iter().map(|name| Excerpt::new(name.as_bytes())).collect();
-            Err(DocumentProblem::NoFormat { found, meant: meant(&names) })
+            Err(DocumentProblem::NoFormat { found, suggestions: suggestions(&names) })
         }
         [(Format::Edits, syntax, _), (Format::Files, _, _)] if value.kind() == Kind::Array => {
             Ok((Format::Edits, *syntax))
@@ -63,15 +63,15 @@ fn mixed(found: Vec<Mark>) -> DocumentProblem {
 }
 
 /// Maximum number of suggestions in an error message.
-const MEANT_MAX: usize = 3;
+const SUGGESTIONS_MAX: usize = 3;
 
 /// Returns known fields that are similar to one of `names`.
-fn meant(names: &BTreeSet<&str>) -> Vec<&'static str> {
+fn suggestions(names: &BTreeSet<&str>) -> Vec<&'static str> {
     let known: Vec<_> =
         Format::in_json().flat_map(|(_, syntax)| syntax.fields.iter().copied()).collect();
-    let meant: BTreeSet<_> =
+    let suggestions: BTreeSet<_> =
         names.iter().filter_map(|name| suggestion::suggest(name, &known)).collect();
-    meant.into_iter().take(MEANT_MAX).collect()
+    suggestions.into_iter().take(SUGGESTIONS_MAX).collect()
 }
 
 fn names<'v>(value: &'v Value<'_>) -> BTreeSet<&'v str> {
@@ -156,14 +156,14 @@ mod tests {
     /// Issue 27
     #[test]
     fn near_miss_field_names_are_suggested() {
-        for (json, meant) in [
+        for (json, suggestions) in [
             (r#"{"path":"a","oldString":"x"}"#, "; did you mean `old_string`?"),
             (r#"{"path":"a","Contents":"x"}"#, "; did you mean `content`?"),
             (r#"[{"patch":[]}]"#, "; did you mean `patches`?"),
             (r#"{"path":"a"}"#, "`op`"),
         ] {
             let message = recognised(json).unwrap_err();
-            assert!(message.ends_with(meant), "{message}");
+            assert!(message.ends_with(suggestions), "{message}");
         }
     }
 }

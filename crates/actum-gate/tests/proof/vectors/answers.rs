@@ -30,12 +30,12 @@ pub(super) fn answers() -> Vectors {
     }
 }
 
-fn of(keyring: &str, envelope: &Envelope) -> Value {
+fn vector_input(keyring: &str, envelope: &Envelope) -> Value {
     json!({ "keyring": keyring, "text": String::from_utf8(envelope.to_vec().unwrap()).unwrap() })
 }
 
 /// Changes an answer, and then signs it validly.
-fn said(change: impl Fn(&mut Value)) -> Envelope {
+fn sign_changed(change: impl Fn(&mut Value)) -> Envelope {
     let mut value = serde_json::to_value(answered(Answer::Approved)).unwrap();
     change(&mut value);
     let payload = canonical::to_vec(&value).unwrap();
@@ -53,55 +53,65 @@ fn cases() -> Vec<Case> {
     let late = PlanAnswered { time: at(3601), ..answered(Answer::Approved) };
     let payload = canonical::to_vec(&answered(Answer::Approved)).unwrap();
     let (malformed, other_type) = ("ANSWER_MALFORMED", "ANSWER_OF_ANOTHER_TYPE");
-    let removed =
-        |name: &'static str| said(move |value| drop(value.as_object_mut().unwrap().remove(name)));
+    let removed = |name: &'static str| {
+        sign_changed(move |value| drop(value.as_object_mut().unwrap().remove(name)))
+    };
     let mut cases = vec![
-        accepted("a plan is approved", of("now", &approved)),
+        accepted("a plan is approved", vector_input("now", &approved)),
         accepted(
             "a plan is denied, with a reason",
-            of("now", &answer_of(&reason("not on a Friday — “no”"), &approval_key())),
+            vector_input("now", &answer_of(&reason("not on a Friday — “no”"), &approval_key())),
         ),
-        accepted("what was approved is revoked", of("now", &by(Answer::Revoked))),
-        refused("another answer under the signature", "SIGNATURE_WRONG", of("now", &other)),
+        accepted("what was approved is revoked", vector_input("now", &by(Answer::Revoked))),
+        refused(
+            "another answer under the signature",
+            "SIGNATURE_WRONG",
+            vector_input("now", &other),
+        ),
         refused(
             "signed by an unknown key",
             "SIGNER_UNKNOWN",
-            of("now", &answer_of(&answered(Answer::Approved), &stranger)),
+            vector_input("now", &answer_of(&answered(Answer::Approved), &stranger)),
         ),
         refused(
             "signed by the key of receipts",
             "KEY_OF_ANOTHER_ROLE",
-            of("now", &answer_of(&answered(Answer::Approved), &result_key())),
+            vector_input("now", &answer_of(&answered(Answer::Approved), &result_key())),
         ),
-        refused("the key had expired", "KEY_EXPIRED", of("expired", &approved)),
-        refused("the key is revoked", "KEY_REVOKED", of("revoked", &approved)),
+        refused("the key had expired", "KEY_EXPIRED", vector_input("expired", &approved)),
+        refused("the key is revoked", "KEY_REVOKED", vector_input("revoked", &approved)),
         refused(
             "answered after the time of the key",
             "KEY_EXPIRED",
-            of("now", &answer_of(&late, &approval_key())),
+            vector_input("now", &answer_of(&late, &approval_key())),
         ),
-        refused("a receipt", other_type, of("now", &receipt())),
+        refused("a receipt", other_type, vector_input("now", &receipt())),
         refused(
             "another payload type",
             other_type,
-            of("now", &signed("application/json", payload, &[&approval_key()])),
+            vector_input("now", &signed("application/json", payload, &[&approval_key()])),
         ),
     ];
     let altered: [(&str, &'static str, Envelope); 7] = [
-        ("another format", other_type, said(|it| it["format"] = json!("actum.plan-answered/2"))),
+        (
+            "another format",
+            other_type,
+            sign_changed(|it| it["format"] = json!("actum.plan-answered/2")),
+        ),
         ("no plan", malformed, removed("plan")),
         ("nothing that it is bound to", malformed, removed("bound")),
-        ("an unknown answer", malformed, said(|it| it["answer"] = json!("perhaps"))),
-        ("a field that is not known", malformed, said(|it| it["more"] = json!(1))),
+        ("an unknown answer", malformed, sign_changed(|it| it["answer"] = json!("perhaps"))),
+        ("a field that is not known", malformed, sign_changed(|it| it["more"] = json!(1))),
         (
             "a digest that is too short",
             malformed,
-            said(|it| it["bound"]["plan"] = json!("0".repeat(63))),
+            sign_changed(|it| it["bound"]["plan"] = json!("0".repeat(63))),
         ),
-        ("another isolation", malformed, said(|it| it["isolation"] = json!("none"))),
+        ("another isolation", malformed, sign_changed(|it| it["isolation"] = json!("none"))),
     ];
     cases.extend(
-        altered.map(|(name, reason, envelope)| refused(name, reason, of("now", &envelope))),
+        altered
+            .map(|(name, reason, envelope)| refused(name, reason, vector_input("now", &envelope))),
     );
     cases
 }

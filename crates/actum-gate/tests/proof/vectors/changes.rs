@@ -33,12 +33,12 @@ pub(super) fn changes() -> Vectors {
     }
 }
 
-fn of(keyring: &str, envelope: &Envelope) -> Value {
+fn vector_input(keyring: &str, envelope: &Envelope) -> Value {
     json!({ "keyring": keyring, "text": String::from_utf8(envelope.to_vec().unwrap()).unwrap() })
 }
 
 /// Changes a change of the catalog, and then signs it validly.
-fn said(change: impl Fn(&mut Value)) -> Envelope {
+fn sign_changed(change: impl Fn(&mut Value)) -> Envelope {
     let mut value = serde_json::to_value(changed()).unwrap();
     change(&mut value);
     let payload = canonical::to_vec(&value).unwrap();
@@ -61,43 +61,53 @@ fn cases() -> Vec<Case> {
     let late = CatalogChanged { time: at(3601), ..changed() };
     let answer = answer_of(&answered(Answer::Approved), &approval_key());
     let (malformed, other_type) = ("CATALOG_CHANGE_MALFORMED", "CATALOG_CHANGE_OF_ANOTHER_TYPE");
-    let removed =
-        |name: &'static str| said(move |value| drop(value.as_object_mut().unwrap().remove(name)));
+    let removed = |name: &'static str| {
+        sign_changed(move |value| drop(value.as_object_mut().unwrap().remove(name)))
+    };
     let mut cases = vec![
-        accepted("a draft is made active", of("now", &sound)),
-        accepted("an action is retired", of("now", &by(retired))),
-        accepted("a package is registered", of("now", &by(new))),
-        refused("another change under the signature", "SIGNATURE_WRONG", of("now", &other)),
+        accepted("a draft is made active", vector_input("now", &sound)),
+        accepted("an action is retired", vector_input("now", &by(retired))),
+        accepted("a package is registered", vector_input("now", &by(new))),
+        refused(
+            "another change under the signature",
+            "SIGNATURE_WRONG",
+            vector_input("now", &other),
+        ),
         refused(
             "signed by an unknown key",
             "SIGNER_UNKNOWN",
-            of("now", &change_of(&changed(), &stranger)),
+            vector_input("now", &change_of(&changed(), &stranger)),
         ),
         refused(
             "signed by the key of receipts",
             "KEY_OF_ANOTHER_ROLE",
-            of("now", &change_of(&changed(), &result_key())),
+            vector_input("now", &change_of(&changed(), &result_key())),
         ),
-        refused("the key had expired", "KEY_EXPIRED", of("expired", &sound)),
-        refused("the key is revoked", "KEY_REVOKED", of("revoked", &sound)),
-        refused("changed after the time of the key", "KEY_EXPIRED", of("now", &by(late))),
-        refused("an answer to a plan", other_type, of("now", &answer)),
+        refused("the key had expired", "KEY_EXPIRED", vector_input("expired", &sound)),
+        refused("the key is revoked", "KEY_REVOKED", vector_input("revoked", &sound)),
+        refused("changed after the time of the key", "KEY_EXPIRED", vector_input("now", &by(late))),
+        refused("an answer to a plan", other_type, vector_input("now", &answer)),
     ];
     let altered: [(&str, &'static str, Envelope); 7] = [
-        ("another format", other_type, said(|it| it["format"] = json!("actum.catalog-changed/2"))),
+        (
+            "another format",
+            other_type,
+            sign_changed(|it| it["format"] = json!("actum.catalog-changed/2")),
+        ),
         ("no action", malformed, removed("action")),
         ("no place that it follows", malformed, removed("follows")),
-        ("a state that there is not", malformed, said(|it| it["to"] = json!("GONE"))),
-        ("a name that is none", malformed, said(|it| it["action"] = json!("Bump Version"))),
-        ("a field that is not known", malformed, said(|it| it["more"] = json!(1))),
+        ("a state that there is not", malformed, sign_changed(|it| it["to"] = json!("GONE"))),
+        ("a name that is none", malformed, sign_changed(|it| it["action"] = json!("Bump Version"))),
+        ("a field that is not known", malformed, sign_changed(|it| it["more"] = json!(1))),
         (
             "a digest that is too short",
             malformed,
-            said(|it| it["snapshot"] = json!("0".repeat(63))),
+            sign_changed(|it| it["snapshot"] = json!("0".repeat(63))),
         ),
     ];
     cases.extend(
-        altered.map(|(name, reason, envelope)| refused(name, reason, of("now", &envelope))),
+        altered
+            .map(|(name, reason, envelope)| refused(name, reason, vector_input("now", &envelope))),
     );
     cases
 }

@@ -32,10 +32,10 @@ fn check(vectors: &Path) -> Output {
 #[test]
 fn independent_checker_agrees_with_every_vector() {
     let output = check(&directory());
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{stdout}{}", String::from_utf8_lossy(&output.stderr));
     let count: usize = super::all().iter().map(|vectors| vectors.cases.len()).sum();
-    assert!(said.ends_with(&format!("{count} vectors, 0 disagreements\n")), "{said}");
+    assert!(stdout.ends_with(&format!("{count} vectors, 0 disagreements\n")), "{stdout}");
 }
 
 /// The checker itself rejects each vector with a false statement.
@@ -57,9 +57,9 @@ fn checker_rejects_vectors_with_false_statements() {
         std::fs::write(path, whole.to_string()).unwrap();
     }
     let output = check(place.path());
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.ends_with(&format!("{count} vectors, {wrong} disagreements\n")), "{said}");
+    let stdout = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{stdout}");
+    assert!(stdout.ends_with(&format!("{count} vectors, {wrong} disagreements\n")), "{stdout}");
     let nowhere = check(&place.path().join("nowhere"));
     assert_eq!(nowhere.status.code(), Some(1), "no vectors are no agreement");
 }

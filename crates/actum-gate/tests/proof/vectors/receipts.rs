@@ -55,7 +55,7 @@ pub(super) fn keyring_named(input: &Value, keyrings: &Map<String, Value>) -> Key
     Keyring::read(&canonical::to_vec(keyring).unwrap()).unwrap()
 }
 
-fn told(verified: &VerifiedReceipt) -> Value {
+fn receipt_facts(verified: &VerifiedReceipt) -> Value {
     let VerifiedReceipt { statement, key, leaf, .. } = verified;
     let subjects: Vec<_> = statement
         .subject
@@ -66,12 +66,12 @@ fn told(verified: &VerifiedReceipt) -> Value {
     json!({ "key": key, "leaf": leaf, "run": run, "status": status, "subjects": subjects })
 }
 
-fn of(keyring: &str, text: impl Into<Vec<u8>>) -> Value {
+fn vector_input(keyring: &str, text: impl Into<Vec<u8>>) -> Value {
     json!({ "keyring": keyring, "text": String::from_utf8(text.into()).unwrap() })
 }
 
 fn envelope(keyring: &str, envelope: &Envelope) -> Value {
-    of(keyring, envelope.to_vec().unwrap())
+    vector_input(keyring, envelope.to_vec().unwrap())
 }
 
 pub(super) fn receipts() -> Vectors {
@@ -80,7 +80,10 @@ pub(super) fn receipts() -> Vectors {
         about: "Receipts: a DSSE envelope with an in-toto statement, each with the keyring to \
                 judge it by. `leaf` is the hash of its canonical form as an entry of a log.",
         keyrings: keyrings(),
-        cases: [sound_receipts(), badly_signed(), badly_said()].into_iter().flatten().collect(),
+        cases: [sound_receipts(), badly_signed(), invalid_statements()]
+            .into_iter()
+            .flatten()
+            .collect(),
         judge: |input, keyrings| {
             let keyring = keyring_named(input, keyrings);
             let text = input["text"].as_str().unwrap().as_bytes();
@@ -90,7 +93,7 @@ pub(super) fn receipts() -> Vectors {
                 let RunResult { run, ref intent, .. } = statement.predicate;
                 assert_eq!((signed.run, &signed.intent), (run, intent));
             }
-            verified.map(|verified| told(&verified)).map_err(|problem| problem.reason())
+            verified.map(|verified| receipt_facts(&verified)).map_err(|problem| problem.reason())
         },
     }
 }
@@ -112,7 +115,7 @@ fn sound_receipts() -> Vec<Case> {
             "sig": URL_SAFE.encode(&other_alphabet.signatures[0].signature),
         }],
     });
-    let more = said(|value| {
+    let more = sign_changed(|value| {
         value["more"] = json!(1);
         value["predicate"]["more"] = json!({ "a": [] });
     });
@@ -137,11 +140,11 @@ fn sound_receipts() -> Vec<Case> {
         accepted("a signature that names no key", envelope("now", &unnamed)),
         accepted(
             "in the other alphabet of base64, and not in canonical form",
-            of("now", serde_json::to_string_pretty(&other_alphabet).unwrap()),
+            vector_input("now", serde_json::to_string_pretty(&other_alphabet).unwrap()),
         ),
         accepted(
             "settled by a clock that was put back",
-            envelope("now", &said(|value| value["predicate"]["settled"] = json!(at(30)))),
+            envelope("now", &sign_changed(|value| value["predicate"]["settled"] = json!(at(30)))),
         ),
         accepted("a statement that says more than is known", envelope("now", &more)),
     ]
@@ -211,13 +214,13 @@ fn badly_signed() -> Vec<Case> {
 }
 
 /// Changes a statement, and then signs it validly.
-fn said(change: impl Fn(&mut Value)) -> Envelope {
+fn sign_changed(change: impl Fn(&mut Value)) -> Envelope {
     let mut value: Value = canonical::read(&payload(&statement())).unwrap();
     change(&mut value);
     signed(PAYLOAD_TYPE, canonical::to_vec(&value).unwrap(), &[&result_key()])
 }
 
-fn badly_said() -> Vec<Case> {
+fn invalid_statements() -> Vec<Case> {
     let (malformed, inconsistent) = ("RECEIPT_MALFORMED", "RECEIPT_INCONSISTENT");
     let other_type = "RECEIPT_OF_ANOTHER_TYPE";
     let whole = String::from_utf8(receipt().to_vec().unwrap()).unwrap();
@@ -231,54 +234,54 @@ fn badly_said() -> Vec<Case> {
         (
             "another statement type",
             other_type,
-            said(|value| value["_type"] = json!("https://in-toto.io/Statement/v0.1")),
+            sign_changed(|value| value["_type"] = json!("https://in-toto.io/Statement/v0.1")),
         ),
         (
             "another predicate type",
             other_type,
-            said(|value| value["predicateType"] = json!("urn:actum:run-result:2")),
+            sign_changed(|value| value["predicateType"] = json!("urn:actum:run-result:2")),
         ),
         ("a change of keys", other_type, rotation_of(&rotated(7), &result_key())),
         ("a name twice in the statement", malformed, twice),
         (
             "no run",
             malformed,
-            said(|value| drop(value["predicate"].as_object_mut().unwrap().remove("run"))),
+            sign_changed(|value| drop(value["predicate"].as_object_mut().unwrap().remove("run"))),
         ),
         (
             "an unknown status",
             malformed,
-            said(|value| value["predicate"]["status"] = json!("done")),
+            sign_changed(|value| value["predicate"]["status"] = json!("done")),
         ),
         (
             "a time in another form",
             malformed,
-            said(|value| value["predicate"]["settled"] = json!("2026-11-21T12:00:32Z")),
+            sign_changed(|value| value["predicate"]["settled"] = json!("2026-11-21T12:00:32Z")),
         ),
         (
             "a path out of the workspace",
             malformed,
-            said(|value| value["predicate"]["paths"][1]["path"] = json!("../lib.rs")),
+            sign_changed(|value| value["predicate"]["paths"][1]["path"] = json!("../lib.rs")),
         ),
         (
             "a subject less",
             inconsistent,
-            said(|value| drop(value["subject"].as_array_mut().unwrap().pop())),
+            sign_changed(|value| drop(value["subject"].as_array_mut().unwrap().pop())),
         ),
         (
             "another name of a subject",
             inconsistent,
-            said(|value| value["subject"][1]["name"] = json!("src/other.rs")),
+            sign_changed(|value| value["subject"][1]["name"] = json!("src/other.rs")),
         ),
         (
             "another digest of a subject",
             inconsistent,
-            said(|value| value["subject"][1]["digest"]["sha256"] = other.clone()),
+            sign_changed(|value| value["subject"][1]["digest"]["sha256"] = other.clone()),
         ),
         (
             "another digest of the change",
             inconsistent,
-            said(|value| {
+            sign_changed(|value| {
                 value["predicate"]["change"] = other.clone();
                 value["subject"][0]["digest"]["sha256"] = other.clone();
             }),
@@ -286,12 +289,12 @@ fn badly_said() -> Vec<Case> {
         (
             "files of a run that was taken back",
             inconsistent,
-            said(|value| value["predicate"]["status"] = json!("reverted")),
+            sign_changed(|value| value["predicate"]["status"] = json!("reverted")),
         ),
         (
             "ended before it began",
             inconsistent,
-            said(|value| value["predicate"]["ended"] = json!(at(29))),
+            sign_changed(|value| value["predicate"]["ended"] = json!(at(29))),
         ),
     ];
     let texts = [
@@ -307,7 +310,7 @@ fn badly_said() -> Vec<Case> {
         .map(|(name, reason, signed)| refused(name, reason, envelope("now", &signed)));
     let texts = texts.into_iter().map(|(name, text)| {
         assert_ne!(text, whole, "{name}");
-        refused(name, malformed, of("now", text))
+        refused(name, malformed, vector_input("now", text))
     });
     envelopes.chain(texts).collect()
 }
@@ -324,7 +327,7 @@ pub(super) fn bundles() -> Vectors {
             let verified = verify_bundle(input["text"].as_str().unwrap().as_bytes(), &keyring);
             let verified = verified.map_err(|problem| problem.reason())?;
             let inclusion = &verified.inclusion;
-            let mut result = told(&verified.receipt);
+            let mut result = receipt_facts(&verified.receipt);
             result["log"] = json!({
                 "origin": inclusion.origin,
                 "index": inclusion.index,
@@ -341,7 +344,7 @@ fn bundle_cases() -> Vec<Case> {
     let with = |keyring: &str, change: &dyn Fn(&mut ReceiptBundle)| {
         let mut bundle = receipt_bundle_of(receipt());
         change(&mut bundle);
-        of(keyring, bundle.to_vec().unwrap())
+        vector_input(keyring, bundle.to_vec().unwrap())
     };
     let stranger = TestKey::new(KeyRole::Result, 99);
     let two = receipt_bundle_of(receipt_of(run_result(), &[&result_key(), &stranger]));
@@ -352,16 +355,16 @@ fn bundle_cases() -> Vec<Case> {
         accepted("in its log", with("now", &|_| {})),
         accepted(
             "with an unknown signature that is in the log too",
-            of("now", two.to_vec().unwrap()),
+            vector_input("now", two.to_vec().unwrap()),
         ),
         accepted(
             "fields that are not known",
-            of("now", text.replacen("{\"format\"", "{\"aside\":1,\"format\"", 1)),
+            vector_input("now", text.replacen("{\"format\"", "{\"aside\":1,\"format\"", 1)),
         ),
         refused("its first signature alone is in the log", "PROOF_OTHER_ROOT", {
             let mut bundle = two.clone();
             bundle.receipt.signatures.pop();
-            of("now", bundle.to_vec().unwrap())
+            vector_input("now", bundle.to_vec().unwrap())
         }),
         refused("a place further on", "PROOF_LENGTH", with("now", &|bundle| bundle.index = 4)),
         refused("the place before", "PROOF_OTHER_ROOT", with("now", &|bundle| bundle.index = 2)),
@@ -411,10 +414,14 @@ fn bundle_cases() -> Vec<Case> {
         refused(
             "a later version",
             "BUNDLE_OF_ANOTHER_FORMAT",
-            of("now", text.replace("actum.receipt/1", "actum.receipt/2")),
+            vector_input("now", text.replace("actum.receipt/1", "actum.receipt/2")),
         ),
-        refused("no proof", "BUNDLE_MALFORMED", of("now", text.replace("\"proof\"", "\"prose\""))),
-        refused("not JSON", "BUNDLE_MALFORMED", of("now", text.replacen('{', "", 1))),
+        refused(
+            "no proof",
+            "BUNDLE_MALFORMED",
+            vector_input("now", text.replace("\"proof\"", "\"prose\"")),
+        ),
+        refused("not JSON", "BUNDLE_MALFORMED", vector_input("now", text.replacen('{', "", 1))),
     ]
 }
 

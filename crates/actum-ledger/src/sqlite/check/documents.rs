@@ -45,7 +45,7 @@ fn is_whole(link: &Link, kept: &[KeptDocument]) -> rusqlite::Result<bool> {
 /// Looks up each document in the index, counts the rows of the index, and returns the differences.
 fn ask_one_by_one(link: &Link, kept: &[KeptDocument]) -> rusqlite::Result<Vec<Finding>> {
     let mut findings = Vec::new();
-    let mut tell = |message| findings.push(Finding { subject: Subject::Database, message });
+    let mut report = |message| findings.push(Finding { subject: Subject::Database, message });
     let mut find = link.connection.prepare_cached("SELECT number FROM blob WHERE digest = ?")?;
     for KeptDocument { number, name } in kept {
         let mut found = find.query([name.as_bytes()])?;
@@ -54,7 +54,7 @@ fn ask_one_by_one(link: &Link, kept: &[KeptDocument]) -> rusqlite::Result<Vec<Fi
             None => false,
         };
         if !is_found {
-            tell(format!("the index does not find document {number}"));
+            report(format!("the index does not find document {number}"));
         }
     }
     let sql = "SELECT digest FROM blob INDEXED BY sqlite_autoindex_blob_1 ORDER BY digest";
@@ -68,7 +68,7 @@ fn ask_one_by_one(link: &Link, kept: &[KeptDocument]) -> rusqlite::Result<Vec<Fi
     let last = kept.last().map(|document| document.number.cast_unsigned());
     let count = last.map_or(0, |last| last.saturating_add(1));
     if indexed != count {
-        tell(format!("the index contains {indexed} documents instead of {count}"));
+        report(format!("the index contains {indexed} documents instead of {count}"));
     }
     Ok(findings)
 }

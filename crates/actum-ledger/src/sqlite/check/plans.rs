@@ -17,12 +17,12 @@ const OTHER: &str = "the stored state does not match the entries";
 
 /// Compares the stored plans and their index with the plans that were computed from the entries.
 pub(in crate::sqlite) fn check(link: &Link, plans: &Plans) -> Result<Vec<Finding>, LedgerError> {
-    let told = rows(link, plans).and_then(|mut told| {
-        told.extend(open(link, plans)?);
-        Ok(told)
+    let problems = rows(link, plans).and_then(|mut problems| {
+        problems.extend(open(link, plans)?);
+        Ok(problems)
     });
-    let told = told.map_err(|error| fault("read", &link.path, error))?;
-    Ok(told.into_iter().map(|(subject, message)| Finding { subject, message }).collect())
+    let problems = problems.map_err(|error| fault("read", &link.path, error))?;
+    Ok(problems.into_iter().map(|(subject, message)| Finding { subject, message }).collect())
 }
 
 type Problems = Vec<(Subject, String)>;
@@ -30,7 +30,7 @@ type Problems = Vec<(Subject, String)>;
 /// Compares the rows of plans with the expected plans.
 fn rows(link: &Link, plans: &Plans) -> rusqlite::Result<Problems> {
     let sql = "SELECT plan, workspace, queued, answer, answered, started, open FROM plan";
-    let mut told = Problems::new();
+    let mut problems = Problems::new();
     let mut count = 0;
     let mut statement = link.connection.prepare_cached(sql)?;
     let mut kept = statement.query(())?;
@@ -45,14 +45,14 @@ fn rows(link: &Link, plans: &Plans) -> rusqlite::Result<Problems> {
             (Ok(_) | Err(_), _) => false,
         };
         if !is_right {
-            told.push((Subject::Plan(plan), OTHER.to_owned()));
+            problems.push((Subject::Plan(plan), OTHER.to_owned()));
         }
     }
     if count != plans.len() {
         let message = "the number of plans does not match the entries";
-        told.push((Subject::Database, message.to_owned()));
+        problems.push((Subject::Database, message.to_owned()));
     }
-    Ok(told)
+    Ok(problems)
 }
 
 /// Compares the index of open plans with the expected plans.

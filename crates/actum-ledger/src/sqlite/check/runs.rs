@@ -22,8 +22,10 @@ pub(in crate::sqlite) fn check(
     let rows = rows(link, runs).map_err(failed)?;
     let open = open(link, runs).map_err(failed)?;
     let requests = requests(link, runs).map_err(failed)?;
-    let told = rows.into_iter().chain(open).chain(requests);
-    Ok(told.map(|(subject, message)| Finding { subject, message: message.to_owned() }).collect())
+    let problems = rows.into_iter().chain(open).chain(requests);
+    Ok(problems
+        .map(|(subject, message)| Finding { subject, message: message.to_owned() })
+        .collect())
 }
 
 type Problems = Vec<(Subject, &'static str)>;
@@ -34,7 +36,7 @@ const OTHER: &str = "the stored state does not match the entries";
 fn rows(link: &Link, runs: &HashMap<RunId, Known>) -> rusqlite::Result<Problems> {
     let sql =
         "SELECT run, workspace, request, attempt, started, done, status FROM run ORDER BY run";
-    let mut told = Problems::new();
+    let mut problems = Problems::new();
     let mut count = 0;
     let mut statement = link.connection.prepare_cached(sql)?;
     let mut kept = statement.query(())?;
@@ -43,19 +45,21 @@ fn rows(link: &Link, runs: &HashMap<RunId, Known>) -> rusqlite::Result<Problems>
         count += 1;
         let bits: i64 = row.get(0)?;
         if last.is_some_and(|last| last >= bits) {
-            told.push((Subject::Database, "the runs are not sorted by id"));
+            problems.push((Subject::Database, "the runs are not sorted by id"));
         }
         last = Some(bits);
         match run_of_row(row) {
             Ok(row) if runs.get(&row.run).is_some_and(|known| known.row == row) => {}
-            Ok(row) => told.push((Subject::Run(row.run), OTHER)),
-            Err(_) => told.push((Subject::Run(RunId::from_random(bits.cast_unsigned())), OTHER)),
+            Ok(row) => problems.push((Subject::Run(row.run), OTHER)),
+            Err(_) => {
+                problems.push((Subject::Run(RunId::from_random(bits.cast_unsigned())), OTHER))
+            }
         }
     }
     if count != runs.len() {
-        told.push((Subject::Database, "the number of runs does not match the entries"));
+        problems.push((Subject::Database, "the number of runs does not match the entries"));
     }
-    Ok(told)
+    Ok(problems)
 }
 
 /// Compares the index of open runs with the expected runs.
@@ -99,7 +103,7 @@ fn index<O: PartialOrd>(
     ),
     expected: usize,
 ) -> rusqlite::Result<Problems> {
-    let mut told = Problems::new();
+    let mut problems = Problems::new();
     let mut count = 0;
     let mut statement = link.connection.prepare_cached(sql)?;
     let mut found = statement.query(())?;
@@ -113,12 +117,13 @@ fn index<O: PartialOrd>(
             None => false,
         };
         if !is_right {
-            told.push((Subject::Run(run), "the index entry for the run is wrong or out of order"));
+            problems
+                .push((Subject::Run(run), "the index entry for the run is wrong or out of order"));
         }
         last = Some(now);
     }
     if count != expected {
-        told.push((Subject::Database, "an index contains too many or too few runs"));
+        problems.push((Subject::Database, "an index contains too many or too few runs"));
     }
-    Ok(told)
+    Ok(problems)
 }

@@ -18,7 +18,7 @@ use crate::receipt::{PAYLOAD_TYPE, PREDICATE_TYPE, STATEMENT_TYPE};
 const DEPTH_MAX: usize = 16;
 
 /// Derives the facts from the bytes of an ordinary entry. Returns `None` if only the slow path can handle the entry.
-pub(super) fn of(kind: EntryKind, body: &[u8]) -> Option<EntryFacts> {
+pub(super) fn parse(kind: EntryKind, body: &[u8]) -> Option<EntryFacts> {
     match kind {
         EntryKind::LogStarted
         | EntryKind::KeyRotated

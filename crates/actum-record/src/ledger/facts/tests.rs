@@ -189,12 +189,12 @@ fn ordinary() -> Vec<(EntryKind, Vec<u8>)> {
 }
 
 fn assert_the_same(kind: EntryKind, body: &[u8]) {
-    let told = || String::from_utf8_lossy(body).into_owned();
+    let body_text = || String::from_utf8_lossy(body).into_owned();
     assert_eq!(
         EntryFacts::parse(kind, body),
         EntryFacts::at_length(kind, body),
         "{kind:?} {}",
-        told()
+        body_text()
     );
 }
 
@@ -210,7 +210,7 @@ fn ordinary_entries_take_the_fast_path() {
         let facts = EntryFacts::at_length(kind, &body).unwrap();
         // Runs that needed an approval are left to the slow path.
         let is_ordinary = facts.plan.is_none();
-        assert_eq!(quick::of(kind, &body), is_ordinary.then_some(facts));
+        assert_eq!(quick::parse(kind, &body), is_ordinary.then_some(facts));
     }
 }
 
@@ -306,7 +306,7 @@ fn receipts_with_unknown_members_take_the_fast_path() {
     statement["later"] = json!({ "a": [1, true, { "b": null }, [], {}], "c": "d" });
     statement["predicate"]["later"] = json!([[["x"]]]);
     let body = envelope(&canonical::to_vec(&statement).unwrap());
-    let facts = quick::of(EntryKind::EffectDone, &body);
+    let facts = quick::parse(EntryKind::EffectDone, &body);
     assert_eq!(facts, EntryFacts::at_length(EntryKind::EffectDone, &body).ok());
     assert!(facts.is_some());
 }

@@ -12,21 +12,21 @@ pub(crate) fn c(path: impl AsRef<Path>) -> CString {
 
 /// Prints a text that only an attack with success can know.
 pub(crate) fn got(what: impl std::fmt::Display) {
-    say(&format!("{} {what}\n", crate::effect::GOT));
+    print_text(&format!("{} {what}\n", crate::effect::GOT));
 }
 
 /// Writes to standard output at once, so that nothing is lost with the process.
-pub(crate) fn say(text: &str) {
+pub(crate) fn print_text(text: &str) {
     let mut out = std::io::stdout();
     drop(out.write_all(text.as_bytes()));
     drop(out.flush());
 }
 
 /// Prints the content of a file, if it can be read.
-pub(crate) fn tell(path: impl AsRef<Path>) {
+pub(crate) fn print_file(path: impl AsRef<Path>) {
     if let Ok(bytes) = std::fs::read(path) {
-        say(&String::from_utf8_lossy(&bytes).replace('\0', "\n"));
-        say("\n");
+        print_text(&String::from_utf8_lossy(&bytes).replace('\0', "\n"));
+        print_text("\n");
     }
 }
 

@@ -1,7 +1,7 @@
 //! Attacks that get new rights or hidden ways from the kernel. They print what they got, and only
 //! when they have used it.
 
-use super::calls::{c, fork, got, tell, wait};
+use super::calls::{c, fork, got, print_file, wait};
 use crate::scene::Facts;
 
 const NONE: *const u8 = std::ptr::null();
@@ -218,7 +218,7 @@ pub(crate) fn new_privileges(_: &Facts) {
 pub(crate) fn in_a_child(facts: &Facts) {
     match fork() {
         0 => {
-            tell(facts.outside.join("secret"));
+            print_file(facts.outside.join("secret"));
             unshare_user(facts);
             super::calls::exit()
         }

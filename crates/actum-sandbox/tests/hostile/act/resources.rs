@@ -50,7 +50,7 @@ fn take(flags: i32, size: usize) -> usize {
     taken
 }
 
-fn tell_if_all(taken: usize, size: usize) -> bool {
+fn report_if_all(taken: usize, size: usize) -> bool {
     if taken >= size {
         got(format_args!("{} MiB of memory at one time", taken / MIB));
     }
@@ -58,11 +58,11 @@ fn tell_if_all(taken: usize, size: usize) -> bool {
 }
 
 pub(crate) fn memory(_: &Facts) {
-    tell_if_all(take(libc::MAP_PRIVATE, MEMORY), MEMORY);
+    report_if_all(take(libc::MAP_PRIVATE, MEMORY), MEMORY);
 }
 
 pub(crate) fn shared_memory(_: &Facts) {
-    tell_if_all(take(libc::MAP_SHARED, MEMORY), MEMORY);
+    report_if_all(take(libc::MAP_SHARED, MEMORY), MEMORY);
 }
 
 /// Shared memory is there as long as it is mapped, whether or not a process has its pages.
@@ -89,7 +89,7 @@ pub(crate) fn hidden_memory(_: &Facts) {
         taken += 4 * MIB;
         sleep_ms(PATIENCE);
     }
-    tell_if_all(taken, MEMORY);
+    report_if_all(taken, MEMORY);
 }
 
 /// Four processes, each with a part that is allowed to one.
@@ -119,7 +119,7 @@ pub(crate) fn memory_of_four(_: &Facts) {
     while all < 4 && unsafe { libc::read(ends[0], (&raw mut byte).cast(), 1) } == 1 {
         all += 1;
     }
-    tell_if_all(all * MEMORY / 4, MEMORY);
+    report_if_all(all * MEMORY / 4, MEMORY);
     for child in children {
         kill(child, libc::SIGKILL);
         wait(child);
@@ -143,7 +143,7 @@ pub(crate) fn memory_as_files(_: &Facts) {
             while taken < MEMORY && file.write_all(&vec![1; MIB]).is_ok() {
                 taken += MIB;
             }
-            let all = tell_if_all(taken, MEMORY);
+            let all = report_if_all(taken, MEMORY);
             drop(fs::remove_file(&path));
             if all {
                 return;
@@ -257,7 +257,7 @@ pub(crate) fn memory_in_sockets(_: &Facts) {
         all += 1;
     }
     sleep_ms(40);
-    tell_if_all(all * MEMORY / 4, MEMORY);
+    report_if_all(all * MEMORY / 4, MEMORY);
     for child in children {
         kill(child, libc::SIGKILL);
         wait(child);
@@ -305,7 +305,7 @@ fn burn() -> bool {
     false
 }
 
-fn tell_burnt(burners: usize) {
+fn report_burnt(burners: usize) {
     got(format_args!("{} ms of processor time", BURN_MS * burners as u64));
 }
 
@@ -322,7 +322,7 @@ pub(crate) fn processor(_: &Facts) {
     for child in children {
         wait(child);
     }
-    tell_burnt(BURNERS);
+    report_burnt(BURNERS);
 }
 
 /// One after the other, never waited for, so that their usage is forgotten.
@@ -337,7 +337,7 @@ pub(crate) fn processor_unwaited(_: &Facts) {
         }
         wait(child);
     }
-    tell_burnt(BURNERS_IN_TURN);
+    report_burnt(BURNERS_IN_TURN);
 }
 
 /// Starts processes that do nothing, one by one.

@@ -4,37 +4,37 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::path::Path;
 
-use super::calls::{c, got, say, tell};
+use super::calls::{c, got, print_file, print_text};
 use crate::scene::Facts;
 
 pub(crate) fn by_path(facts: &Facts) {
-    tell(facts.outside.join("secret"));
+    print_file(facts.outside.join("secret"));
 }
 
 pub(crate) fn by_given_link(facts: &Facts) {
-    tell(facts.workspace.join("given"));
-    tell(facts.workspace.join("given-directory/secret"));
+    print_file(facts.workspace.join("given"));
+    print_file(facts.workspace.join("given-directory/secret"));
 }
 
 pub(crate) fn by_made_link(facts: &Facts) {
     let link = facts.workspace.join("made");
     drop(symlink(facts.outside.join("secret"), &link));
-    tell(link);
+    print_file(link);
 }
 
 pub(crate) fn by_hard_link(facts: &Facts) {
     let link = facts.workspace.join("linked");
     drop(fs::hard_link(facts.outside.join("secret"), &link));
-    tell(link);
+    print_file(link);
 }
 
 pub(crate) fn by_dots(facts: &Facts) {
-    tell(facts.workspace.join("../outside/secret"));
-    tell("/proc/self/cwd/../outside/secret");
+    print_file(facts.workspace.join("../outside/secret"));
+    print_file("/proc/self/cwd/../outside/secret");
 }
 
 fn under_root(facts: &Facts, root: impl AsRef<Path>) {
-    tell(root.as_ref().join(facts.outside.strip_prefix("/").unwrap()).join("secret"));
+    print_file(root.as_ref().join(facts.outside.strip_prefix("/").unwrap()).join("secret"));
 }
 
 pub(crate) fn by_own_root(facts: &Facts) {
@@ -50,10 +50,10 @@ pub(crate) fn by_other_roots(facts: &Facts) {
 
 pub(crate) fn by_other_directories(facts: &Facts) {
     for process in [1, parent(), facts.runner] {
-        tell(format!("/proc/{process}/cwd/secret"));
+        print_file(format!("/proc/{process}/cwd/secret"));
         for fd in 3..20 {
-            tell(format!("/proc/{process}/fd/{fd}"));
-            tell(format!("/proc/{process}/fd/{fd}/secret"));
+            print_file(format!("/proc/{process}/fd/{fd}"));
+            print_file(format!("/proc/{process}/fd/{fd}/secret"));
         }
     }
 }
@@ -76,13 +76,13 @@ pub(crate) fn by_handle(facts: &Facts) {
         let root = libc::open(root.as_ptr(), libc::O_RDONLY);
         libc::syscall(libc::SYS_open_by_handle_at, root, &raw mut handle, libc::O_RDONLY)
     };
-    tell(format!("/proc/self/fd/{fd}"));
+    print_file(format!("/proc/self/fd/{fd}"));
 }
 
 /// The names in a directory, of which one is the secret.
 pub(crate) fn list(facts: &Facts) {
     for entry in fs::read_dir(&facts.outside).into_iter().flatten().flatten() {
-        say(&format!("{}\n", entry.file_name().display()));
+        print_text(&format!("{}\n", entry.file_name().display()));
     }
 }
 
@@ -95,7 +95,7 @@ pub(crate) fn look_at(facts: &Facts) {
 
 pub(crate) fn link(facts: &Facts) {
     if let Ok(target) = fs::read_link(facts.outside.join("link")) {
-        say(&target.display().to_string());
+        print_text(&target.display().to_string());
     }
 }
 
@@ -106,7 +106,7 @@ pub(crate) fn attribute(facts: &Facts) {
         let at = text.as_mut_ptr().cast();
         libc::getxattr(path.as_ptr(), c"user.secret".as_ptr(), at, text.len());
     }
-    say(&String::from_utf8_lossy(&text));
+    print_text(&String::from_utf8_lossy(&text));
 }
 
 pub(crate) fn watch(facts: &Facts) {
@@ -129,34 +129,34 @@ pub(crate) fn leaked_descriptors(_: &Facts) {
         unsafe {
             let read = libc::pread(fd, text.as_mut_ptr().cast(), text.len(), 0);
             if read > 0 {
-                say(&String::from_utf8_lossy(&text[..read as usize]));
+                print_text(&String::from_utf8_lossy(&text[..read as usize]));
             }
             let file = libc::openat(fd, c"secret".as_ptr(), libc::O_RDONLY);
             let read = libc::read(file, text.as_mut_ptr().cast(), text.len());
             if file >= 0 && read > 0 {
-                say(&String::from_utf8_lossy(&text[..read as usize]));
+                print_text(&String::from_utf8_lossy(&text[..read as usize]));
             }
         }
     }
 }
 
 pub(crate) fn own_environment(_: &Facts) {
-    tell("/proc/self/environ");
+    print_file("/proc/self/environ");
     for (name, value) in std::env::vars_os() {
-        say(&format!("{}={}\n", name.display(), value.display()));
+        print_text(&format!("{}={}\n", name.display(), value.display()));
     }
 }
 
 pub(crate) fn environment_of_others(facts: &Facts) {
     for process in [1, 2, parent(), facts.runner] {
-        tell(format!("/proc/{process}/environ"));
+        print_file(format!("/proc/{process}/environ"));
     }
 }
 
 pub(crate) fn command_lines(facts: &Facts) {
-    tell(format!("/proc/{}/cmdline", facts.victim));
+    print_file(format!("/proc/{}/cmdline", facts.victim));
     for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
-        tell(entry.path().join("cmdline"));
+        print_file(entry.path().join("cmdline"));
     }
 }
 
@@ -166,7 +166,7 @@ pub(crate) fn memory_of_others(facts: &Facts) {
     if let Ok(file) = fs::File::open(format!("/proc/{}/mem", facts.runner)) {
         drop(file.read_at(&mut text[..facts.length], facts.address));
     }
-    say(&String::from_utf8_lossy(&text));
+    print_text(&String::from_utf8_lossy(&text));
 }
 
 pub(crate) fn read_memory(facts: &Facts) {
@@ -176,7 +176,7 @@ pub(crate) fn read_memory(facts: &Facts) {
     let theirs = libc::iovec { iov_base: facts.address as *mut _, iov_len: length };
     // SAFETY: the kernel writes no more than there is room for.
     unsafe { libc::process_vm_readv(facts.runner, &raw const ours, 1, &raw const theirs, 1, 0) };
-    say(&String::from_utf8_lossy(&text));
+    print_text(&String::from_utf8_lossy(&text));
 }
 
 pub(crate) fn take_descriptor(facts: &Facts) {
@@ -185,7 +185,7 @@ pub(crate) fn take_descriptor(facts: &Facts) {
         let process = libc::syscall(libc::SYS_pidfd_open, facts.runner, 0);
         libc::syscall(libc::SYS_pidfd_getfd, process, facts.fd, 0)
     };
-    tell(format!("/proc/self/fd/{fd}"));
+    print_file(format!("/proc/self/fd/{fd}"));
 }
 
 pub(crate) fn shared_memory(facts: &Facts) {
@@ -193,7 +193,10 @@ pub(crate) fn shared_memory(facts: &Facts) {
     unsafe {
         let at = libc::shmat(facts.shared, std::ptr::null(), libc::SHM_RDONLY);
         if at as isize != -1 {
-            say(&String::from_utf8_lossy(std::slice::from_raw_parts(at.cast(), facts.length)));
+            print_text(&String::from_utf8_lossy(std::slice::from_raw_parts(
+                at.cast(),
+                facts.length,
+            )));
         }
     }
 }
@@ -206,6 +209,6 @@ pub(crate) fn message(facts: &Facts) {
         let at = message.as_mut_ptr();
         libc::msgrcv(facts.queue, at.cast(), 248, 0, libc::IPC_NOWAIT);
         let text = std::slice::from_raw_parts(at.add(1).cast(), facts.length);
-        say(&String::from_utf8_lossy(text));
+        print_text(&String::from_utf8_lossy(text));
     }
 }

@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use super::calls::{c, say};
+use super::calls::{c, print_text};
 use crate::scene::Facts;
 
 const MODE: u32 = 0o4755;
@@ -13,7 +13,7 @@ pub(crate) fn run(facts: &Facts) {
     if let Some(program) = &facts.set_id
         && let Ok(output) = Command::new(program).arg("-u").output()
     {
-        say(&format!("user {}", String::from_utf8_lossy(&output.stdout)));
+        print_text(&format!("user {}", String::from_utf8_lossy(&output.stdout)));
     }
 }
 

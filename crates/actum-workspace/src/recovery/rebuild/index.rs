@@ -58,10 +58,10 @@ pub(super) struct InodeRecord {
 impl<D: Disk> Rebuilder<'_, D> {
     pub(super) fn path_records(&self) -> BTreeMap<RelPath, PathRecord> {
         let mut records: BTreeMap<RelPath, PathRecord> = BTreeMap::new();
-        for (run, told) in self.runs.iter().enumerate() {
-            let ended = told.end.map(|end| end.time);
-            let committed = told.end.is_some_and(|end| end.outcome == Outcome::Committed);
-            for (entry, Entry { path, .. }) in told.intent.entries.iter().enumerate() {
+        for (run, logged) in self.runs.iter().enumerate() {
+            let ended = logged.end.map(|end| end.time);
+            let committed = logged.end.is_some_and(|end| end.outcome == Outcome::Committed);
+            for (entry, Entry { path, .. }) in logged.intent.entries.iter().enumerate() {
                 let image = |side| ImageRef { run, entry, side };
                 // A run that was rolled back leaves the content that it found, whichever process wrote it.
                 let wanted = image(if committed { Side::Post } else { Side::Pre });
@@ -70,13 +70,13 @@ impl<D: Disk> Rebuilder<'_, D> {
                     known: Vec::new(),
                     ended,
                     is_committed: committed,
-                    announced: told.intent.time,
+                    announced: logged.intent.time,
                 });
                 record.known.extend([image(Side::Pre), image(Side::Post)]);
-                record.announced = told.intent.time;
+                record.announced = logged.intent.time;
                 (record.wanted, record.ended) = (wanted, ended);
                 record.is_committed = committed;
-                if told.end.is_some_and(|end| end.outcome == Outcome::Failed)
+                if logged.end.is_some_and(|end| end.outcome == Outcome::Failed)
                     && self.workspace.blocked.contains_key(path)
                 {
                     records.remove(path);
@@ -119,8 +119,8 @@ impl<D: Disk> Rebuilder<'_, D> {
             self.image(image).and_then(Image::file).is_some_and(|same| same.digest == file.digest)
         });
         for image in std::iter::once(wanted).chain(same) {
-            let Some(told) = self.runs.get(image.run) else { continue };
-            if let Some(bytes) = images.bytes(&told.intent, image.entry, image.side, None)? {
+            let Some(logged) = self.runs.get(image.run) else { continue };
+            if let Some(bytes) = images.bytes(&logged.intent, image.entry, image.side, None)? {
                 return Ok(Some(bytes));
             }
         }

@@ -221,8 +221,8 @@ impl<D: Disk> Rebuilder<'_, D> {
     /// Returns an unused name in the stage directory.
     fn temporary(&self, record: &PathRecord, word: &str) -> Result<Vec<u8>> {
         let doing = || "restore a path".to_owned();
-        let Some(told) = self.runs.get(record.wanted.run) else { return Ok(Vec::new()) };
-        let stem = stage_name(told.intent.run, record.wanted.entry);
+        let Some(logged) = self.runs.get(record.wanted.run) else { return Ok(Vec::new()) };
+        let stem = stage_name(logged.intent.run, record.wanted.entry);
         let (disk, stage) = (&self.workspace.disk, &self.workspace.home.stage);
         for attempt in 0u32.. {
             let name = [&stem, format!(".{word}{attempt}").as_bytes()].concat();

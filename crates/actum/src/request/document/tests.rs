@@ -72,7 +72,12 @@ fn full() -> Request {
     let request = Request::apply(operations()).within(limits).labelled("tidy up\n");
     let request = request.asked_by(actor).keyed("T-17".parse().unwrap());
     let action = Some(Box::new(action()));
-    Request { declared: Some(RiskTier::R3), door: EntryPoint::CommandLine, action, ..request }
+    Request {
+        declared: Some(RiskTier::R3),
+        entry_point: EntryPoint::CommandLine,
+        action,
+        ..request
+    }
 }
 
 /// Returns an action in which every field has a value.

@@ -22,7 +22,7 @@ const ENDINGS: [(&str, Language); 11] = [
 const WITH_COMMENTS: [&str; 4] = ["tsconfig.", "jsconfig.", "devcontainer.", ".eslintrc."];
 
 /// Returns the language that a file name implies, ignoring case. JSON5 is a different language and is not checked.
-pub(super) fn of(path: &RelPath) -> Option<Language> {
+pub(super) fn from_path(path: &RelPath) -> Option<Language> {
     let name = path.name().to_ascii_lowercase();
     let ends = |ending: &str| name.len() > ending.len() && name.ends_with(ending.as_bytes());
     let (_, language) = ENDINGS.iter().find(|(ending, _)| ends(ending))?;

@@ -70,7 +70,7 @@ fn yaml(value: &Value, indent: usize) -> String {
 /// cannot be applied.
 fn done(target: &str, before: &str, operation: Value) -> Result<Checked, TestCaseError> {
     let action = action("FILE_MODIFY", target, operation);
-    let Ok(Operation::Edit { path, edit, .. }) = operation::of(&action) else {
+    let Ok(Operation::Edit { path, edit, .. }) = operation::from_action(&action) else {
         return Err(TestCaseError::fail("it is an edit"));
     };
     // An edit can be impossible, for example if YAML cannot express the value or the member already exists.

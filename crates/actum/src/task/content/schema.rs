@@ -6,7 +6,7 @@ use jsonschema::Draft;
 use serde_json::{Value, json};
 
 use super::{File, language, not_parseable, unless_secret};
-use crate::schema::{SchemaProblem, told};
+use crate::schema::{SchemaProblem, problem_from_error};
 use crate::task::problem::ActionProblem;
 
 /// Maximum size of a schema file, in bytes (4 MiB).
@@ -33,7 +33,7 @@ pub(super) fn judge(change: &SchemaChange, file: File<'_>) -> Result<(), ActionP
             format!("`{path}` would exceed the limit of {SCHEMA_BYTES_MAX} bytes for a schema");
         return Err(ActionProblem::new(ErrorCode::FileTooLarge, message));
     }
-    let language = language::of(path).unwrap_or(match change {
+    let language = language::from_path(path).unwrap_or(match change {
         SchemaChange::Structure(
             StructureEdit::YamlUpdate { .. } | StructureEdit::YamlRemove { .. },
         ) => Language::Yaml,
@@ -67,11 +67,11 @@ pub(super) fn judge(change: &SchemaChange, file: File<'_>) -> Result<(), ActionP
 /// Checks that a schema conforms to the draft that it names. The schema itself is only data for this check: no `$ref` in
 /// it is resolved, and no regular expression is compiled.
 pub(super) fn is_schema(schema: &Value) -> Result<(), SchemaProblem> {
-    let said = match schema.get("$schema") {
+    let declared = match schema.get("$schema") {
         None => DEFAULT,
-        Some(said) => said.as_str().unwrap_or_default(),
+        Some(declared) => declared.as_str().unwrap_or_default(),
     };
-    let known = DRAFTS.iter().find(|(rules, _)| place(rules) == place(said));
+    let known = DRAFTS.iter().find(|(rules, _)| place(rules) == place(declared));
     let (rules, draft) = known.ok_or_else(|| SchemaProblem {
         pointer: "/$schema".to_owned(),
         message: format!(
@@ -81,8 +81,9 @@ pub(super) fn is_schema(schema: &Value) -> Result<(), SchemaProblem> {
     })?;
     // Formats are not validated, because one of them is `regex` and compiling untrusted expressions could take long.
     let options = jsonschema::options().with_draft(*draft).offline().should_validate_formats(false);
-    let validator = options.build(&json!({ "$ref": rules })).map_err(|error| told(&error))?;
-    validator.validate(schema).map_err(|error| told(&error))
+    let validator =
+        options.build(&json!({ "$ref": rules })).map_err(|error| problem_from_error(&error))?;
+    validator.validate(schema).map_err(|error| problem_from_error(&error))
 }
 
 /// Strips the URL scheme and a trailing `#` from the URI of a draft, because schemas may write them in different ways.

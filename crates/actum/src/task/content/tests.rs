@@ -16,28 +16,28 @@ pub(super) fn action(kind: &str, target: &str, operation: Value) -> Action {
 /// Checks an edit from `before` to `after`, and returns the code and message of the problem, if any.
 fn edited(target: &str, before: &str, after: &str) -> Option<(ErrorCode, String)> {
     let operation = json!({ "type": "text_replace", "pattern": "a", "replacement": "b" });
-    said(&action("FILE_MODIFY", target, operation), Some((target, before)), (target, after))
+    judged(&action("FILE_MODIFY", target, operation), Some((target, before)), (target, after))
 }
 
 /// Checks the creation of a file, and returns the code and message of the problem, if any.
 fn made(target: &str, content: &str) -> Option<(ErrorCode, String)> {
     let operation = json!({ "type": "create", "content": content });
-    said(&action("FILE_CREATE", target, operation), None, (target, content))
+    judged(&action("FILE_CREATE", target, operation), None, (target, content))
 }
 
 /// Checks the move of a file, and returns the code and message of the problem, if any.
 fn moved(from: &str, to: &str, content: &str) -> Option<(ErrorCode, String)> {
     let action = action("FILE_RENAME", from, json!({ "type": "rename", "new_path": to }));
-    said(&action, Some((from, content)), (to, content))
+    judged(&action, Some((from, content)), (to, content))
 }
 
 /// Checks a `SCHEMA_UPDATE` that replaces the content of a file, and returns the code and message of the problem, if any.
 fn schema_of(target: &str, content: &str) -> Option<(ErrorCode, String)> {
     let action = action("SCHEMA_UPDATE", target, json!({ "type": "content", "content": content }));
-    said(&action, Some((target, "{}")), (target, content))
+    judged(&action, Some((target, "{}")), (target, content))
 }
 
-fn said(
+fn judged(
     action: &Action,
     before: Option<(&str, &str)>,
     after: (&str, &str),
@@ -51,8 +51,8 @@ fn said(
     Some((problem.code, problem.message))
 }
 
-fn code(said: Option<(ErrorCode, String)>) -> Option<ErrorCode> {
-    said.map(|(code, _)| code)
+fn code(problem: Option<(ErrorCode, String)>) -> Option<ErrorCode> {
+    problem.map(|(code, _)| code)
 }
 
 const UNPARSEABLE: Option<ErrorCode> = Some(ErrorCode::ResultNotParseable);
@@ -181,7 +181,7 @@ fn updated_schema_is_validated_against_its_draft() {
     // Unlike other files, a schema must parse after the update even if it did not parse before.
     let content = json!({ "type": "content", "content": "{" });
     let update = action("SCHEMA_UPDATE", "a.json", content);
-    assert_eq!(code(said(&update, Some(("a.json", "{")), ("a.json", "{"))), UNPARSEABLE);
+    assert_eq!(code(judged(&update, Some(("a.json", "{")), ("a.json", "{"))), UNPARSEABLE);
 }
 
 /// EX-20: deep nesting, many members and expensive regular expressions do not slow down the schema check.
@@ -253,7 +253,7 @@ fn executable_content_must_be_declared() {
         assert_eq!(edited(path, "x", "y"), None, "{path}");
         let declared = json!({ "type": "create", "content": "#!/bin/sh\n", "executable": true });
         let declared = action("FILE_CREATE", path, declared);
-        assert_eq!(said(&declared, None, (path, "#!/bin/sh\n")), None, "{path}");
+        assert_eq!(judged(&declared, None, (path, "#!/bin/sh\n")), None, "{path}");
     }
     for path in ["hooks/useCart.ts", "src/pre-push", "hooks/pre-push/notes.txt", "githooks"] {
         assert_eq!(made(path, "x"), None, "{path}");

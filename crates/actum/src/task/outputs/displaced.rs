@@ -40,7 +40,7 @@ impl<'m> Place<'m> {
 #[derive(Debug, Default)]
 pub(in crate::task) struct Settled {
     /// Paths to which a displaced file was restored.
-    pub(in crate::task) put_back: Vec<RelPath>,
+    pub(in crate::task) restored: Vec<RelPath>,
     /// Names of displaced files whose content also exists in another place. They are removed after the rollback is done.
     replaced: Vec<String>,
     /// Notes about displaced files that could not be restored. They are kept, because their content exists nowhere else.
@@ -73,7 +73,7 @@ impl ReportDirectory {
 
     /// Restores the files that a killed rollback script had moved aside. Does not remove any displaced file, because an
     /// undo may still need it.
-    pub(in crate::task) fn put_back_displaced(
+    pub(in crate::task) fn restore_displaced(
         &self,
         outputs: &Outputs,
         manifest: &RollbackManifest,
@@ -84,7 +84,7 @@ impl ReportDirectory {
             let found = self.settle(outputs, &place, name.as_bytes());
             match found.map_err(failed("restore", &place.path.to_string()))? {
                 Found::Nothing => {}
-                Found::PutBack => settled.put_back.push(place.path.clone()),
+                Found::PutBack => settled.restored.push(place.path.clone()),
                 Found::Replaced => settled.replaced.push(name),
                 Found::Kept => settled.kept.push(format!(
                     "`{}` changed after a rollback script had moved it aside; the moved file is kept as `{}`",

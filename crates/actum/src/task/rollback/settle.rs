@@ -10,7 +10,7 @@ use crate::task::outputs::{Outputs, ReportDirectory, Settled};
 
 /// Restores the files that an interrupted rollback script had moved aside. Holds the workspace lock, so that no run
 /// changes the workspace in the meantime.
-pub(super) fn put_back_displaced(
+pub(super) fn restore_displaced(
     engine: &mut Engine,
     outputs: &Outputs,
     (directory, manifest): (&ReportDirectory, &RollbackManifest),
@@ -20,7 +20,7 @@ pub(super) fn put_back_displaced(
     }
     let label = "restore files that a rollback script moved aside".to_owned();
     let held = engine.workspace.begin(RunOptions { label, wait: true, ..RunOptions::default() })?;
-    let settled = directory.put_back_displaced(outputs, manifest);
+    let settled = directory.restore_displaced(outputs, manifest);
     held.abort();
     Ok(settled?)
 }
@@ -28,10 +28,10 @@ pub(super) fn put_back_displaced(
 impl Settled {
     /// Adds the list of restored files to the error of a rollback that failed afterwards.
     pub(super) fn explain(&self, source: Error) -> Error {
-        if self.put_back.is_empty() {
+        if self.restored.is_empty() {
             return source;
         }
-        let put_back = self.put_back.iter().map(ToString::to_string).collect();
-        RollbackRefused::PutBack { put_back, source: Box::new(source) }.into()
+        let restored = self.restored.iter().map(ToString::to_string).collect();
+        RollbackRefused::PutBack { restored, source: Box::new(source) }.into()
     }
 }

@@ -95,7 +95,7 @@ impl TaskContext<'_> {
         let mut documents = self.documents(&place, &rehearsed, end);
         if let Some(receipt) = &receipt {
             let at = format!("entry {} of the ledger", receipt.index);
-            documents.report = told_of_commit(documents.report, &at, commit);
+            documents.report = record_commit(documents.report, &at, commit);
         }
         let directory = &place.directory;
         let Documents { report, log, error } = documents;
@@ -354,7 +354,7 @@ fn is_refusal(problem: &TaskProblem, cause: Option<&Error>) -> bool {
 }
 
 /// Adds the ledger entry of the run to the report, and its commit or the reason why it has no commit.
-fn told_of_commit(
+fn record_commit(
     report: ExecutionReport,
     receipt: &str,
     commit: std::result::Result<Option<CommittedRun>, String>,

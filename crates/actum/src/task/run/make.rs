@@ -240,7 +240,7 @@ impl TaskContext<'_> {
         let broken =
             |code, why: &dyn std::fmt::Display| Box::new(TaskProblem::new(code, why.to_string()));
         let ids = &mut self.ids;
-        let mut rollback = checkpoint::of(effects, || ids.next())
+        let mut rollback = checkpoint::rollback_from_effects(effects, || ids.next())
             .map_err(|error| broken(ErrorCode::CheckpointFailed, &error))?;
         let (run, transaction) = run.unzip();
         let bytes_max = task.config.limits.backup_bytes_max;
@@ -346,7 +346,7 @@ mod tests {
         let error = Error::from(actum_workspace::Error::from(kind));
         let problem = TaskProblem::of_open_run(&error);
         assert_eq!(problem.code, ErrorCode::RollbackFailed);
-        assert!(problem.code.response().tells_a_person());
+        assert!(problem.code.response().alerts_operator());
         assert!(problem.message.contains("restore `a`"), "{}", problem.message);
         assert_eq!(problem.reason, TaskProblem::of_error(&error).reason);
     }

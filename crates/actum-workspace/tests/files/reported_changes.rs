@@ -31,17 +31,17 @@ fn write(file: &str, content: impl AsRef<[u8]>) -> Operation {
 }
 
 /// Returns the reported facts of changes: the path, the kind, and the lines added and removed.
-fn told(changes: impl IntoIterator<Item = Change>) -> Vec<(String, ChangeKind, (u64, u64))> {
-    let told = changes.into_iter().map(|Change { path, kind, extent, .. }| {
+fn facts(changes: impl IntoIterator<Item = Change>) -> Vec<(String, ChangeKind, (u64, u64))> {
+    let facts = changes.into_iter().map(|Change { path, kind, extent, .. }| {
         let Lines { added, removed } = extent.lines();
         (path.to_string(), kind, (added, removed))
     });
-    told.collect()
+    facts.collect()
 }
 
 fn shown(dir: &TestDir, run: RunId) -> Vec<(String, ChangeKind, (u64, u64))> {
     let report = View::open(dir.path()).unwrap().show(run).unwrap();
-    told(report.changes.into_iter().map(|shown| shown.change))
+    facts(report.changes.into_iter().map(|shown| shown.change))
 }
 
 fn replace_line(file: &str, line: u32, old: &str, new: &str) -> Operation {
@@ -119,7 +119,7 @@ fn moved_and_edited_large_file_is_reported_by_its_edits() {
 fn replacements_and_copies_are_not_reported_as_renames() {
     let renamed = |from: &str| ChangeKind::Renamed { from: path(from) };
     let replace = Limits { existing_files: ExistingFiles::Replace, ..Limits::default() };
-    let tell = |steps: &[Operation]| {
+    let apply_and_undo = |steps: &[Operation]| {
         let dir = TestDir::new();
         dir.put("a", "a\n1\n");
         dir.put("b", "b\n1\n");
@@ -129,7 +129,7 @@ fn replacements_and_copies_are_not_reported_as_renames() {
         let undo = workspace.revert(run).unwrap();
         (shown(&dir, run), shown(&dir, undo))
     };
-    let (there, back) = tell(&[rename("a", "b")]);
+    let (there, back) = apply_and_undo(&[rename("a", "b")]);
     assert_eq!(
         there,
         [("a".into(), ChangeKind::Deleted, (0, 2)), ("b".into(), ChangeKind::Modified, (1, 1)),]
@@ -138,23 +138,23 @@ fn replacements_and_copies_are_not_reported_as_renames() {
         back,
         [("a".into(), renamed("b"), (0, 0)), ("b".into(), ChangeKind::Created, (2, 0))]
     );
-    let (there, back) = tell(&[rename("a", "t"), rename("b", "a"), rename("t", "b")]);
+    let (there, back) = apply_and_undo(&[rename("a", "t"), rename("b", "a"), rename("t", "b")]);
     assert_eq!(there, back);
     assert_eq!(
         there,
         [("a".into(), ChangeKind::Modified, (1, 1)), ("b".into(), ChangeKind::Modified, (1, 1)),]
     );
-    let (there, _) = tell(&[rename("a", "c"), create("a", "new\n")]);
+    let (there, _) = apply_and_undo(&[rename("a", "c"), create("a", "new\n")]);
     assert_eq!(
         there,
         [("a".into(), ChangeKind::Created, (1, 0)), ("c".into(), renamed("a"), (0, 0)),]
     );
-    let (there, back) = tell(&[rename("a", "c"), rename("b", "a")]);
+    let (there, back) = apply_and_undo(&[rename("a", "c"), rename("b", "a")]);
     assert_eq!(there, [("a".into(), renamed("b"), (0, 0)), ("c".into(), renamed("a"), (0, 0))]);
     assert_eq!(back, [("a".into(), renamed("c"), (0, 0)), ("b".into(), renamed("a"), (0, 0))]);
-    let (there, _) = tell(&[rename("a", "c"), create("a", "a\n1\n")]);
+    let (there, _) = apply_and_undo(&[rename("a", "c"), create("a", "a\n1\n")]);
     assert_eq!(there, [("c".into(), ChangeKind::Created, (2, 0))], "nothing has moved");
-    let (there, _) = tell(&[
+    let (there, _) = apply_and_undo(&[
         replace_line("a", 1, "a", "A"),
         rename("a", "c"),
         create("a", "new\n"),
@@ -164,13 +164,13 @@ fn replacements_and_copies_are_not_reported_as_renames() {
         there,
         [("bb".into(), ChangeKind::Created, (1, 0)), ("c".into(), renamed("a"), (1, 1)),]
     );
-    let (there, _) = tell(&[delete("a"), create("a", "new\n"), rename("a", "c")]);
+    let (there, _) = apply_and_undo(&[delete("a"), create("a", "new\n"), rename("a", "c")]);
     assert_eq!(
         there,
         [("a".into(), ChangeKind::Deleted, (0, 2)), ("c".into(), ChangeKind::Created, (1, 0)),]
     );
     let copy = Operation::Copy { from: path("a"), to: path("c") };
-    let (there, back) = tell(&[copy, replace_line("c", 1, "a", "c")]);
+    let (there, back) = apply_and_undo(&[copy, replace_line("c", 1, "a", "c")]);
     assert_eq!(there, [("c".into(), ChangeKind::Created, (2, 0))]);
     assert_eq!(back, [("c".into(), ChangeKind::Deleted, (0, 2))]);
 }

@@ -255,8 +255,8 @@ fn holds(all: &[Asked]) {
         let started = grounds.store.count(EntryKind::EffectStarted);
         let acted = engine.act(&proposal).unwrap();
         let result = &acted.envelope;
-        let told = result.feedback.get("reason").and_then(Value::as_str);
-        assert_eq!((result.status, told), (status, reason), "{asked:?}\n{result:?}");
+        let actual = result.feedback.get("reason").and_then(Value::as_str);
+        assert_eq!((result.status, actual), (status, reason), "{asked:?}\n{result:?}");
         assert_eq!(files(&disk), model, "{asked:?}");
         assert_eq!(result.verification.ok, status == Status::Succeeded);
         assert_eq!(result.rollback.ok, status == Status::Reverted, "{asked:?}");
